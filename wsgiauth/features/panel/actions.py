@@ -1,6 +1,6 @@
 """Actions on a user or a group: a button, perhaps a page that asks first, and the change.
 
-`user_actions` and `group` have the actions. `administration` decides who has the right to each.
+`user_actions` and `groups` have tables of actions; `accounts.administration` decides about rights.
 """
 
 from abc import abstractmethod
@@ -43,23 +43,23 @@ class Field(NamedTuple):
 
 
 PERMISSION = Field("permission", _("Permission"))
-ONLY_KNOWN = "only_known"  # the flag that refuses to grant a permission that nothing asks for
+ONLY_KNOWN = "only_known"  # the flag that refuses permissions that nothing asks for
 
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """Something that a member of the staff can do with a user or a group."""
+    """An action of a member of the staff on a user or a group."""
 
     name: str  # in the path of its URL
     button: str
     question: str  # what will happen
     done: str  # what has happened
-    section: str = ""  # of the page; empty if it is offered beside what it changes
-    field: Field | None = None  # what else it needs
+    section: str = ""  # of the page; empty for a button beside the value that it changes
+    field: Field | None = None
 
 
 class ActionPage(PanelPage, FormPage):
-    """Asks before an action, or says why it was refused."""
+    """The page that asks before an action, or says why the action was refused."""
 
     template = "admin/action.html"
     action: Action
@@ -68,9 +68,9 @@ class ActionPage(PanelPage, FormPage):
     action_url: str  # where the form is sent
     back_url: str  # the page of the user or of the group
     value: str = ""  # what was entered or chosen
-    is_unknown: bool = False  # whether it is a permission that nothing asks for
-    similar: str = ""  # the known permission that was perhaps meant instead; empty if none is
-    named: str = ""  # what the value names, in words; then it is not entered here
+    is_unknown: bool = False  # the value is a permission that nothing asks for
+    similar: str = ""  # a known permission with a similar name
+    named: str = ""  # the thing that the value names, in words: people do not enter the value
 
 
 _Action = TypeVar("_Action", bound=Action)
@@ -85,22 +85,22 @@ class ActionForm(PanelForm):
 
     @abstractmethod
     def change(self, submission: MemberSubmission) -> object:
-        """Do the action, if the right to it is still there; return False if nothing changed."""
+        """Check the right again, and do the action; return False if nothing changed."""
 
     @abstractmethod
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return the user or the group, ready for JSON."""
 
     def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
-        """Return what a value of a field names; an empty string if people enter the value."""
+        """Return the thing that a value names, in words; empty if people enter the value."""
         return ""
 
     def list_query(self, environ: WSGIEnvironment) -> str:
-        """Return the query of the list to which the page leads back; empty if it has none."""
+        """Return the query of the list to which the page leads back, or an empty string."""
         return ""
 
     def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
-        """Return what the button of an action says."""
+        """Return the text of the button of an action."""
         action = self.actions.get(arguments["action"])
         return "" if action is None else action.button
 
@@ -110,13 +110,14 @@ class ActionForm(PanelForm):
         return "" if row is None else str(row)
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Do the action; answer with what changed, or send the browser back to its page."""
+        """Do the action; answer with the changed row, or send the browser back to its page."""
         action = require_action(submission.environ, self.actions)
         done = UNCHANGED if self.change(submission) is False else action.name
         is_deleted = action.name == DELETE
         if submission.wants_json:
-            changed = {"detail": action.done} if is_deleted else self.document(submission)
-            return json_response(changed)
+            return json_response(
+                {"detail": action.done} if is_deleted else self.document(submission)
+            )
         listed = self.list_query(submission.environ)
         path, query = self._path(submission.environ), carrying(listed).removeprefix("?")
         if is_deleted:
@@ -124,7 +125,7 @@ class ActionForm(PanelForm):
         return see_other(submission, f"admin/{path}?done={done}{query and f'&{query}'}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
-        """Return the page that asks."""
+        """Return the page that asks before the action."""
         environ = submission.environ
         action = require_action(environ, self.actions)
         name, value, named = "", "", ""
@@ -175,9 +176,9 @@ def read_permission(submission: MemberSubmission) -> str:
 def read_new_permission(submission: MemberSubmission) -> str:
     """Return the permission to grant, or raise ValidationError.
 
-    With `ONLY_KNOWN`, one that nothing asks for is refused. It can still be right, because a guard
-    registers its permission when its module is imported: so the page asks, and its buttons leave
-    out the flag.
+    With `ONLY_KNOWN`, refuse a permission that nothing asks for. It can still be right, because a
+    guard registers its permission only when its module is imported. So the page asks, and its
+    buttons leave out the flag.
     """
     permission = read_permission(submission)
     if ONLY_KNOWN not in submission.flags or permission in offered_permissions():

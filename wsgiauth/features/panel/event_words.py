@@ -1,6 +1,6 @@
-"""What the pages of the audit trail call events, their reasons and who did it.
+"""The words for events, reasons and actors on the pages of the audit trail.
 
-Programs, the log and the trail itself have the words of `events`; people read these.
+JSON, the log and the trail itself keep the words of `events`.
 """
 
 import re
@@ -82,7 +82,7 @@ _REASONS: Mapping[str, Mapping[str, str]] = {
         "a search": pgettext("reason of an event", "a search"),
     },
 }
-# Those with names in them, each by its pattern; a permission has no spaces.
+# Reasons with names in them, by pattern; a permission has no spaces.
 _NAMING: Mapping[str, Mapping[str, Callable[..., str]]] = {
     "rights_changed": {
         "granted (.*)": lambda name: pgettext(
@@ -125,7 +125,7 @@ _LISTING = ("link_sent", "users_exported")  # whose reasons are lists
 
 
 def reason_in_words(event: Event) -> str:
-    """Return the reason of an event; a word that is not known stays."""
+    """Return the reason of an event; an unknown word stays."""
     reason = event.reason or ""
     if event.name in ("login", "confirmed"):
         return methods_in_words(reason.split())
@@ -135,7 +135,7 @@ def reason_in_words(event: Event) -> str:
 
 
 def actor_in_words(actor: str) -> str:
-    """Return who made a change, if no user did; a word that is not known stays."""
+    """Return an actor that is no user; an unknown word stays."""
     if actor == actors.CODE:
         return APPLICATION_CODE
     if actor == actors.COMMAND_LINE:

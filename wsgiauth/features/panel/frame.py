@@ -1,13 +1,11 @@
 """The staff panel below /auth/admin: users, groups and the audit trail.
 
-Members of the staff see everything. A change needs a right (see `administration`) and a recent
-proof of who they are, and is a POST. To all others, the panel does not exist.
+Members of the staff see everything. A change is a POST, and needs a right (see
+`accounts.administration`) and a recent proof of identity. For other users, the panel does not
+exist.
 
-This file has what all URLs of the panel share. `users`, `user`, `several`, `groups`, `group`,
-`invite` and `trail` have the URLs. `actions` has what the buttons of a user and of a group share,
-`user_actions` the table of those of a user, and `event_words` what the trail calls its events.
-
-Every function in this room that uses the database raises peewee.DatabaseError if it fails.
+All URLs of the panel share this file. Every function in this room that uses the database raises
+peewee.DatabaseError if it fails.
 """
 
 from abc import abstractmethod
@@ -38,13 +36,13 @@ EVENTS = "events"
 
 
 class Frame(NamedTuple):
-    """What every page of the panel shows around its content."""
+    """The header of every page of the panel."""
 
     panel_url: str
     section: str  # the part of the panel to which the page belongs
     username: str  # of the member of the staff
-    account_url: str  # the page of their own account
-    home_url: str  # where the site begins
+    account_url: str  # their account page
+    home_url: str  # the root of the site
 
 
 class PanelPage(Page):
@@ -64,7 +62,7 @@ class PanelEndpoint(Endpoint):
         return settings.ADMIN_PANEL
 
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
-        """Return the header of the panel, and the way back in it."""
+        """Return the header of the panel, with the link back."""
         frame = frame_of(environ, user, section=back.path.split("/")[1])
         return Around("admin/frame.html", f"{mount_url(environ)}/{back.path}", back.text, frame)
 
@@ -77,23 +75,23 @@ class PanelForm(PanelEndpoint, MemberForm):
         """Raise ForbiddenError for a member of the staff without the right to send the form."""
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Take the form; the answer says nothing to clients that are not of the staff."""
+        """Take the form; tell nothing to clients that are not members of the staff."""
         try:
             require_staff(environ, site)
-        except UnauthenticatedError:  # perhaps because the cookie came with another site's form
+        except UnauthenticatedError:  # perhaps a form of another site, whose cookie is ignored
             if content_type(environ) != JSON:
                 require_same_origin(environ, site)
             raise
-        except NotFoundError:  # perhaps another tab has logged in as a user who is not of the staff
+        except NotFoundError:  # perhaps another tab has logged in as another user
             account = sent_account(environ)
-            if site.form_accounts.read(account) is not None:  # a page of this site had the form
+            if site.form_accounts.read(account) is not None:  # the form is from a page of this site
                 member = require_login(environ, site).user
                 require_shown_to(member, account, site, page="account")
             raise
         return super().post(environ, site)
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
-        """Ask for a recent proof of who the user is only after checking the right."""
+        """Check the right first, then ask for a recent proof of identity."""
         login = require_staff(environ, site)
         self.check_right(environ, site, login.user)
         if not site.freshness.is_fresh(login.session_id):
@@ -111,7 +109,7 @@ class Panel(PanelEndpoint):
 
 
 def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
-    """Do as `require_login`, and raise NotFoundError for users who are not of the staff."""
+    """Return the member of the staff who sent a request; raise NotFoundError for other users."""
     login = require_login(environ, site)
     if not login.user.is_staff:
         raise NotFoundError
@@ -119,7 +117,7 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
 
 
 def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
-    """Return the user or the group whose number is in the path, or raise NotFoundError."""
+    """Return the user or the group whose id is in the path, or raise NotFoundError."""
     found: Any = model.get_or_none(model.id == routing_number(environ))
     row: _Row | None = found
     if row is None:
@@ -133,7 +131,7 @@ def panel_url(environ: WSGIEnvironment) -> str:
 
 
 def frame_of(environ: WSGIEnvironment, user: User, section: str) -> Frame:
-    """Return what a page of the panel shows around its content."""
+    """Return the header of a page of the panel."""
     return Frame(
         panel_url=panel_url(environ),
         section=section,

@@ -75,7 +75,7 @@ class ListedGroup(NamedTuple):
 
 
 class SizedGroup(NamedTuple):
-    """A group in the list of groups; for the numbers, see `listing.GroupSize`."""
+    """A group with its numbers; see `listing.GroupSize`."""
 
     id: int
     name: str
@@ -90,8 +90,8 @@ class GroupsPage(PanelPage, FormPage):
     groups_url = UrlBelow("admin/groups")  # where the form is sent, and below which each group is
     groups: tuple[SizedGroup, ...]
     next_url: str  # the next page; empty if there is none
-    is_first: bool  # whether the list begins with this page
-    can_change: bool  # whether the member of the staff can create a group
+    is_first: bool
+    can_change: bool  # the member of the staff can create a group
     name: str = ""  # what was entered
 
 
@@ -105,37 +105,40 @@ class Groups(PanelForm):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
         member = require_staff(environ, site)
-        submission = MemberSubmission(
-            environ=environ, site=site, member=member, fields={"name": ""}
-        )
+        fields = {"name": ""}
+        submission = MemberSubmission(environ=environ, site=site, member=member, fields=fields)
+        page = self.page(submission, Refusal())
         if prefers_html(environ):
-            return site.pages.render(environ, self.page(submission, Refusal()))
-        groups, next_url = _listed(environ)
-        return json_response(
-            {"groups": [each._asdict() for each in groups], "next": next_url or None}
-        )
+            return site.pages.render(environ, page)
+        groups = [each._asdict() for each in page.groups]
+        return json_response({"groups": groups, "next": page.next_url or None})
 
     def act(self, submission: MemberSubmission) -> Response:
         """Create the group."""
         name = submission.fields["name"].strip()
         actor = submission.member.user
         group = administer_groups(actor, lambda: Group.objects.create(name=name))
-        location = f"{_groups_url(submission.environ)}/{group.id}"
         if not submission.wants_json:
             return see_other(submission, f"admin/{GROUPS}/{group.id}?done=create")
-        created = ListedGroup(group.id, group.name)._asdict()
-        headers = (("Location", location),)
+        created = {"id": group.id, "name": group.name}
+        headers = (("Location", f"{panel_url(submission.environ)}/{GROUPS}/{group.id}"),)
         return json_response(created, status=HTTPStatus.CREATED, headers=headers)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> GroupsPage:
         """Return the list with the form."""
         environ, user = submission.environ, submission.member.user
-        groups, next_url = _listed(environ)
+        after = query_fields(environ, (AFTER,))[AFTER]
+        listed = list_groups(after if after.isprintable() else "", PAGE + 1)
+        shown, next_url = listed[:PAGE], ""
+        if len(listed) > PAGE:
+            query = urlencode({AFTER: names.key(shown[-1].name)})
+            next_url = f"{panel_url(environ)}/{GROUPS}?{query}"
+        sizes = group_sizes([each.id for each in shown])
         return GroupsPage(
             frame=frame_of(environ, user, GROUPS),
-            groups=tuple(groups),
+            groups=tuple(SizedGroup(*each, *size) for each, size in zip(shown, sizes, strict=True)),
             next_url=next_url,
-            is_first=not query_fields(environ, (AFTER,))[AFTER],
+            is_first=not after,
             can_change=can_govern(user),
             name=submission.fields["name"],
             errors=refusal.errors,
@@ -169,42 +172,20 @@ def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
     return [ListedGroup(*row) for row in rows]
 
 
-def _listed(environ: WSGIEnvironment) -> tuple[list[SizedGroup], str]:
-    """Return a page of groups and the URL of the next one."""
-    after = query_fields(environ, (AFTER,))[AFTER]
-    listed = list_groups(after if after.isprintable() else "", PAGE + 1)
-    page, next_url = listed[:PAGE], ""
-    if len(listed) > PAGE:
-        query = urlencode({AFTER: names.key(page[-1].name)})
-        next_url = f"{_groups_url(environ)}?{query}"
-    sizes = group_sizes([each.id for each in page])
-    groups = [SizedGroup(*each, *size) for each, size in zip(page, sizes, strict=True)]
-    return groups, next_url
-
-
-def _groups_url(environ: WSGIEnvironment) -> str:
-    return f"{panel_url(environ)}/{GROUPS}"
-
-
 USER = Field("user", _("Username or email address"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class GroupAction(Action):
-    """Something that a superuser can do with a group.
+    """An action on a group."""
 
-    Attributes:
-        change: Does it, if the member of the staff still has the right to; returns False if nothing
-            changed.
-    """
-
-    change: Callable[[MemberSubmission], object]
+    change: Callable[[MemberSubmission], object]  # checks the right; False if nothing changed
 
 
 def _of_group(
     change: Callable[[Group, MemberSubmission], object],
 ) -> Callable[[MemberSubmission], object]:
-    """Return a change of the group itself, which is made in a transaction."""
+    """Return a change of the group itself, in a transaction."""
 
     def administered(submission: MemberSubmission) -> object:
         return administer_groups(
@@ -216,7 +197,7 @@ def _of_group(
 
 
 def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmission], object]:
-    """Return a change of the user that a form names, with the right that their own page needs."""
+    """Return a change of the user that a form names, with the right to change that user."""
 
     def administered(submission: MemberSubmission) -> object:
         user = find_user(names.typed(submission.fields[USER.name]))
@@ -287,9 +268,10 @@ _ACTIONS = (
 )
 GROUP_ACTIONS: Mapping[str, GroupAction] = {each.name: each for each in _ACTIONS}
 
-_NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()}
-_NOTICES |= {UNCHANGED: NOTHING_CHANGED}
-_NOTICES |= {"create": _("The group has been created. It has no permissions and no members yet.")}
+_NOTICES = {name: each.done for name, each in GROUP_ACTIONS.items()} | {
+    UNCHANGED: NOTHING_CHANGED,
+    "create": _("The group has been created. It has no permissions and no members yet."),
+}
 
 
 class GroupPage(PanelPage):
@@ -301,10 +283,10 @@ class GroupPage(PanelPage):
     permissions: tuple[str, ...]
     offered: tuple[str, ...]  # permissions to choose from
     member_count: int  # see `listing.GroupSize`
-    members: tuple[FoundUser, ...]  # those with the newest accounts
+    members: tuple[FoundUser, ...]  # the newest accounts
     members_url: str  # all members, in the list of users
-    own_id: int  # the number of the member of the staff, who cannot change their own groups
-    group_url: str  # the path of this page, below which the actions are
+    own_id: int  # the id of the member of the staff, who cannot change their own groups
+    group_url: str  # the path of this page and, with their names, of the actions
     can_change: bool
     notice: str = ""  # what has just been done
 
@@ -339,7 +321,7 @@ class ShowGroup(PanelEndpoint):
 
 
 class ChangeGroup(ActionForm):
-    """Does what `GROUP_ACTIONS` lists."""
+    """Does the actions of `GROUP_ACTIONS`."""
 
     section = GROUPS
     back = BackLink("admin/groups/{id}", _("Back to the group"))
@@ -353,11 +335,11 @@ class ChangeGroup(ActionForm):
         require_governor(member)
 
     def change(self, submission: MemberSubmission) -> object:
-        """Do the action, if the member of the staff still has the right to."""
+        """Do the action."""
         action = require_action(submission.environ, GROUP_ACTIONS)
         try:
             return action.change(submission)
-        except Group.DoesNotExist:  # it was deleted meanwhile
+        except Group.DoesNotExist:  # deleted meanwhile
             raise NotFoundError from None
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:

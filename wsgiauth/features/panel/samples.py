@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.authentication.second_factors import Factor
-from wsgiauth.endpoints.samples import SESSION
+from wsgiauth.endpoints.samples import SESSION, THEN
 from wsgiauth.features.factors.factors import UserFactors
 from wsgiauth.features.keys.samples import KEY
 from wsgiauth.features.links.invite import InvitePage
@@ -29,8 +29,6 @@ from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
 _REGISTERED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
-_VERIFIED_AT = datetime(2026, 3, 1, 9, 35, tzinfo=UTC)
-_LOGGED_IN_AT = datetime(2026, 11, 2, 9, 5, tzinfo=UTC)
 _FRAME = Frame("/auth/admin", USERS, "ada", "/auth/account", "/")
 _USER = FoundUser(
     id=7,
@@ -40,8 +38,8 @@ _USER = FoundUser(
     is_staff=True,
     is_superuser=False,
     created_at=_REGISTERED_AT,
-    email_verified_at=_VERIFIED_AT,
-    last_login_at=_LOGGED_IN_AT,
+    email_verified_at=_REGISTERED_AT,
+    last_login_at=THEN,
 )
 _IDENTITY = ListedIdentity(
     id="0123456789ab",
@@ -49,18 +47,18 @@ _IDENTITY = ListedIdentity(
     issuer="https://accounts.google.com",
     subject="108204268033311374519",
     name="grace@example.org",
-    connected_at=_VERIFIED_AT,
-    last_used_at=_LOGGED_IN_AT,
+    connected_at=_REGISTERED_AT,
+    last_used_at=THEN,
 )
 _ACCOUNT = Account(
     **_USER._asdict(),
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
     groups=(ListedGroup(3, "Editors"),),
     logins=(SESSION._replace(is_current=False),),
-    failed_logins=(FailedLogin(_LOGGED_IN_AT, "wrong password", "192.0.2.1"),),
-    waits=(Wait("account", _LOGGED_IN_AT, "username", None),),
+    failed_logins=(FailedLogin(THEN, "wrong password", "192.0.2.1"),),
+    waits=(Wait("account", THEN, "username", None),),
     second_factors=UserFactors(
-        factors=(Factor("otp", "0123456789abcdef", "Phone", _VERIFIED_AT, "Authenticator app"),),
+        factors=(Factor("otp", "0123456789abcdef", "Phone", _REGISTERED_AT, "Authenticator app"),),
         recovery_codes_left=8,
     ),
     keys=(KEY,),
@@ -69,14 +67,20 @@ _ACCOUNT = Account(
     actions=ACTIONS,
 )
 _ROW = TrailRow(
-    time=_LOGGED_IN_AT,
+    time=THEN,
     title="Rights changed",
     user=Person(7, "grace"),
     actor=Person(1, "ada", "4fD8sKq2ZxLw"),
     address="192.0.2.1",
     reason="granted reports.publish",
 )
-
+_GRANT = ActionPage(
+    frame=_FRAME,
+    action=ACTIONS["grant"],
+    subject="grace",
+    action_url="/auth/admin/users/7/grant",
+    back_url="/auth/admin/users/7",
+)
 _OUTCOMES = (
     Outcome(7, "grace", "changed", ""),
     Outcome(8, "lin", "unchanged", "The account is inactive already."),
@@ -125,32 +129,15 @@ PAGES: tuple[Page, ...] = (
         events_url="/auth/admin/events?user=7",
         notice=ACTIONS["grant"].done,
     ),
-    ActionPage(
-        frame=_FRAME,
-        action=ACTIONS["grant"],
-        subject="grace",
-        action_url="/auth/admin/users/7/grant",
-        back_url="/auth/admin/users/7",
+    _GRANT.replaced(
         value="publish",
         message="Only superusers can make this change.",
         errors={"permission": ["A permission has the form app.action, such as reports.publish."]},
     ),
-    ActionPage(
-        frame=_FRAME,
-        action=ACTIONS["grant"],
-        subject="grace",
-        action_url="/auth/admin/users/7/grant",
-        back_url="/auth/admin/users/7",
-        value="reports.publsh",
-        is_unknown=True,
-        similar="reports.publish",
-    ),
-    ActionPage(
-        frame=_FRAME,
+    _GRANT.replaced(value="reports.publsh", is_unknown=True, similar="reports.publish"),
+    _GRANT.replaced(
         action=ACTIONS["end-key"],
-        subject="grace",
         action_url="/auth/admin/users/7/end-key",
-        back_url="/auth/admin/users/7",
         value="4fD8sKq2ZxLw",
         named="nightly export (4fD8sKq2ZxLw)",
     ),
@@ -203,8 +190,7 @@ PAGES: tuple[Page, ...] = (
         can_change=True,
         notice="The group is created.",
     ),
-    ActionPage(
-        frame=_FRAME,
+    _GRANT.replaced(
         action=GROUP_ACTIONS["delete"],
         is_of_group=True,
         subject="Editors",

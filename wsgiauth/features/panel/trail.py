@@ -50,16 +50,16 @@ class Person(NamedTuple):
 
     id: int
     username: str  # empty if the user has been deleted
-    key: str = ""  # the id of the API key of the request that did it
+    key: str = ""  # the id of the API key that was used
 
 
 class TrailRow(NamedTuple):
     """An event in a table; see `Event`."""
 
     time: datetime
-    title: str  # what happened, in words
+    title: str
     user: Person | None
-    actor: Person | str | None  # who did it; in words if no user did
+    actor: Person | str | None  # in words if it is no user
     address: str
     reason: str  # in words
 
@@ -71,11 +71,11 @@ class EventsPage(PanelPage):
     events_url = UrlBelow("admin/events")  # where the form is sent
     users_url = UrlBelow("admin/users")
     rows: tuple[TrailRow, ...]
-    fields: dict[str, str]  # what was asked for, by field
+    fields: dict[str, str]  # of the form, as sent
     titles: Mapping[str, str] = TITLES  # the events to choose from
     newest_url: str  # the first page; empty if it is this one
-    next_url: str  # the next page; empty if there is none
-    is_filtered: bool  # whether a field has a value
+    next_url: str  # empty if there is no next page
+    is_filtered: bool  # a field has a value
 
 
 class Events(PanelEndpoint):
@@ -85,7 +85,7 @@ class Events(PanelEndpoint):
     step = _("The audit trail")
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with a page of the trail, or with the same as JSON."""
+        """Answer with a page of the trail, or with the same events as JSON."""
         member = require_staff(environ, site).user
         given = query_fields(environ, (*_FIELDS, _BEFORE))
         fields = {name: typed(given[name]) for name in _FIELDS}
@@ -113,7 +113,7 @@ class Events(PanelEndpoint):
 
 
 def trail_rows(entries: list[Entry]) -> list[TrailRow]:
-    """Return events with the names of their users, which are read with one query."""
+    """Return events with the names of their users; one query reads the names."""
     events = [entry.event for entry in entries]
     acting = [actors.user_id_of(each.actor or "") for each in events]
     names = _names({each.user_id for each in events} | set(acting))
@@ -163,7 +163,7 @@ def _filters(fields: dict[str, str]) -> Filters:
 
 
 def _user_id(text: str) -> int:
-    """Return the number of the user of this number or name."""
+    """Return the id of the user with this id or name."""
     if is_number(text):
         return int(text)
     user = find_user(text)

@@ -1,6 +1,6 @@
-"""What the list of users is asked for, in the query of its URL.
+"""The query of the list of users: its search, filters and order.
 
-The pages that are opened from the list carry this query, as `list` in their own, and so lead back.
+A page that is opened from the list has this query as `list` in its own, to lead back to the list.
 """
 
 from collections.abc import Mapping
@@ -15,10 +15,9 @@ from wsgiauth.messages import _, list_of, pgettext
 from wsgiauth.web.request import query_field, query_fields
 from wsgiauth.web.urls import is_number
 
-# In the query.
 SORT, AFTER, BEFORE = "sort", "after", "before"
 _SEARCH, _GROUP = "q", "group"
-_LIST = "list"  # of other pages: the query of the list
+_LIST = "list"  # in the query of other pages
 
 
 class Filter(NamedTuple):
@@ -28,11 +27,11 @@ class Filter(NamedTuple):
     label: str
     criterion: str  # the attribute of `Criteria`
     values: tuple[str, str] = ("yes", "no")  # for true and for false, in the query
-    texts: tuple[str, str] = (_("yes"), _("no"))  # the same for people
+    texts: tuple[str, str] = (_("yes"), _("no"))  # the values in words
 
 
 class Choice(NamedTuple):
-    """A filter and what was chosen; empty if nothing was."""
+    """A filter and its value, which can be empty."""
 
     filter: Filter
     value: str
@@ -54,18 +53,18 @@ FILTERS = (
 
 
 class Query(NamedTuple):
-    """What was asked for in the list of users."""
+    """The parsed query."""
 
     search: str  # a part of a name, as typed
     choices: tuple[Choice, ...]  # every filter
-    group: int | None  # the number of a group
-    sort: str  # their order, of `SORTS`; empty for the usual one
-    after: str  # where the page begins; empty for the first
-    before: str  # where the page ends, for one that was left towards the beginning
+    group: int | None  # the id of a group
+    sort: str  # of `SORTS`; empty for the usual order
+    after: str  # the position before the page; empty for the first page
+    before: str  # the position after the page, on the way back to the first page
 
     @classmethod
     def of(cls, environ: WSGIEnvironment) -> "Query":
-        """Return what a request asks for, or raise ValidationError."""
+        """Return the query of a request, or raise ValidationError."""
         fields = (_SEARCH, _GROUP, SORT, AFTER, BEFORE, *(each.name for each in FILTERS))
         given = query_fields(environ, fields)
         choices = tuple(Choice(each, given[each.name]) for each in FILTERS)
@@ -100,41 +99,41 @@ class Query(NamedTuple):
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The values of the filters that have one, that of the group included, by name."""
+        """The values of the filters that have one, and the group, by name."""
         group = "" if self.group is None else str(self.group)
         values = {_GROUP: group, **{each.name: value for each, value in self.choices}}
         return {name: value for name, value in values.items() if value}
 
     @property
     def criteria(self) -> Criteria:
-        """The same for `user_search`."""
+        """The query for `user_search`."""
         flags: Mapping[str, Any] = {
             each.criterion: value == each.values[0] for each, value in self.choices if value
         }
         return Criteria(search=self.search, group_id=self.group, **flags)
 
     def __str__(self) -> str:
-        """Return the filters, for the audit trail, without the names that were searched for."""
+        """Return the filters for the audit trail, which must not contain names of users."""
         search = ["a search"] if self.search else []
         filters = [f"{name}={value}" for name, value in self.chosen.items()]
         return ", ".join(search + filters) or "all users"
 
     def url(self, path: str, **further: str) -> str:
-        """Return the URL of a path that asks for the same, with further fields in its query."""
+        """Return the URL of a path with this query and further fields."""
         fields = {_SEARCH: self.search, **self.chosen, SORT: self.sort, **further}
         fields = {name: value for name, value in fields.items() if value}
         return f"{path}?{urlencode(fields)}" if fields else path
 
     @property
     def text(self) -> str:
-        """The query, with the page; empty for the first page of all users."""
+        """The query with the page, as a string."""
         return self.url("", **{AFTER: self.after, BEFORE: self.before}).removeprefix("?")
 
 
 def carried_query(environ: WSGIEnvironment) -> str:
     """Return the query of the list from which a page was opened, or an empty string.
 
-    It is parsed as by the list: so a link leads nowhere else, and is that of a list that exists.
+    Parse it as the list does, so that the link back leads to a list that exists.
     """
     try:
         return Query.of({"QUERY_STRING": query_field(environ, _LIST)}).text
@@ -143,5 +142,5 @@ def carried_query(environ: WSGIEnvironment) -> str:
 
 
 def carrying(text: str) -> str:
-    """Return the query of a URL that carries the query of the list; empty if that is empty."""
+    """Return the query that carries the query of the list, with its `?`, or an empty string."""
     return f"?{urlencode({_LIST: text})}" if text else ""

@@ -5,7 +5,7 @@ GET /auth/admin/users.csv returns all users of such a list as a file for spreads
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import NamedTuple
@@ -46,10 +46,10 @@ class Column(NamedTuple):
 
     label: str
     direction: str = ""  # as in `aria-sort`; empty if the users are not sorted by it
-    url: str = ""  # the list sorted by it, or in the other direction; empty if it cannot be sorted
+    url: str = ""  # the list sorted by it, or in the other direction
 
 
-# The labels of the columns, and the order to which the first click leads.
+# The labels of the columns, and the order after the first click.
 _COLUMNS = (
     (_("Username"), "username"),
     (_("Email address"), "email"),
@@ -71,7 +71,7 @@ ORDERS = {
 
 
 class UsersPage(PanelPage):
-    """A page of the list of users."""
+    """A page of the list of users; a URL is empty if there is no such page."""
 
     template = "admin/users.html"
     users_url = UrlBelow("admin/users")  # where the form is sent
@@ -80,23 +80,23 @@ class UsersPage(PanelPage):
     search: str  # a part of a name, as typed
     choices: tuple[Choice, ...]  # every filter
     groups: tuple[ListedGroup, ...]  # to choose from
-    group: int | None  # the number of the chosen one
-    chosen: int  # how many filters have a value
+    group: int | None  # the id of the chosen group
+    chosen: int  # the number of filters that have a value
     columns: tuple[Column, ...]
-    sort: str  # what was asked for; empty for the usual order
-    order: str  # the order of the users, in words
-    count: int  # how many users match, at least; at most 1,001
-    count_is_exact: bool  # whether exactly so many match
+    sort: str  # as asked for; empty for the usual order
+    order: str  # in words
+    count: int  # the number of users that match; at most 1,001
+    count_is_exact: bool  # false: more users can match
     csv_url: str  # the same users as a file
-    actions: tuple[SharedAction, ...]  # for several users; empty without the right to any
-    this_url: str  # this page of the list
-    list_query: str  # of the links to users, so that their pages lead back here; can be empty
-    invite_url: str  # where a person is invited; empty without email or the right to
-    first_url: str  # the first page
-    previous_url: str  # the page before; empty if there is none
-    next_url: str  # the next page; empty if there is none
-    is_first: bool  # whether the list begins with this page
-    timed_out: bool  # whether no users are shown, because the search took too long
+    actions: tuple[SharedAction, ...]  # that the member of the staff can do with several users
+    this_url: str
+    list_query: str  # for the links to users, so that their pages lead back here; can be empty
+    invite_url: str
+    first_url: str
+    previous_url: str
+    next_url: str
+    is_first: bool
+    timed_out: bool  # no users are shown, because the search took too long
     notice: str = ""  # what has just been done
 
 
@@ -108,7 +108,7 @@ class Users(PanelEndpoint):
     )
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with a page of the list, or with the same as JSON."""
+        """Answer with a page of the list, or with the same users as JSON."""
         member = require_staff(environ, site).user
         query = Query.of(environ)
         found = find_users(query.criteria, query.sort, after=query.after, before=query.before)
@@ -158,17 +158,14 @@ class Users(PanelEndpoint):
 
 
 class UsersCsv(PanelEndpoint):
-    """Streams the users as RFC 4180 describes."""
+    """Streams the users as CSV (RFC 4180)."""
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the file, whose rows are read while it is sent.
-
-        The audit trail says who got it: without that event, there is no file.
-        """
+        """Answer with the file, or fail if the audit trail cannot record who gets it."""
         require_staff(environ, site)
         query = Query.of(environ)
         chunks = _chunks(all_users(query.criteria, query.sort))
-        first = next(chunks)  # if the database fails, before the answer begins
+        first = next(chunks)  # the database can fail before the answer begins
         if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no users
             events.emit("users_exported", reason=str(query))
         return Response(
@@ -192,22 +189,18 @@ def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
 
 
 def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
-    yield _encode([FoundUser._fields, *map(_cells, islice(users, _ROWS))])
-    while rows := [_cells(each) for each in islice(users, _ROWS)]:
-        yield _encode(rows)
+    rows = chain([FoundUser._fields], map(_cells, users))
+    while chunk := list(islice(rows, _ROWS)):
+        file = io.StringIO()
+        csv.writer(file).writerows(chunk)
+        yield file.getvalue().encode()
 
 
-def _cells(user: FoundUser) -> list[str]:
-    return [_cell(value) for value in json_fields(user._asdict()).values()]
+def _cells(user: FoundUser) -> tuple[str, ...]:
+    return tuple(map(_cell, json_fields(user._asdict()).values()))
 
 
 def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return neutralize_formula("" if value is None else str(value))
-
-
-def _encode(rows: Iterable[Iterable[str]]) -> bytes:
-    file = io.StringIO()
-    csv.writer(file).writerows(rows)
-    return file.getvalue().encode()
