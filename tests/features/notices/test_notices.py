@@ -25,7 +25,7 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import record
 from wsgiauth.features import WAYS_IN
-from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
@@ -329,7 +329,7 @@ def test_a_notice_names_the_app_to_a_proven_address(
     if is_proven:
         update_user(ada, email_verified_at=datetime.now(UTC))
     add_app(site, ada, name)
-    totp.remove(ada)
+    factors.remove(ada)
     deliver()
     shown = (
         f"Which: authenticator app “{name}”"

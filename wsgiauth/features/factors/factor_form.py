@@ -1,4 +1,4 @@
-"""The base class of the forms with which users add and remove second factors."""
+"""The base class of the forms for second factors."""
 
 from http import HTTPStatus
 from typing import ClassVar
@@ -22,15 +22,15 @@ class FactorForm(ListForm):
     """Adds and removes second factors of one kind."""
 
     is_sensitive = True
-    admits_incomplete = True  # of users without a factor: those with one are not fresh
-    path: ClassVar[str]  # of the URL, below the mount
-    gone: ClassVar[str]  # what to say of a factor that the user does not have any more
+    admits_incomplete = True  # for users without a factor; sessions of others are not fresh
+    path: ClassVar[str]  # below the mount
+    gone: ClassVar[str]  # the message for a factor that the user does not have any more
 
     def remove(self, submission: MemberSubmission) -> Response:
-        """Remove what `remove` names, unless it is the last and the user must have one."""
+        """Remove the factor that `remove` names, unless the user must keep it."""
         user, handle = submission.member.user, submission.fields["remove"]
         names = {each.handle: each.name for each in factors.list_factors(user)}
-        with database.atomic():  # rolled back if it was the last
+        with database.atomic():  # a refusal rolls it back
             if not factors.remove(user, handle):
                 raise ValidationError({"remove": [self.gone]})
             if must_set_up(submission):
@@ -53,13 +53,13 @@ class FactorForm(ListForm):
         name: str,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> Response:
-        """Answer after a factor was added; a user who added the first gets a renewed session.
+        """Answer after a factor was added; the first factor renews the session.
 
         Args:
             method: What the user has just proven, such as `otp`.
-            done: Names the type of the factor in the query of the page that comes next.
-            name: How the user calls the factor.
-            status: That of the answer in JSON.
+            done: Names the type of the factor in the query of the next page.
+            name: The user's name for the factor.
+            status: Of an answer in JSON.
         """
         user, site = submission.member.user, submission.site
         issued = _renew(submission, method)
@@ -78,7 +78,7 @@ class FactorForm(ListForm):
 
 
 def must_set_up(submission: MemberSubmission) -> bool:
-    """Return whether the user who sent a form must have a second factor, and has none."""
+    """Return whether the sender of a form must have a second factor, and has none."""
     user, site = submission.member.user, submission.site
     is_demanded = demands_second_factor_of(user, site.settings)
     return is_demanded and not site.factors.is_needed_by(user)
@@ -100,7 +100,7 @@ def check_name(name: str, example: str, max_length: int) -> str:
 
 
 def _renew(submission: MemberSubmission, method: str) -> IssuedTokens | None:
-    """Return the renewed session; None if it was proven by a second factor before, and goes on."""
+    """Return the renewed session; None if a second factor had proven the old one, which goes on."""
     user, session_id = submission.member
     methods = methods_of(session_id)
     if has_second_factor(methods):

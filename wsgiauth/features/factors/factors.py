@@ -1,10 +1,7 @@
-"""The kinds of second factors: authenticator apps, passkeys, and the codes that replace them.
-
-Each kind has a module of its own; this one alone knows all of them.
-"""
+"""All kinds of second factors together: authenticator apps, passkeys and recovery codes."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
@@ -14,6 +11,7 @@ from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.messages import _
@@ -73,8 +71,8 @@ class _Apps(FactorKind):
 class _Passkeys(FactorKind):
     """Passkeys.
 
-    One of another host than PUBLIC_URL's counts, although it does not work: a change of the host
-    must not make the password alone sufficient.
+    A passkey of another host than PUBLIC_URL's does not work, but counts: a change of the host must
+    not make the password alone sufficient.
     """
 
     set_up_path = "/passkeys"
@@ -96,7 +94,7 @@ class _Passkeys(FactorKind):
 
 
 class _RecoveryCodes(FactorKind):
-    """Recovery codes, which replace a factor and are none."""
+    """Recovery codes, which replace a factor and are not one."""
 
     def is_asked_for(self, settings: Settings) -> bool:
         return False
@@ -127,13 +125,11 @@ def list_factors(user: User) -> list[Factor]:
 def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
     """Make a device a factor if it made the code; see `totp.confirm`.
 
-    Recovery codes from before the first factor end: a guest of the account may have made them.
-
-    Args:
-        device: With its user, as read before their credentials were verified.
+    Remove recovery codes from before the first factor: another person may have made them.
 
     Raises:
-        UnauthenticatedError: The user was deactivated or deleted, or the password changed.
+        UnauthenticatedError: The user was deactivated or deleted, or the password changed, since
+            `device.user` was read.
     """
     user = device.user
     with database.atomic():
@@ -150,10 +146,7 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
 
 
 def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now: float) -> None:
-    """Add the passkey that a browser made; see `RelyingParty.register`.
-
-    Recovery codes from before the first factor end, as with `confirm`.
-    """
+    """Add the passkey that a browser made; see `RelyingParty.register` and `confirm`."""
     with database.atomic():
         lock_user(user.id)
         is_first = not list_factors(user)
@@ -163,32 +156,47 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
 
 
 def remove(user: User, handle: str | None = None) -> int:
-    """Remove a factor of the user, or all of every type; return how many.
+    """Remove a factor of the user, or all; return how many.
 
-    The recovery codes end with the last factor. Of concurrent removals, each sees what those before
-    it have left.
+    The last factor takes the recovery codes with it. The lock orders concurrent removals.
     """
     if handle is not None and not is_handle(handle):
         return 0
+    apps = Totp.delete().where(Totp.user == user.id, Totp.confirmed_at > 0)
+    keys = Passkey.delete().where(Passkey.user == user.id)
     with database.atomic():
         lock_user(user.id)
-        removed = totp.remove(user, handle) + passkeys.remove(user, handle)
+        removed = _remove(user, handle, apps, totp.devices(user), "otp")
+        removed += _remove(user, handle, keys, passkeys.list_passkeys(user), "passkey")
         if removed and not list_factors(user):
             recovery_codes.remove_all(user)
     return removed
 
 
+def _remove(
+    user: User, handle: str | None, delete: Any, listed: Sequence[Totp | Passkey], reason: str
+) -> int:
+    if handle is not None:
+        delete = delete.where(delete.model.id == handle)
+    removed: int = delete.execute()  # not by listed ids: MariaDB's snapshot can hide rows
+    if removed:
+        names = ", ".join(each.name for each in listed if handle in (None, each.id))
+        details = {"factor": names}
+        events.emit("factor_removed", user_id=user.id, reason=reason, details=details)
+    return removed
+
+
 def remove_unproven(user: User) -> None:
-    """Remove the factors that a user got before the first proof of the address, and the codes."""
+    """Remove the factors and codes from before the first proof of the address."""
     remove(user)
     recovery_codes.remove_all(user)
 
 
 def remove_all(user: User) -> int:
-    """Remove all factors of a user who has lost them, and end all sessions; return how many.
+    """Remove all factors of a user who has lost them; return how many.
 
-    Whoever has the lost device can be logged in on it. Logins in progress end, too, and so do links
-    that were sent. Nothing ends if the user has no factor.
+    Also revoke all sessions, logins in progress and links, because a thief of the device may have
+    them. Without a factor, change nothing.
     """
     with database.atomic():
         removed = remove(user)

@@ -1,4 +1,4 @@
-"""What the feature `factors` declares: see `wsgiauth.feature`."""
+"""The declaration of the feature `factors`: see `wsgiauth.feature`."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What `check` asks about second factors."""
+"""The questions of `check` about second factors."""
 
 from collections.abc import Iterator
 

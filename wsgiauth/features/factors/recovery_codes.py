@@ -1,4 +1,4 @@
-"""Recovery codes: ten one-time secrets that stand for the codes of a lost device.
+"""Recovery codes: ten one-time secrets that replace a lost device.
 
 Unlike the secrets of links, they outlive a new password: a reset must not remove a second factor.
 """
@@ -25,15 +25,11 @@ _NEVER = 2**62  # seconds since the epoch
 
 
 def replace(user: User) -> list[str]:
-    """Return a new set of codes; those of the old one no longer work.
-
-    However many requests do so at once, the user has one set afterwards.
-
-    Args:
-        user: As read before their credentials were verified.
+    """Return a new set of codes, which replaces the old set; concurrent calls leave one set.
 
     Raises:
-        UnauthenticatedError: The user was deactivated, or the password changed, in the meantime.
+        UnauthenticatedError: The user was deactivated, or the password changed, since `user` was
+            read.
         peewee.IntegrityError: The user has been deleted.
     """
     codes = [_new_code() for _ in range(NUMBER)]
@@ -65,7 +61,7 @@ def count(user: User) -> int:
 
 @repeated_after_conflict
 def use(user: User, code: str) -> bool:
-    """Use a code; return whether it was one of the user's. It works once, over all processes."""
+    """Use a code of the user; return whether it was right. It works once, over all processes."""
     normalised = _normalised(code)
     if len(normalised) != LENGTH:
         return False
@@ -93,5 +89,5 @@ def _new_code() -> str:
 
 
 def _normalised(code: str) -> str:
-    """Return a code as it is stored: the digits 0, 1 and 8 are not in it, but look like letters."""
+    """Return a code for its digest. Codes have no 0, 1 and 8, which look like letters."""
     return plain(code).upper().translate(str.maketrans("018", "OIB"))

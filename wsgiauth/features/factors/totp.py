@@ -1,8 +1,8 @@
 """One-time codes of authenticator apps (TOTP, RFC 6238), as a second factor.
 
-The table has a salt for each device. The key that the device shares with the site is computed from
-it and FACTOR_KEY, so the database alone yields no code. A device keeps the key with which it was
-set up, which can have become one of FACTOR_KEY_FALLBACKS.
+A device and the site share a key, which is computed from FACTOR_KEY and the salt in the device's
+row, so the database alone yields no code. The FACTOR_KEY of a device's set-up can have become one
+of FACTOR_KEY_FALLBACKS.
 """
 
 from __future__ import annotations
@@ -63,21 +63,21 @@ class Totp(Model):
 
 
 class _Use(NamedTuple):
-    """What the row of a device records of an accepted code."""
+    """The step and the factor key of an accepted code."""
 
     step: int
     key_id: str
 
 
 def factor_keys(settings: Settings) -> tuple[str, ...]:
-    """Return the keys that devices can have: FACTOR_KEY, which new ones get, then the former."""
+    """Return the keys of all devices: FACTOR_KEY, for new devices, then the former keys."""
     if settings.FACTOR_KEY is None:
         return ()
     return settings.FACTOR_KEY, *settings.FACTOR_KEY_FALLBACKS
 
 
 def key_id(factor_key: str) -> str:
-    """Return what names a factor key in the database, which does not reveal it."""
+    """Return the name of a factor key in the database, which does not reveal the key."""
     return hmac.digest(factor_key.encode(), b"wsgiauth factor key id", "sha256").hex()[:16]
 
 
@@ -87,7 +87,7 @@ def derive_key(factor_key: str, salt: str) -> bytes:
 
 
 def code_of_step(key: bytes, step: int) -> str:
-    """Return the code of a step (RFC 4226 section 5.3, with SHA-1 as all apps have it)."""
+    """Return the code of a step (RFC 4226 section 5.3; all apps have SHA-1)."""
     digest = hmac.digest(key, step.to_bytes(8), "sha1")
     offset = digest[-1] & 15
     number = int.from_bytes(digest[offset : offset + 4]) & 0x7FFFFFFF
@@ -95,45 +95,40 @@ def code_of_step(key: bytes, step: int) -> str:
 
 
 def base32(key: bytes) -> str:
-    """Return a key as apps take it."""
+    """Return a key in the form for apps."""
     return base64.b32encode(key).decode().rstrip("=")
 
 
 def setup_uri(key: bytes, username: str, issuer: str) -> str:
-    """Return the link that sets an app up (the `otpauth` format of Google Authenticator).
-
-    The app shows the username and the issuer, which is the site.
-    """
-    issuer = " ".join(issuer.replace(":", " ").split())  # a colon separates it from the name
+    """Return the link that sets an app up (the `otpauth` format of Google Authenticator)."""
+    issuer = " ".join(issuer.replace(":", " ").split())  # a colon ends the issuer
     label = f"{quote(issuer, safe='')}:{quote(username, safe='')}"
     parameters = urlencode({"secret": base32(key), "issuer": issuer}, quote_via=quote)
     return f"otpauth://totp/{label}?{parameters}"
 
 
 def devices(user: User) -> list[Totp]:
-    """Return the devices of a user that are factors, the oldest first."""
+    """Return the confirmed devices of a user, the oldest first."""
     of_user = Totp.select().where(Totp.user == user.id, Totp.confirmed_at > 0)
     return list(of_user.order_by(Totp.confirmed_at, Totp.id))
 
 
 def count_by_key() -> Mapping[str, int]:
-    """Return how many devices that are factors have each `key_id`."""
+    """Return the number of confirmed devices by `key_id`."""
     number = peewee.fn.COUNT(Totp.id)
     rows: Any = Totp.select(Totp.key_id, number).where(Totp.confirmed_at > 0).group_by(Totp.key_id)
     return dict(rows.tuples())
 
 
 def is_used() -> bool:
-    """Return whether any user has a device."""
+    """Return whether any user has a confirmed device."""
     return bool(Totp.select().where(Totp.confirmed_at > 0).exists())
 
 
 def pending_device(user: User, session_id: str) -> Totp | None:
-    """Return the device whose set-up a session of the user began, and has not confirmed.
+    """Return the unconfirmed device of a session, with `user` as given.
 
-    It has the user as given, not as stored now.
-
-    A set-up that another session began is not shown: whoever began it knows its key.
+    A device of another session is not shown: the client that began its set-up knows its key.
     """
     device: Totp | None = Totp.get_or_none(
         Totp.id == _set_up_id(session_id), Totp.user == user.id, Totp.confirmed_at == 0
@@ -144,13 +139,10 @@ def pending_device(user: User, session_id: str) -> Totp | None:
 
 
 def begin(user: User, name: str, now: float, *, session_id: str | None = None) -> Totp:
-    """Begin the set-up of a device, instead of the one that the session has not confirmed.
+    """Begin the set-up of a device, in place of an unconfirmed device of the session.
 
-    Args:
-        session_id: The session that can go on with it; None: only the caller can.
-
-    Raises:
-        peewee.IntegrityError: The user has been deleted.
+    Without a session, only the caller can confirm the device. For a deleted user, raise
+    peewee.IntegrityError.
     """
     device_id = _new_id() if session_id is None else _set_up_id(session_id)
     is_old = (Totp.id == device_id) | (Totp.created_at <= int(now) - HOUR)
@@ -158,20 +150,14 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
         lock_user(user.id)  # a form that is sent twice inserts the same id
         Totp.delete().where(Totp.user == user.id, Totp.confirmed_at == 0, is_old).execute()
         return Totp.create(
-            id=device_id,
-            user=user.id,
-            name=name,
-            salt=secrets.token_hex(32),
-            created_at=int(now),
+            id=device_id, user=user.id, name=name, salt=secrets.token_hex(32), created_at=int(now)
         )
 
 
 def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
-    """Make a device a factor if it made the code; return whether it is one now.
+    """Confirm a device if it made the code; return whether it is a factor now.
 
-    Args:
-        keys: The `factor_keys`. Any of them: another process, with another FACTOR_KEY, can have
-            begun the set-up.
+    Any of the `factor_keys` is right: another process can have another FACTOR_KEY.
     """
     used = _use_of(device, code, keys, now)
     if used is None:
@@ -192,31 +178,14 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
 def accept(user: User, code: str, keys: Sequence[str], now: float) -> bool:
     """Return whether a device of the user made the code, which works once, over all processes.
 
-    The codes of this step and of the one before are accepted (RFC 6238 section 5.2), and that of
-    the next one if a host whose clock is ahead accepts it already.
-
-    Args:
-        keys: The `factor_keys`.
+    The codes of this step and the previous one are accepted (RFC 6238 section 5.2), and the code of
+    the next step near its beginning, because another host's clock can be ahead.
     """
     for device in devices(user):
         used = _use_of(device, code, keys, now)
         if used is not None and _record(device, used):
             return True
     return False
-
-
-def remove(user: User, device_id: str | None = None) -> int:
-    """Remove a device of the user, or all; return how many. See `factors.remove`."""
-    delete = Totp.delete().where(Totp.user == user.id, Totp.confirmed_at > 0)
-    if device_id is not None:
-        delete = delete.where(Totp.id == device_id)
-    with database.atomic():
-        names = [each.name for each in devices(user) if device_id in (None, each.id)]
-        removed: int = delete.execute()
-        if removed:
-            details = {"factor": ", ".join(names)}
-            events.emit("factor_removed", user_id=user.id, reason="otp", details=details)
-    return removed
 
 
 def _new_id() -> str:
@@ -228,7 +197,7 @@ def _set_up_id(session_id: str) -> str:
 
 
 def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | None:
-    """Return what made a code: a key of the device, and a step; or None. See `accept`."""
+    """Return the step and the key that made a code, or None; see `accept`."""
     digits = plain(code)
     if not _CODE.fullmatch(digits):
         return None
@@ -238,7 +207,7 @@ def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | 
     matching = [
         _Use(step, name)
         for name, key in ids
-        if device.key_id in ("", name)  # a guess is compared with one key, if it is known
+        if device.key_id in ("", name)  # compare a guess with one key if the key is known
         for step in steps
         if hmac.compare_digest(code_of_step(key, step), digits)
     ]

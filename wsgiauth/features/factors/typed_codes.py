@@ -1,17 +1,17 @@
-"""What a person means who types a code: keyboards write digits and hyphens in many ways."""
+"""Codes as people type them: keyboards write digits and hyphens in many ways."""
 
 import unicodedata
 
-_MAX_LENGTH = 100  # characters; no code is longer, however it is grouped
-# A hyphen of a Japanese keyboard, and the sign that word processors make of one.
+_MAX_LENGTH = 100  # characters; no code is longer, with all separators
+# A hyphen of Japanese keyboards, and the sign that word processors put for a hyphen.
 _HYPHENS = "\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}\N{MINUS SIGN}"
 
 
 def plain(code: str) -> str:
     """Return a code in ASCII digits and letters, without spaces, hyphens and invisible marks.
 
-    Digits of any script and full-width letters count as those of ASCII. A string that is too long
-    for any code is returned empty.
+    Digits of any script and full-width letters become ASCII. A string that is too long for a code
+    becomes empty.
     """
     if len(code) > _MAX_LENGTH:
         return ""

@@ -36,17 +36,17 @@ from wsgiauth.web.urls import mount_url
 class ListedPasskey(NamedTuple):
     """A passkey in the list of its owner; times are in UTC."""
 
-    handle: str  # no credential
+    handle: str  # not a credential
     name: str
     created_at: datetime
     last_used_at: datetime | None
-    is_backed_up: bool  # it is on several devices
+    is_backed_up: bool  # on several devices
     is_usable: bool  # on this site
-    host: str  # for which it was made
+    host: str  # of its site
 
     @classmethod
     def of(cls, row: Passkey, host: str) -> "ListedPasskey":
-        """Return what the owner sees of a passkey, on a site at `host`."""
+        """Return a passkey for its owner, on a site at `host`."""
         return cls(
             handle=row.id,
             name=row.name,
@@ -92,7 +92,7 @@ class PasskeysPage(PasskeyPage):
     codes_left: int  # recovery codes
     is_last: bool = False  # the user has no other second factor
     name: str  # of a new passkey: a proposal, or as it was sent
-    logout_url: str = ""  # for users who can do nothing else before they have a second factor
+    logout_url: str = ""  # for users who must have a second factor first
 
 
 class Passkeys(FactorForm):
@@ -132,9 +132,6 @@ class Passkeys(FactorForm):
         """Remove a passkey, or add one."""
         if submission.fields["remove"]:
             return self.remove(submission)
-        return self._add(submission)
-
-    def _add(self, submission: MemberSubmission) -> Response:
         user, site, fields = submission.member.user, submission.site, submission.fields
         name = check_name(fields["name"], pgettext("name of a device", "Laptop"), NAME_MAX_LENGTH)
         party = site.require(RelyingParty)

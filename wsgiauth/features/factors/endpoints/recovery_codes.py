@@ -7,12 +7,7 @@ from http import HTTPStatus
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.factors import factors, recovery_codes
-from wsgiauth.forms import (
-    FormPage,
-    ListForm,
-    MemberSubmission,
-    Refusal,
-)
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import just_done
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
@@ -29,17 +24,17 @@ _ADDED = {"added": "app", "passkey": "passkey"}  # by what was just done
 
 
 class RecoveryCodesPage(FormPage):
-    """The user's recovery codes, once, or how many are left."""
+    """The user's new recovery codes, or how many are left."""
 
     template = "recovery_codes.html"
     codes_url = UrlBelow("recovery-codes")
     left: int
     set_up_url: str = ""  # for a user without a second factor
-    codes: tuple[str, ...] = ()  # a new set, which is shown only now
-    username: str = ""  # whose codes they are
-    host: str = ""  # the site that they are for
+    codes: tuple[str, ...] = ()  # a new set
+    username: str = ""  # the owner of the codes
+    host: str = ""  # of the site
     made_at: datetime | None = None
-    added: str = ""  # a factor, without which there were no codes
+    added: str = ""  # the type of a factor that was just added
     added_name: str = ""
 
     @property
@@ -98,7 +93,7 @@ class RecoveryCodes(ListForm):
         return submission.site.pages.render(submission.environ, page, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> RecoveryCodesPage:
-        """Return the page without the codes, which are not stored."""
+        """Return the page without codes, which are not stored."""
         user, site = submission.member.user, submission.site
         set_up_url = mount_url(submission.environ) + site.factors.set_up_path
         done = just_done(submission.environ)

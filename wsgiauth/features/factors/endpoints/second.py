@@ -12,13 +12,7 @@ from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
-from wsgiauth.forms.proofs import (
-    CODE,
-    CREDENTIAL,
-    PasskeyPage,
-    passkey_options,
-    require_factor,
-)
+from wsgiauth.forms.proofs import CODE, CREDENTIAL, PasskeyPage, passkey_options, require_factor
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -29,7 +23,7 @@ _CANCEL = "cancel"  # ends the pending login
 
 
 class SecondPage(PasskeyPage):
-    """The forms that ask for a passkey or a code, and show only the username of the account."""
+    """The forms for a passkey or a code."""
 
     template = "second.html"
     second_url: str  # names the pending login
@@ -39,7 +33,7 @@ class SecondPage(PasskeyPage):
 
 
 class SecondStep(PublicForm):
-    """Starts the session of a pending login, with what its login form had."""
+    """Starts the session of a pending login."""
 
     fields = (CODE, CREDENTIAL)
     flags = (_CANCEL,)
@@ -52,7 +46,7 @@ class SecondStep(PublicForm):
         require_own(submission, _require_pending(submission.environ, submission.site).user)
 
     def act(self, submission: Submission) -> Response:
-        """Start the session, or cancel the login; delete the cookie of the pending login."""
+        """Start the session or cancel the login, and delete the cookie of the pending login."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
         if _CANCEL in submission.flags:
@@ -80,14 +74,14 @@ class SecondStep(PublicForm):
                 methods=f"{waiting.methods} {proven}",
                 origin=waiting.origin,
             )
-        if issued is None:  # another request used it first, or the user has just changed
+        if issued is None:  # another request used the login, or the user has just changed
             raise UnauthenticatedError(None)
         response = hand_over(submission, issued)
         expired = _expired_cookie(submission, waiting)
         return replace(response, headers=(*response.headers, expired))
 
     def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
-        """Return the forms, without the code, if a login is pending."""
+        """Return the forms if a login is pending."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
         methods = [each.method for each in site.factors.of(waiting.user)]
@@ -104,7 +98,6 @@ class SecondStep(PublicForm):
 
 
 def _cancel(submission: Submission, waiting: Pending) -> Response:
-    """End the pending login, and send the browser back to the login page, for another account."""
     pending.cancel(waiting)
     cookie = _expired_cookie(submission, waiting)
     page = with_next("login", waiting.destination)

@@ -27,7 +27,7 @@ from wsgiauth.web.urls import mount_url, with_next
 
 
 class SetUp(NamedTuple):
-    """What an app needs to be set up: its key as text, as a link and as a QR code."""
+    """The key of a new app as text, as a link and as a QR code."""
 
     name: str
     key: str  # in groups of four characters
@@ -38,11 +38,13 @@ class SetUp(NamedTuple):
         return "<Set-up of an app>"  # the key is secret
 
 
-_MOST_OF_ISSUER = 60  # characters; each of Chinese has 9 in the link, which has two names
+_MOST_OF_ISSUER = (
+    60  # characters; the link has the issuer twice, with 9 characters for a Chinese one
+)
 
 
 def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
-    """Return what an app of the user needs."""
+    """Return the key of a new app in all forms."""
     settings = submission.site.settings
     address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")
     issuer = settings.SITE_NAME or address or REALM
@@ -53,7 +55,7 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     return SetUp(device.name, " ".join(groups), uri, qr_code(uri))
 
 
-_EXAMPLE = pgettext("name of a device", "Phone")  # of what to call an app
+_EXAMPLE = pgettext("name of a device", "Phone")  # the proposed name of an app
 _NOTICES: Mapping[str, Notice] = {
     "added": lambda name: _(
         "The authenticator app “%(name)s” has been added. From now on, you need a code to log in.",
@@ -77,9 +79,9 @@ class TotpPage(FormPage):
     devices: Sequence[Factor]  # the apps of the user, the oldest first
     codes_left: int  # recovery codes
     is_last: bool = False  # the user has no other second factor
-    set_up: SetUp | None = None  # of the app whose first code is awaited
+    set_up: SetUp | None = None  # of an app that waits for its first code
     name: str  # of another app: a proposal, or as it was sent
-    logout_url: str = ""  # for users who can do nothing else before they have a second factor
+    logout_url: str = ""  # for users who must have a second factor first
     passkeys_url: str = ""  # to add a passkey instead
 
 
@@ -157,11 +159,9 @@ class AuthenticatorApps(FactorForm):
 def qr_code(text: str) -> Markup | None:
     """Return the QR code of `text` as inline SVG.
 
-    None without segno (the extra `totp`), or if `text` is too long for any code, as with a long
-    username in emoji: the page has the key.
-
-    It has no style, which the Content-Security-Policy of pages would refuse. `text` itself is not
-    part of it, only black squares.
+    Return None without segno (the extra `totp`), or if `text` is too long, as with a long username
+    in emoji: the page also has the key. The SVG has no style, which the Content-Security-Policy
+    would refuse, and no text.
     """
     try:
         import segno
@@ -172,4 +172,4 @@ def qr_code(text: str) -> Markup | None:
     except segno.DataOverflowError:
         return None
     svg = code.svg_inline(scale=5, border=4, light="#fff", svgclass=None, lineclass=None)
-    return Markup(svg)  # noqa: S704 - see above
+    return Markup(svg)  # noqa: S704 - only shapes

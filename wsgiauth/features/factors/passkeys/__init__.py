@@ -1,8 +1,7 @@
 """Passkeys (W3C Web Authentication, level 3): their table, and what reads and changes it.
 
 A passkey is a key pair in an authenticator: a phone, a computer or a security key. The table has
-the public key, which is not secret. `relying_party` is the way in: it makes what a browser is
-asked, and verifies what it answers.
+the public key, which is not secret. `relying_party` makes and verifies the messages.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from wsgiauth.storage.models import Model
 NAME_MAX_LENGTH = 50
 MOST_PASSKEYS = 10  # of a user
 
-_REASON = "passkey"
-
 
 class Passkey(Model):
     """A passkey of a user; times are in seconds since the epoch."""
@@ -40,19 +37,19 @@ class Passkey(Model):
         User, backref="+", on_delete="CASCADE"
     )
     name: peewee.CharField[str] = peewee.CharField(max_length=NAME_MAX_LENGTH)
-    # What the authenticator calls it: up to 1,023 bytes, in Base64 for URLs.
+    # From the authenticator: up to 1,023 bytes, in Base64 for URLs.
     credential_id: peewee.TextField[str] = peewee.TextField()
     # COSE (RFC 9052), in Base64 for URLs.
     public_key: peewee.TextField[str] = peewee.TextField()
-    # How often the authenticator had signed at the last use; 0 for those that do not count.
+    # How often the authenticator had signed at the last use; 0 if it does not count.
     sign_count: peewee.BigIntegerField[int] = peewee.BigIntegerField()
-    # The host of PUBLIC_URL when it was registered; it works there alone.
+    # The host of PUBLIC_URL when the passkey was registered; it works only there.
     relying_party: peewee.CharField[str] = peewee.CharField(max_length=253)
-    # What the authenticator calls the user: random, in Base64 for URLs.
+    # Names the user to the authenticator: random, in Base64 for URLs.
     user_handle: peewee.CharField[str] = peewee.CharField(max_length=86)
-    # How browsers reach the authenticator, as they say, between spaces.
+    # How browsers reach the authenticator, separated by spaces.
     transports: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
-    # Whether it is on several devices of the user, such as by a cloud.
+    # Whether it is on several devices of the user, as by a cloud.
     is_backed_up: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
     last_used_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)  # 0: never
@@ -62,7 +59,7 @@ class Passkey(Model):
 
 
 class NewPasskey(NamedTuple):
-    """What an authenticator and its browser say of a new passkey; see `Passkey`."""
+    """The columns of a new passkey that come from the browser; see `Passkey`."""
 
     credential_id: str
     public_key: str
@@ -73,7 +70,7 @@ class NewPasskey(NamedTuple):
 
 
 def host_of(settings: Settings) -> str:
-    """Return the host of PUBLIC_URL, where alone the passkeys of a site work; can be empty."""
+    """Return the host of PUBLIC_URL, or an empty string."""
     return urlsplit(settings.PUBLIC_URL or "").hostname or ""
 
 
@@ -84,18 +81,18 @@ def list_passkeys(user: User) -> list[Passkey]:
 
 
 def can_log_in(user: User, settings: Settings) -> bool:
-    """Return whether a user has a passkey of the host of PUBLIC_URL; others do not work there."""
+    """Return whether a user has a passkey that works on this site."""
     keys = list_passkeys(user) if settings.PASSKEYS else []
     return any(each.relying_party == host_of(settings) for each in keys)
 
 
 def is_used(*, except_at: str = "") -> bool:
-    """Return whether any user has a passkey, of another relying party than `except_at`."""
+    """Return whether any user has a passkey of another host than `except_at`."""
     return bool(Passkey.select().where(Passkey.relying_party != except_at).exists())
 
 
 def find(credential_id: str) -> Passkey | None:
-    """Return the passkey of a credential id, with its user, or None."""
+    """Return a passkey with its user, or None."""
     found: Passkey | None = (
         Passkey.select(Passkey, User).join(User).where(Passkey.id == digest(credential_id)).first()
     )
@@ -105,19 +102,16 @@ def find(credential_id: str) -> Passkey | None:
 def add(
     user: User, new: NewPasskey, name: str, challenge: Challenge, *, relying_party: str, now: float
 ) -> None:
-    """Add a passkey to a user, by a challenge that has not been used.
-
-    Args:
-        user: As read before the passkey was verified.
-        challenge: What the authenticator answered.
+    """Add a passkey to a user, and use the challenge.
 
     Raises:
-        UnauthenticatedError: The user was deactivated or deleted, or the password changed.
+        UnauthenticatedError: The user was deactivated or deleted, or the password changed, since
+            `user` was read.
         ValidationError: The user has too many passkeys, the passkey is registered already, or the
             challenge was used.
     """
     with database.atomic():
-        # The lock lets another new passkey wait, so that there are never too many.
+        # With the lock, concurrent requests cannot add too many passkeys.
         owner = lock_user(user.id)
         if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             raise UnauthenticatedError("invalid_token")
@@ -133,18 +127,14 @@ def add(
         ).on_conflict_ignore()
         if not (challenges.use(challenge) and insert.as_rowcount().execute()):
             raise ValidationError({"credential": [_("This passkey has already been added.")]})
-        events.emit("factor_added", user_id=owner.id, reason=_REASON, details={"factor": name})
+        events.emit("factor_added", user_id=owner.id, reason="passkey", details={"factor": name})
 
 
 def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:
-    """Record that a passkey signed, in the transaction of what that permits.
+    """Record a use in the transaction that it permits; return False for a removed passkey.
 
-    A count that did not grow means that there are two copies of the key, one of them perhaps in
-    the hands of a thief (level 3, section 6.1.1), or that the authenticator was reset. So it is
-    reported, and the passkey keeps working.
-
-    Returns:
-        False if the passkey has been removed.
+    A count that did not grow means that a thief may have a copy of the key (level 3, section
+    6.1.1), or that the authenticator was reset. So report it, and let the passkey work.
     """
     query = Passkey.select().where(Passkey.id == passkey.id)
     stored = (query.for_update() if database.for_update else query).first()
@@ -156,17 +146,3 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
         Passkey.id == stored.id
     ).execute()
     return True
-
-
-def remove(user: User, handle: str | None = None) -> int:
-    """Remove a passkey of the user, or all; return how many. See `factors.remove`."""
-    delete = Passkey.delete().where(Passkey.user == user.id)
-    if handle is not None:
-        delete = delete.where(Passkey.id == handle)
-    with database.atomic():
-        names = [each.name for each in list_passkeys(user) if handle in (None, each.id)]
-        removed: int = delete.execute()
-        if removed:
-            details = {"factor": ", ".join(names)}
-            events.emit("factor_removed", user_id=user.id, reason=_REASON, details=details)
-    return removed

@@ -1,9 +1,8 @@
-"""Challenges: what an authenticator signs, so that its answer can be used for one thing, once.
+"""Challenges, which authenticators sign: an answer permits one thing, once.
 
-A page with a passkey button has a challenge. The pages are opened with GET, which changes nothing,
-and a stranger can open the login page as often as they like. So a challenge is no row: it says when
-it expires, and it has a code (HMAC) over that, over its purpose and over what it is bound to. Only
-its use is recorded, under its digest, in the transaction of what it permits.
+A page with a passkey button has a challenge. GET must change nothing, and a stranger can open the
+login page without limit. So a challenge is not a row: it has its expiry, and a code (HMAC) over the
+expiry, its purpose and its binding. Only its use is recorded, under its digest.
 """
 
 import hmac
@@ -27,11 +26,11 @@ REGISTER = Purpose("register", "preferred")
 
 
 class Challenge(NamedTuple):
-    """A challenge that we made, and that has not expired."""
+    """A challenge of this site that has not expired."""
 
-    value: bytes  # all of it
+    value: bytes  # the whole challenge
     expires_at: int  # seconds since the epoch
-    payload: bytes  # what it was made with
+    payload: bytes  # see `Challenges.make`
 
 
 class Challenges:
@@ -47,8 +46,8 @@ class Challenges:
         """Return a new challenge.
 
         Args:
-            bound_to: The user, the session or the pending login that it is for, if there is one.
-            payload: Up to 64 bytes to read from it later; not secret.
+            bound_to: The user, the session or the pending login that it is for, if any.
+            payload: Up to 64 bytes that `verify` returns; not secret.
         """
         expires_at = int(now) + LIFETIME
         signed = expires_at.to_bytes(_EXPIRY) + secrets.token_bytes(_RANDOM) + payload
@@ -57,10 +56,7 @@ class Challenges:
     def verify(
         self, value: bytes, purpose: Purpose, *bound_to: str, now: float
     ) -> Challenge | None:
-        """Return a challenge that was made with this purpose and binding, and has not expired.
-
-        Whether it has been used is for `use` to say.
-        """
+        """Return a challenge with this purpose and binding that has not expired, used or not."""
         if not _LENGTH <= len(value) <= _MAX_LENGTH:
             return None
         code, signed = value[:_CODE], value[_CODE:]
@@ -74,10 +70,10 @@ class Challenges:
 def use(challenge: Challenge) -> bool:
     """Record that a challenge is used; return False if it was used before.
 
-    Of several requests with one challenge, the primary key lets one succeed. Call this in the
-    transaction of what the challenge permits.
+    Call this in the transaction of the change that the challenge permits. Of several requests with
+    one challenge, the primary key lets one succeed.
     """
-    # A host whose clock is slow must find the row as long as it accepts the challenge.
+    # A host with a slow clock must find the row as long as it accepts the challenge.
     ends_at = challenge.expires_at + CLOCK_SKEW
     return one_time.record(challenge.value.hex(), "used challenge", expires_at=ends_at)
 

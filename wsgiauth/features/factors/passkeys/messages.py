@@ -1,8 +1,7 @@
 """The messages between a page and the browser's `navigator.credentials`, as JSON.
 
-The site asks by options. The browser answers with what an authenticator says: JSON with Base64 in
-it, of which nothing is trusted. Here is what can be checked without the database and without a
-signature, so that garbage and forgeries cost next to nothing.
+The site sends options, and the browser sends the answer of an authenticator, which is not trusted.
+The checks here need neither the database nor a signature, so that garbage costs next to nothing.
 """
 
 import base64
@@ -15,7 +14,7 @@ from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.passkeys.challenges import REGISTER
 
-# ES256, EdDSA and RS256, which together every authenticator has (level 3, section 5.4).
+# ES256, EdDSA and RS256: every authenticator has one of them (level 3, section 5.4).
 ALGORITHMS = (-7, -8, -257)
 
 _TYPE = "public-key"
@@ -38,12 +37,12 @@ _TRANSPORTS = ("ble", "hybrid", "internal", "nfc", "smart-card", "usb")
 
 
 class Answer(NamedTuple):
-    """The answer of an authenticator, well-formed and from the right page, but not verified."""
+    """A well-formed answer from the right page; its signature is not verified."""
 
     credential_id: str  # in Base64 for URLs
     response: Mapping[str, str]  # its parts, in Base64 for URLs, by their names in the standard
-    challenge: bytes  # what was signed, as the browser says
-    transports: str  # how the browser reaches the authenticator, as it says
+    challenge: bytes  # the signed challenge, as the browser says
+    transports: str  # see `Passkey`
 
 
 def creation_options(
@@ -59,8 +58,8 @@ def creation_options(
     Args:
         relying_party: The `id` and the `name` of the site.
         origin: Where passkeys work, for the script of the page; browsers ignore it.
-        username: What authenticators show.
-        known: The passkeys whose authenticators need no other one.
+        username: Shown by authenticators.
+        known: The passkeys of the user, whose authenticators need no other one.
     """
     document = {
         "rp": relying_party,
@@ -70,7 +69,7 @@ def creation_options(
         "timeout": _TIMEOUT,
         "excludeCredentials": _descriptors(known),
         "authenticatorSelection": {
-            "residentKey": "preferred",  # as one that a login without a name finds
+            "residentKey": "preferred",  # for logins without a username
             "userVerification": REGISTER.user_verification,
         },
         "attestation": "none",
@@ -85,7 +84,7 @@ def request_options(
     """Return a `PublicKeyCredentialRequestOptionsJSON` (level 3, section 5.1).
 
     `host` is the id of the relying party. Without `accepted` passkeys, authenticators offer their
-    own. For the rest, see `creation_options`.
+    own.
     """
     document = {
         "challenge": encode(challenge),
@@ -102,8 +101,7 @@ def read(text: str, ceremony: str, origin: str) -> Answer | None:
     """Return the answer in a field of a form, or None if it is not for this page.
 
     Args:
-        text: The field: a `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3,
-            section 5.1).
+        text: A `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3, section 5.1).
         ceremony: `webauthn.create` or `webauthn.get`.
     """
     if len(text) > MAX_LENGTH:
@@ -133,11 +131,7 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str) -> bytes:
-    """Return the bytes of Base64 for URLs, without padding.
-
-    Raises:
-        ValueError: No Base64 has this length.
-    """
+    """Return the bytes of such a string; raise ValueError if no string has its length."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -147,7 +141,7 @@ def _is_base64(part: Any, max_length: int) -> bool:
 
 
 def _challenge(client_data: dict[str, Any], ceremony: str, origin: str) -> bytes | None:
-    """Return the challenge, if the page was one of this site and in no frame of another."""
+    """Return the challenge if the page was of this site, and in no frame of another site."""
     if client_data["type"] != ceremony or client_data["origin"] != origin:
         return None
     if client_data.get("crossOrigin", False) is not False or "topOrigin" in client_data:

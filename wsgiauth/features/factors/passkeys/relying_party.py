@@ -1,7 +1,7 @@
 """The relying party: this site, as the authenticators of its users know it.
 
-The order of the checks is that of their cost: the form of an answer, its page and its challenge
-first, then one SELECT, then the signature.
+The cheap checks of an answer come first: its form, its page and its challenge, then one SELECT,
+then the signature.
 """
 
 import secrets
@@ -25,7 +25,7 @@ HANDLE_LENGTH = 32  # bytes
 
 
 class Presented(NamedTuple):
-    """An answer of an authenticator to a challenge that we made; its signature is not verified."""
+    """An answer to a challenge of this site; its signature is not verified."""
 
     party: "RelyingParty"
     answer: Answer
@@ -34,7 +34,7 @@ class Presented(NamedTuple):
     now: float  # seconds since the epoch
 
     def accept(self, user: User | None = None) -> KeyProof | None:
-        """Return whose passkey it is, and record its use; see `RelyingParty.accept`."""
+        """Accept the answer; see `RelyingParty.accept`."""
         return self.party.accept(self, self.now, user=user)
 
 
@@ -51,7 +51,7 @@ class RelyingParty(BrowserKeys):
         except ImportError:
             raise missing_package("PASSKEYS", "fido2", "passkeys") from None
         parts = urlsplit(settings.PUBLIC_URL or "")
-        self.host: str = passkeys.host_of(settings)  # for which authenticators make keys
+        self.host: str = passkeys.host_of(settings)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._ceremonies = Ceremonies(self.host, self._origin)
         self._name = settings.SITE_NAME or self.host
@@ -62,9 +62,9 @@ class RelyingParty(BrowserKeys):
         return [each for each in passkeys.list_passkeys(user) if each.relying_party == self.host]
 
     def creation_options(self, user: User, now: float) -> str:
-        """Return what the browser is asked for a new passkey, as JSON.
+        """Return the options for a new passkey, as JSON.
 
-        All passkeys of a user have one handle, so that an authenticator keeps one of them.
+        All passkeys of a user have one handle, so that an authenticator keeps only one of them.
         """
         own = self.passkeys_of(user)
         handle = messages.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
@@ -80,27 +80,18 @@ class RelyingParty(BrowserKeys):
             UnauthenticatedError: The session has ended meanwhile.
             ValidationError: The passkey cannot be added.
         """
-        refusal = ValidationError({"credential": [_("The passkey was not added. Try again.")]})
-        answer = messages.read(credential, "webauthn.create", self._origin)
-        if answer is None:
-            raise refusal
-        challenge = self._challenges.verify(answer.challenge, REGISTER, str(user.id), now=now)
-        if challenge is None:
-            raise refusal
-        new = self._ceremonies.registered(challenge, answer)
-        if new is None:
-            raise refusal
-        passkeys.add(user, new, name, challenge, relying_party=self.host, now=now)
+        sent = self.read(credential, REGISTER, str(user.id), now=now, ceremony="webauthn.create")
+        new = sent and self._ceremonies.registered(sent.challenge, sent.answer)
+        if sent is None or new is None:
+            raise ValidationError({"credential": [_("The passkey was not added. Try again.")]})
+        passkeys.add(user, new, name, sent.challenge, relying_party=self.host, now=now)
 
     def request_options(
         self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None
     ) -> str:
-        """Return what the browser is asked for a passkey, as JSON; empty if the user has none.
+        """Return the options for the use of a passkey, as JSON; empty if the user has none.
 
-        Args:
-            purpose, bound_to, now: See `Challenges.make`.
-            user: Whose passkeys are accepted; None: those of any user, which the authenticator
-                offers itself.
+        Without a user, the authenticator offers its passkeys for the site.
         """
         own = [] if user is None else self.passkeys_of(user)
         if user is not None and not own:
@@ -109,13 +100,15 @@ class RelyingParty(BrowserKeys):
         return messages.request_options(purpose, challenge, self.host, self._origin, own)
 
     def read(
-        self, credential: str, purpose: Purpose, *bound_to: str, now: float
+        self,
+        credential: str,
+        purpose: Purpose,
+        *bound_to: str,
+        now: float,
+        ceremony: str = "webauthn.get",
     ) -> Presented | None:
-        """Return what a browser sent, if it answers a challenge with this purpose and binding.
-
-        Costs neither a query nor a signature.
-        """
-        answer = messages.read(credential, "webauthn.get", self._origin)
+        """Return the answer to a challenge with this purpose and binding, or None."""
+        answer = messages.read(credential, ceremony, self._origin)
         if answer is None:
             return None
         challenge = self._challenges.verify(answer.challenge, purpose, *bound_to, now=now)
@@ -124,9 +117,10 @@ class RelyingParty(BrowserKeys):
     def accept(
         self, presented: Presented, now: float, *, user: User | None = None
     ) -> KeyProof | None:
-        """Return whose passkey it is, and record its use; None if it is not accepted.
+        """Return the user of the passkey, and record its use; None if it is not accepted.
 
-        Only a passkey of `user` is accepted; None: that of any user.
+        Args:
+            user: The only user whose passkeys are accepted.
         """
         answer, challenge, purpose = presented.answer, presented.challenge, presented.purpose
         passkey = passkeys.find(answer.credential_id)
@@ -145,7 +139,6 @@ class RelyingParty(BrowserKeys):
         return KeyProof(user or passkey.user, f"{HARDWARE_KEY}{verified}")
 
     def _is_permitted(self, passkey: Passkey, answer: Answer, user: User | None) -> bool:
-        """Return whether a passkey is of this site and of the user that the browser names."""
         if passkey.relying_party != self.host or not passkey.user.is_active:
             return False
         # Without a user who is known already, the handle says whose it is (section 7.2, step 6).

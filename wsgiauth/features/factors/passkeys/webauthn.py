@@ -1,7 +1,4 @@
-"""The use of Yubico's `fido2`: whether what an authenticator answers is right.
-
-Only imported on a site with passkeys: see `relying_party`.
-"""
+"""The verification of answers by Yubico's `fido2`; only a site with passkeys imports it."""
 
 from typing import Any
 
@@ -28,7 +25,7 @@ _ALGORITHM = 3  # the label in a COSE key, RFC 9052 section 7.1
 
 
 class Ceremonies:
-    """Verifies what authenticators answer to one relying party (level 3, sections 7.1 and 7.2)."""
+    """Verifies the answers of authenticators (level 3, sections 7.1 and 7.2)."""
 
     def __init__(self, host: str, origin: str) -> None:
         entity = PublicKeyCredentialRpEntity(name=host, id=host)
@@ -44,7 +41,7 @@ class Ceremonies:
         try:
             data = self._server.register_complete(state, _document(answer))
             credential = data.credential_data
-        except Exception:  # parsers and cryptography, whose input is hostile
+        except Exception:  # hostile input for parsers and cryptography
             return None
         if credential is None or not _is_consistent(data):
             return None
@@ -67,7 +64,7 @@ class Ceremonies:
     def signed(
         self, purpose: Purpose, challenge: Challenge, answer: Answer, public_key: str
     ) -> AuthenticatorData | None:
-        """Return what an authenticator says, or None if this key did not sign the challenge."""
+        """Return the data of an answer, or None if this key did not sign the challenge."""
         _, state = self._server.authenticate_begin(
             user_verification=UserVerificationRequirement(purpose.user_verification),
             challenge=challenge.value,
@@ -84,7 +81,7 @@ class Ceremonies:
 
 
 def _is_consistent(data: AuthenticatorData) -> bool:
-    """Return whether only a key that can be backed up claims to be (section 6.1.3)."""
+    """Return False for a key that is backed up but cannot be (section 6.1.3)."""
     return data.is_backup_eligible() or not data.is_backed_up()
 
 
