@@ -1,4 +1,4 @@
-"""What the feature `links` declares: see `wsgiauth.feature`."""
+"""The declaration of the feature `links`: see `wsgiauth.feature`."""
 
 from collections.abc import Sequence
 

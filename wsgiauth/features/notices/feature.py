@@ -1,4 +1,4 @@
-"""What the feature `notices` declares: see `wsgiauth.feature`."""
+"""The declaration of the feature `notices`: see `wsgiauth.feature`."""
 
 from wsgiauth.feature import Feature
 from wsgiauth.features.notices import notices

@@ -1,4 +1,4 @@
-"""What the feature `panel` declares: see `wsgiauth.feature`."""
+"""The declaration of the feature `panel`: see `wsgiauth.feature`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""What the feature `transfer` declares: see `wsgiauth.feature`."""
+"""The declaration of the feature `transfer`: see `wsgiauth.feature`."""
 
 from wsgiauth.feature import Feature
 
