@@ -1,7 +1,7 @@
-"""Links that prove an email address: making and redeeming them.
+"""Links that prove an email address.
 
-The address is stored with the secret of its link, and the link proves that address alone, for the
-user who asked. So a link that someone else opens proves nothing for them (CVE-2026-32700).
+The address is stored with the secret of its link. The link proves only this address, and only for
+the user who asked, so it proves nothing for another user who opens it (CVE-2026-32700).
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ def make_address_link(user: User, email: str, settings: Settings, *, mount: str,
 
 
 def read_address_proof(secret: OneTimeSecret) -> AddressProof | None:
-    """Return what a secret proves; None if its user has another address meanwhile."""
+    """Return the proof of a secret; None if its user has another address meanwhile."""
     user = secret.user
     if user is None or secret.subject != digest(user.email):
         return None
@@ -41,17 +41,14 @@ def read_address_proof(secret: OneTimeSecret) -> AddressProof | None:
 
 
 def prove_address(proof: AddressProof, secret: OneTimeSecret) -> bool:
-    """Store the address as verified, and use the secret of the proof; the user's sessions go on.
-
-    Returns:
-        False if the secret was used, or ended, in the meantime.
+    """Store the address as verified, and use the secret; return False if it has ended.
 
     Raises:
         TakenError: Another user has the address; the secret can still be used.
     """
     with database.atomic():
         user = lock_user(proof.user.id)
-        # No other read: MariaDB would hide from the change what others have committed since.
+        # No read between lock and change: MariaDB would hide later commits from the change.
         if user is None or not user.is_active:
             return False
         if (user.security_stamp, user.email) != (secret.stamp, proof.user.email):

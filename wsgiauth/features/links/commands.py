@@ -74,7 +74,7 @@ def print_reset_link(arguments: Arguments) -> None:
 
 
 def _send(outbox: Outbox, email: str) -> None:
-    """Send what is due, because this process ends before its thread has."""
+    """Send due emails here: the process ends before the thread of the outbox sends them."""
     noted: list[events.Event] = []
     events.subscribe(storage.current(), [noted.append])
     outbox.stop()

@@ -22,12 +22,12 @@ class EmailPage(FormPage):
     email_url = UrlBelow("email")
     present: str
     is_verified: bool
-    is_proven: bool = True  # by a link of this site, and not only by a provider
+    is_proven: bool = True  # by a link of this site
     email: str = ""  # the new address, as it was sent
 
 
 class EmailSentPage(Page):
-    """What to do next. It shows nothing of other accounts."""
+    """The next steps. It shows nothing of other accounts."""
 
     template = "email_sent.html"
     email_url = UrlBelow("email")
@@ -37,7 +37,7 @@ class EmailSentPage(Page):
 
 
 class Email(MemberForm):
-    """Sends a link to the address, in the same way whether it is taken or not."""
+    """Sends a link to the address. The answer does not depend on whether it is taken."""
 
     account_link = AccountLink(
         LOGIN,
@@ -53,7 +53,7 @@ class Email(MemberForm):
         return settings.MAIL_URL is not None
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Insert the email, whoever has the address."""
+        """Insert the email, even if the address is taken."""
         site, email, user = submission.site, submission.fields["email"], submission.member.user
         problem = _problem(user, email)
         if problem is not None:

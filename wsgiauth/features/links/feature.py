@@ -6,7 +6,6 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.links import letters
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
-from wsgiauth.features.links.inviter import LinkInviter
 from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.verified_register import Registration
 from wsgiauth.features.links.verify import Verify
@@ -28,7 +27,7 @@ FEATURE = Feature(
         "/reset": Reset(),
         "/verify": Verify(),
     },
-    parts=lambda settings, tokens: [LinkInviter()],
+    parts=lambda settings, tokens: [letters.LinkInviter()],
     pages=_pages,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,

@@ -21,7 +21,7 @@ class ForgotPage(FormPage):
 
 
 class ForgotSentPage(Page):
-    """What to do next. It shows nothing of the account, and not whether there is one."""
+    """The next steps. It does not show whether there is an account."""
 
     template = "forgot_sent.html"
     forgot_url = UrlBelow("forgot")
@@ -30,7 +30,7 @@ class ForgotSentPage(Page):
 
 
 class Forgot(PublicForm):
-    """Sends a link, and answers in the same way whether there is an account or not."""
+    """Sends a link. The answer does not depend on whether there is an account."""
 
     fields = (ACCOUNT_NAME,)
 
@@ -39,7 +39,7 @@ class Forgot(PublicForm):
         return settings.MAIL_URL is not None
 
     def act(self, submission: Submission) -> Response:
-        """Insert the email, whatever the name is."""
+        """Insert the email, for any name."""
         site, name = submission.site, submission.fields[ACCOUNT_NAME]
         if not name:
             raise ValidationError({"username": [_("Enter your username or email address.")]})
@@ -52,7 +52,5 @@ class Forgot(PublicForm):
     def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
         """Return the form."""
         return ForgotPage(
-            username=submission.fields[ACCOUNT_NAME],
-            message=refusal.message,
-            errors=refusal.errors,
+            username=submission.fields[ACCOUNT_NAME], message=refusal.message, errors=refusal.errors
         )

@@ -1,7 +1,7 @@
 """Invitations: links to create an account, which prove its email address.
 
-People invite themselves by registering; operators and staff invite others. There is no account, and
-no password is asked for, before the link has been used. `mail` sends the links.
+People who register invite themselves; operators, staff and the application invite others. Before
+the link is used, there is neither an account nor a password.
 """
 
 import json
@@ -24,56 +24,46 @@ HOURS = 72  # how long the link of an operator's invitation can be used
 
 
 class InvitedGroup(NamedTuple):
-    """A group that a user is to join."""
+    """A group that an invited user joins."""
 
-    id: int  # another group can get the name before the invitation is accepted
+    id: int  # another group can get the name meanwhile
     name: str  # at the time of the invitation, for events
 
     @classmethod
     def of(cls, group: Group) -> "InvitedGroup":
-        """Return that of a stored group."""
+        """Return a stored group for an invitation."""
         return cls(group.id, group.name)
 
 
 class Invitation(NamedTuple):
-    """An account that its owner is to create.
-
-    Attributes:
-        username: Empty if the user is to choose one.
-        groups: Those that the user joins, if they still exist then.
-        is_requested: Whether someone typed the address at /auth/register. Otherwise `actor`
-            invites.
-        actor: The one who gives the rights; see `events.actors`.
-        is_of_staff: Whether `actor` is a member of the staff, who must still have the right to
-            invite when the link is used.
-    """
+    """An account that its owner can create."""
 
     email: str
-    username: str = ""
+    username: str = ""  # empty: the user chooses one
     is_staff: bool = False
     permissions: tuple[str, ...] = ()
     groups: tuple[InvitedGroup, ...] = ()
-    is_requested: bool = False
-    actor: str = actors.OWNER
-    is_of_staff: bool = False
+    is_requested: bool = False  # the address was typed at /auth/register; otherwise `actor` invites
+    actor: str = actors.OWNER  # gives the rights
+    is_of_staff: bool = False  # `actor` must still have the right to invite when the link is used
 
     @property
     def gives_rights(self) -> bool:
-        """Whether the user is to be a member of the staff, gets permissions, or joins groups."""
+        """Whether the user becomes staff, gets permissions, or joins groups."""
         return self.is_staff or bool(self.permissions or self.groups)
 
     @property
     def names(self) -> dict[str, str]:
-        """The names of the account that are known, by field."""
+        """The known names of the account, by field."""
         return {"email": self.email} | ({"username": self.username} if self.username else {})
 
     def minutes(self, settings: Settings) -> int:
-        """Return how long its link can be used."""
+        """Return the lifetime of the link."""
         return settings.LINK_MINUTES if self.is_requested else HOURS * 60
 
 
 def check_invitation(invitation: Invitation) -> Invitation:
-    """Return the invitation with the present names of its groups, by the actor of the context.
+    """Return the invitation with the actor of the context, and the present names of its groups.
 
     Raises:
         ValidationError: A name breaks a rule; `errors` also reports a taken name.
@@ -90,7 +80,7 @@ def check_invitation(invitation: Invitation) -> Invitation:
 
 
 def report_invitation(invitation: Invitation, *, is_printed: bool) -> None:
-    """Report who invites with which rights; the account is reported when its owner creates it."""
+    """Report who invites, and with which rights."""
     rights = ["is_staff"] if invitation.is_staff else []
     rights += [*invitation.permissions, *(f"group {each.name}" for each in invitation.groups)]
     words = [INVITATION, *rights, *(["printed"] if is_printed else [])]
@@ -102,7 +92,7 @@ def make_invitation_link(
 ) -> str:
     """Return a new link to create the account."""
     if not invitation.is_requested:
-        one_time.end_about(names.key(invitation.email), INVITATION)  # the operator can correct one
+        one_time.end_about(names.key(invitation.email), INVITATION)  # replaced, as by a correction
     secret = one_time.issue(
         INVITATION,
         None,
@@ -126,21 +116,16 @@ def accept_invitation(
 ) -> User | None:
     """Create the account of an invitation, and end all invitations of its address.
 
-    The actor of the invitation gives the rights, not the user, who has none. The answers of the
-    account are passed on when the user has them.
-
-    Args:
-        account: The account, with the address of the invitation.
-        hashed_password: The hash of its password.
+    The actor of the invitation gives the rights, not the user, who has none. `on_registered` of the
+    application then sees the rights.
 
     Returns:
-        None if the secret was used in the meantime, or if the member of the staff who invited does
-        not have the right to any more.
+        None if the secret was used in the meantime, or if the member of the staff who invited has
+        lost the right to invite.
 
     Raises:
-        ValidationError: The application refused an answer; the secret can still be used.
-        TakenError: Another user has the name or the address; the secret can still be used.
-        ApplicationError: A function of the application failed; the secret can still be used.
+        ValidationError, TakenError, ApplicationError: An answer is refused, a name is taken, or the
+            application failed. The secret can still be used.
     """
     with database.atomic():
         is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
@@ -156,8 +141,8 @@ def accept_invitation(
             for group in invitation.groups:
                 _join(user, group)
         account.answers.pass_on(user)
-    # After the commit, because two links of one address could otherwise wait for each other. If
-    # the process is killed before, the account itself makes the links useless.
+    # After the commit: two links of one address could otherwise wait for each other. If the process
+    # is killed before, the account itself makes the links useless.
     one_time.end_about(names.key(invitation.email), INVITATION)
     return user
 

@@ -1,4 +1,4 @@
-"""GET, POST /auth/admin/invite: invites a person, by email, to create an account."""
+"""GET, POST /auth/admin/invite: invites a person by email."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -41,12 +41,12 @@ class InvitePage(PanelPage, FormPage):
     typed = ("email", "username", "permissions", "groups")
     invite_url = UrlBelow("admin/invite")  # where the form is sent
     back_url = UrlBelow("admin/users")
-    hours: int = HOURS  # how long the link of the email works
-    gives_rights: bool  # whether the member of the staff can also give rights
+    hours: int = HOURS  # the lifetime of the link
+    gives_rights: bool  # the member of the staff can also give rights
     offered: tuple[str, ...] = ()  # permissions to choose from
-    chosen: frozenset[str] = frozenset()  # the permissions that were chosen
+    chosen: frozenset[str] = frozenset()  # the chosen permissions
     groups: tuple[str, ...] = ()  # names of groups to choose from
-    joined: frozenset[str] = frozenset()  # the groups that were chosen
+    joined: frozenset[str] = frozenset()  # the chosen groups
     email: str = ""
     username: str = ""
     is_staff: bool = False
@@ -65,7 +65,7 @@ class Invite(PanelForm):
         return super().is_offered(settings) and settings.MAIL_URL is not None
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Send the invitation, if the member of the staff still has the right to."""
+        """Send the invitation."""
         site = submission.site
         permissions = submission.lists["permissions"]
         errors: dict[str, list[str]] = {}
@@ -86,7 +86,7 @@ class Invite(PanelForm):
             groups=tuple(sorted(groups, key=lambda each: each.name)),
             is_of_staff=True,
         )
-        # A refused name is not counted. The count is no part of the transaction.
+        # Count only valid names, and outside of the transaction.
         check_names(invitation.names, errors)
         site.mail_limits.count_invitation_by_staff(invitation.email)
         administer_invitation(
@@ -130,14 +130,13 @@ class Invite(PanelForm):
 
 
 def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:
-    """Return the URL of the form; an empty string without email or the right to invite."""
+    """Return the URL of the form; empty without email or the right to invite."""
     if site.outbox is None or _refusal_reason(member) is not None:
         return ""
     return f"{panel_url(environ)}/{INVITED}"
 
 
 def _refusal_reason(member: User) -> str | None:
-    """Return why a member of the staff cannot invite anyone, for people, or None."""
     if can_govern(member):  # without a query for their permissions
         return None
     return invitation_refusal(Party(member, member.permissions), gives_rights=False)

@@ -1,26 +1,27 @@
-"""Emails with a link: what asks for one, and the letter of each.
+"""Emails with a link: the requests for them, and their letters.
 
-A request only inserts a row, and looks up no account, so that its answer and its time do not depend
-on who has one. Each composer runs later, in the thread of the outbox: it decides what to send, and
-lets `authentication` make the link.
-
-`mount` is always the path of /auth on the site.
+A request only inserts a row, so that its answer and its time do not depend on whether there is an
+account. A composer runs later, in the thread of the outbox: it decides what to send. `mount` is
+always the path of /auth on the site.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.groups import Group, resolve_group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.feature import Inviter
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import (
     HOURS,
     Invitation,
+    InvitedGroup,
     check_invitation,
     make_invitation_link,
     report_invitation,
@@ -28,6 +29,7 @@ from wsgiauth.features.links.invitations import (
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 from wsgiauth.storage import database
 
 
@@ -35,13 +37,13 @@ class ResetLetter(LinkLetter):
     """The email with the link to choose a new password."""
 
     template = "mail/reset.txt"
-    username: str  # empty if the address is not proven, or if the name could be read as a link
+    username: str  # empty if the address is not proven, or if the name looks like a link
 
 
 class InvitationLetter(LinkLetter):
     """The email with the link to create an account.
 
-    It shows no username, because anyone can type one that mail software makes a link of.
+    It has no username: a stranger can type one that mail software turns into a link.
     """
 
     template = "mail/invitation.txt"
@@ -51,21 +53,21 @@ class InvitationLetter(LinkLetter):
 class AddressLetter(LinkLetter):
     """The email with the link to prove an address.
 
-    It has no text that the user chose, because the address can be that of anyone.
+    It has no text from the user, because the address can belong to anyone.
     """
 
     template = "mail/address.txt"
 
 
 class AddressTakenLetter(Letter):
-    """The email to the owner of an address that another user asked to use; it has no link."""
+    """The email to the owner of an address that another user has entered; it has no link."""
 
     template = "mail/address_taken.txt"
 
 
 def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
-    """Ask for a link to choose a new password, for a username or an email address, as typed."""
-    # Of what cannot be a name, nothing is stored: it can be a password typed into the wrong field.
+    """Ask for a link to choose a new password; `name` is as typed."""
+    # Do not store a string that cannot be a name: it can be a password in the wrong field.
     is_name = names.email_problem(name) is None or names.username_problem(name) in (
         None,
         names.LEADING_DASH,
@@ -81,23 +83,20 @@ def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
 
 
 def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
-    """Ask for a link that proves a valid address: a new one, or the present one of the user."""
+    """Ask for a link that proves a valid address, new or present, for the user."""
     data = {"mount": mount, "stamp": user.security_stamp, "present": digest(user.email)}
     ask_for(outbox, ADDRESS, name=email, user=user, data=data)
 
 
 def request_invitation(outbox: Outbox, username: str, email: str, *, mount: str) -> None:
-    """Ask for an invitation; the names keep the rules for names."""
+    """Ask for an invitation; the names are valid."""
     _enqueue(outbox, Invitation(email=email, username=username, is_requested=True), mount)
 
 
 def issue_invitation(
     invitation: Invitation, outbox: Outbox | None, settings: Settings, *, mount: str, now: float
 ) -> str | None:
-    """Invite an address that has no account, and report it.
-
-    Returns:
-        The link, for the operator to hand over, if the site sends no email.
+    """Invite an address that has no account; return the link if the site sends no email.
 
     Raises:
         ValidationError, TakenError, ValueError, Group.DoesNotExist: See `check_invitation`.
@@ -116,13 +115,39 @@ def issue_invitation(
         return None
 
 
+class LinkInviter(Inviter):
+    """Invites people for the code of the application."""
+
+    def invite(
+        self,
+        site: Site,
+        email: str,
+        *,
+        username: str,
+        is_staff: bool,
+        permissions: Iterable[str],
+        groups: Iterable[Group | str],
+    ) -> str | None:
+        """Send an invitation; return its link if the site sends no emails."""
+        invitation = Invitation(
+            email=email,
+            username=username,
+            is_staff=is_staff,
+            permissions=tuple(permissions),
+            groups=tuple(InvitedGroup.of(resolve_group(group)) for group in groups),
+        )
+        return issue_invitation(
+            invitation, site.outbox, site.settings, mount=site.pages.mount, now=site.tokens.now()
+        )
+
+
 def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
     data = {**invitation._asdict(), "mount": mount}
     ask_for(outbox, INVITATION, name=invitation.email, data=data)
 
 
 def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-    """Return the letter to an active account, which the row may only name."""
+    """Return the letter to an active account; the row has its user or a name."""
     user = find_user(mail.name) if mail.user_id is None else mail.user
     if user is None or not user.is_active:
         return None
@@ -134,10 +159,10 @@ def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | No
 
 
 def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-    """Return the letter to an address that was named.
+    """Return the letter with the link.
 
-    An account that has the address meanwhile gets nothing, or if someone typed the address, the
-    email to choose a new password.
+    If the address has an account meanwhile, return the letter for a new password to a person who
+    asked, and None for an invited person.
     """
     data = json.loads(mail.data)
     mount = data.pop("mount")
@@ -153,11 +178,10 @@ def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed
 
 
 def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-    """Return the letter with the link, or the one to the owner of a taken address.
+    """Return the letter with the link, or the letter to the owner of a taken address.
 
-    Returns:
-        None if the owner is inactive, or if the user who asked is inactive or deleted, or has
-        another password or address meanwhile.
+    Return None if the owner is inactive, or if the user who asked is inactive or deleted, or has
+    another password or address meanwhile.
     """
     data = json.loads(mail.data)
     asked = (data["stamp"], data["present"])
@@ -175,7 +199,7 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
 
 
 def address_taken(owner: User) -> Addressed | None:
-    """Return the letter to the owner of an address, who has asked for nothing."""
+    """Return the letter to the owner of a taken address; None if the owner is inactive."""
     if not owner.is_active:
         return None
     return Addressed(AddressTakenLetter(), owner.email, owner.id, owner.language)

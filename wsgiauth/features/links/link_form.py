@@ -1,4 +1,4 @@
-"""Forms to which links in emails lead."""
+"""The base classes of the forms that links in emails open."""
 
 from abc import ABC, abstractmethod
 from wsgiref.types import WSGIEnvironment
@@ -14,16 +14,16 @@ from wsgiauth.web.responses import Response
 
 
 class LinkForm(PublicForm):
-    """A form to which a link with a secret leads.
+    """A form that a link with a secret opens.
 
-    GET changes nothing, because email scanners and previews open links: the page has a form. No
-    answer sends its address as a referrer, because that has the secret of the link.
+    GET changes nothing, because email scanners and previews open links. No answer sends its URL as
+    a referrer, because the URL has the secret.
     """
 
     hides_address = True
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether there can be links: without email, an operator can print one."""
+        """Return whether there can be links; without email, an operator can print one."""
         return settings.PUBLIC_URL is not None
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -34,10 +34,7 @@ class LinkForm(PublicForm):
 
 
 class LinkPurpose(ABC):
-    """Answers for the links whose secrets have one purpose, and have not been used yet.
-
-    Both methods raise `LinkExpiredError` if the link cannot be used.
-    """
+    """Answers for unused links of one purpose; raises `LinkExpiredError` if a link is useless."""
 
     @abstractmethod
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
@@ -45,10 +42,10 @@ class LinkPurpose(ABC):
 
     @abstractmethod
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
-        """Return the page that says what the link does, with a form."""
+        """Return the page with the form."""
 
 
 def has_account() -> LinkExpiredError:
-    """Return the error for a link to create an account, whose address has one."""
+    """Return the error for a link to create an account that exists already."""
     advice = _("This address has an account. Log in, or ask for a new password on the login page.")
     return LinkExpiredError(advice, {"login": _("Go to the login page")})

@@ -1,4 +1,4 @@
-"""GET, POST /auth/reset: a new password by the link of an email."""
+"""GET, POST /auth/reset: a new password, by a link."""
 
 from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.authentication.password import find_holder, reset_password
@@ -20,7 +20,7 @@ class ResetPage(FormPage):
     token: str
     username: str
     has_password: bool = True
-    removes_factors: bool = False  # the new password also removes the other ways to log in
+    removes_factors: bool = False  # with the new password, the other ways to log in end
 
 
 class Reset(LinkForm):
@@ -43,14 +43,14 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
-        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
+        if not site.factors.is_needed_by(user):  # otherwise the right code does
             site.throttle.recognise(user, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
         return see_other(submission, "login?done=reset", name=user.username)
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
-        """Return the form, without the password; raise `RequestError` (410) if it has expired."""
+        """Return the form without the password; raise LinkExpiredError for an expired link."""
         user, site = _require_holder(submission), submission.site
         return ResetPage(
             token=submission.fields[TOKEN],

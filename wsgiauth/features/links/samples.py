@@ -1,4 +1,4 @@
-"""An example of each page to which a link in an email leads, or that asks for one."""
+"""An example of each page of the feature."""
 
 from wsgiauth.endpoints.samples import PROVIDERS, with_fields
 from wsgiauth.features.links.email import EmailPage, EmailSentPage

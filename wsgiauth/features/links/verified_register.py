@@ -37,7 +37,7 @@ class VerifiedRegisterPage(RegisterPage):
 
 
 class VerifiedRegisterSentPage(Page):
-    """What to do next. It shows nothing that was sent, and not whether there is an account."""
+    """The next steps. It does not show whether there is an account."""
 
     template = "verified_register_sent.html"
     login_url: str
@@ -45,20 +45,20 @@ class VerifiedRegisterSentPage(Page):
 
 
 class VerifiedRegister(Register):
-    """Sends an invitation to the address; using its link creates the account.
+    """Sends an invitation, whose link creates the account.
 
-    The answer, and the work before it, do not depend on whether the address has an account.
+    The answer and its time do not depend on whether the address has an account.
     """
 
     fields = ("username", "email")
     page_class = VerifiedRegisterPage
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields: the page of the link asks for those of the application."""
+        """Return the fields without the application's fields, which the link's page asks for."""
         return self.fields
 
     def act(self, submission: Submission) -> Response:
-        """Insert the email, whoever has the address."""
+        """Insert the email, even if the address has an account."""
         site, fields = submission.site, submission.fields
         errors = names.name_errors(fields)
         if errors:

@@ -1,7 +1,4 @@
-"""GET, POST /auth/verify: the target of links in emails that prove an address.
-
-The purpose of the link's secret decides what happens.
-"""
+"""GET, POST /auth/verify: links that prove an address; the purpose of the secret selects one."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -44,7 +41,7 @@ class InvitationPage(NewAccountPage):
     token: str
     email: str
     username: str  # as invited, or as it was sent
-    asks_username: bool  # the user chooses the first name, or another
+    asks_username: bool  # the user chooses a name, or another one
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -53,10 +50,10 @@ class InvitationPage(NewAccountPage):
 
 
 class InvitationLink(LinkPurpose):
-    """Creates the account, with the password that the owner of the address chooses.
+    """Creates the account, and logs the browser in.
 
-    The browser is then logged in. The page names the address, and the user has just chosen the
-    password, so that no one uses a stranger's account by mistake.
+    The page names the address, and the user chooses the password, so that a link does not log a
+    victim into an attacker's account.
     """
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
@@ -65,7 +62,7 @@ class InvitationLink(LinkPurpose):
         return account_created(submission, user, _start_session(submission, user))
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
-        """Return the form, without the password."""
+        """Return the form without the password."""
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
             raise has_account()
@@ -99,10 +96,10 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
         if account.errors:
             names_user = submission.fields["username"] and "username" not in account.errors
             if names_user or account.answers.are_telling:
-                attempt.begin()  # or what the answer says could be asked without end
+                attempt.begin()  # a client must not test names without limit
             account.check()
         with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # even if the name is taken, as above
+            attempt.begin()  # even if the name is taken
             hashed_password = account.hash_password()
         user = accept_invitation(invitation, secret, account, hashed_password)
     except ValidationError as error:
@@ -116,7 +113,7 @@ def _create(submission: Submission, secret: OneTimeSecret) -> User:
 
 
 def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
-    """Start the session of a browser that has none: a stranger's link must not replace its own."""
+    """Start a session; a stranger's link must not replace the session that a browser has."""
     if submission.is_program:
         return None
     if submission.site.identifier.identify(submission.environ).user is not None:
@@ -129,7 +126,7 @@ def _proof_expired() -> LinkExpiredError:
 
 
 class VerifyAddressPage(FormPage):
-    """What the link does, and the button."""
+    """The page with the button that proves the address."""
 
     template = "verify_address.html"
     verify_url = UrlBelow("verify")
@@ -198,7 +195,7 @@ class Verify(LinkForm):
     fields = (TOKEN, "username", "password")
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields, with those that the application asks new users for."""
+        """Return the fields, with the application's fields for new users."""
         return (*self.fields, *site.registration.names)
 
     def act(self, submission: Submission) -> Response:
@@ -207,7 +204,7 @@ class Verify(LinkForm):
         return PURPOSES[secret.purpose].act(submission, secret)
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
-        """Return the page of the link's purpose; raise `RequestError` (410) if it has expired."""
+        """Return the page of the link's purpose; raise LinkExpiredError for an expired link."""
         secret = _require_secret(submission)
         return PURPOSES[secret.purpose].page(submission, secret, refusal)
 
@@ -221,8 +218,8 @@ def _require_secret(submission: Submission) -> OneTimeSecret:
 
 
 def _link_expired(site: Site) -> LinkExpiredError:
-    """Return the error for a link of an unknown purpose, with the pages that can send another."""
-    # Whoever has used it already has an account, and can log in.
+    """Return the error for a link whose purpose is unknown, with the pages that send links."""
+    # A user who used the link has an account, and can log in.
     advice, pages = [], {"login": _("Log in")}
     if site.outbox is not None:
         advice.append(_("To verify an email address, ask for a new link."))
