@@ -1,11 +1,11 @@
-"""Notices: emails that tell the owner of an account what happened to it.
+"""Notices: emails to the owner of an account about changes of it.
 
-`Notices` is a recorder of `events`: its email is committed with the change, or not at all, whatever
-made the change. A notice goes to the address that was stored at that moment, so that a thief who
-changes the address next, or closes the account, stops none.
+`Notices` is a recorder of `events`, so its emails are committed with the change. A notice goes to
+the address at that moment: a thief cannot stop it by a change of the address or by closing the
+account.
 
-An address that is not proven can belong to a stranger. Without a limit, a client could fill the
-stranger's mailbox by one change after the other, so such an address gets a few emails a day.
+An unproven address can belong to a stranger. It gets only a few emails a day, so that a client
+cannot fill the stranger's mailbox.
 """
 
 import json
@@ -27,17 +27,17 @@ from wsgiauth.web.clients import browser_in_words, network_of, user_agent_in_wor
 
 
 class Notice(Letter):
-    """What happened to an account."""
+    """The email about an event."""
 
     event: str  # its name
-    username: str  # empty if the address is not proven, or if the name could be read as a link
+    username: str  # empty if the address is not proven, or if the name looks like a link
     time: str  # in UTC
-    address: str  # of the client; empty if it was the staff, a command or the site's code
+    address: str  # of the client; empty for the staff, a command or the site's code
     browser: str  # and its system in words, for a login
     reason: str = ""  # of the event, such as `otp` for an authenticator app
-    factor: str = ""  # how the user calls the app or the passkey; empty as `username` can be
-    provider: str = ""  # the title of the other provider, or its name if it has no entry any more
-    forgot_url: str  # where a new password is asked for; empty if a command does not know it
+    factor: str = ""  # the user's name for the app or the passkey; empty as `username`
+    provider: str = ""  # the title of the other provider, or its name without an entry
+    forgot_url: str  # of /auth/forgot; empty if a command does not know it
 
     @property
     def template(self) -> str:
@@ -50,7 +50,7 @@ _FACTOR_MAX_DIGITS = 4
 
 _KIND = "notice "  # with the name of the event, the kind of its emails
 
-# By the event.
+# By event.
 TEMPLATES: Mapping[str, str] = {
     "password_changed": "mail/notice_password.txt",
     "names_changed": "mail/notice_email.txt",
@@ -69,16 +69,15 @@ TEMPLATES: Mapping[str, str] = {
 
 
 class Notices:
-    """Records the emails to the owner of an account, in the transaction of what happens to it.
+    """Inserts emails to the owner of an account, in the transaction of the change.
 
     Args:
-        settings: The source of `LOGIN_NOTICES` and `SECRET_KEY`.
-        outbox: Sends the emails. None: they are left to another process.
+        outbox: Sends the emails; without it, another process does.
         mount: The path of /auth on the site; empty if it is not known.
     """
 
     def __init__(self, settings: Settings, outbox: Outbox | None = None, mount: str = "") -> None:
-        # Weakly, because the thread of the outbox ends with it: see `worker`.
+        # A weak reference, because the thread of the outbox ends with the outbox: see `worker`.
         self._outbox: Callable[[], Outbox | None] = (
             weakref.ref(outbox) if outbox is not None else lambda: None
         )
@@ -89,7 +88,7 @@ class Notices:
         self._mount = mount
 
     def __call__(self, event: Event, details: Mapping[str, str]) -> None:
-        """Insert the emails about an event, if it is worth one."""
+        """Insert the emails about an event, if there are any."""
         user_id = event.user_id
         if user_id is None or not self._is_due(event, user_id, details):
             return
@@ -136,7 +135,7 @@ class Notices:
         return event.name in TEMPLATES
 
     def _provider_of(self, event: Event) -> str:
-        """Return what the site calls the provider of an event; never what the provider says."""
+        """Return the site's title for the provider of an event, never the provider's own words."""
         if event.name not in ("identity_connected", "identity_disconnected"):
             return ""
         return self._titles.get(event.reason or "", event.reason or "")
@@ -152,11 +151,10 @@ def _owner(user_id: int) -> Mapping[str, str] | None:
     user: User | None = User.get_or_none(User.id == user_id)
     if user is None:  # deleted at the same moment
         return None
-    unproven = "" if user.email_verified_at else user.email
     return {
         "email": user.email,
         "username": user.username,
-        "unproven": unproven,
+        "unproven": "" if user.email_verified_at else user.email,
         "language": user.language,
     }
 
@@ -193,10 +191,9 @@ SAMPLES: tuple[Letter, ...] = tuple(
 
 
 def _factor_name(name: str) -> str:
-    """Return what a user calls a factor, or an empty string if it is more than a few plain words.
+    """Return a name that consists of a few plain words, otherwise an empty string.
 
-    A thief of a session could choose a name that reads like a sentence of ours, with a telephone
-    number to call.
+    A thief of a session could choose a name that reads like our sentence with a telephone number.
     """
     is_plain = all(each.isalnum() or each in " ,'-" for each in name)
     digits = sum(each.isdigit() for each in name)

@@ -1,26 +1,26 @@
-r"""Cells of CSV files, which contain no formulas of spreadsheets, and printable characters only.
+r"""Cells of CSV files, without spreadsheet formulas and with printable characters only.
 
 Names can begin with `=`, and rows of older versions or of other writers can contain any character.
-`read_cell` returns exactly what `write_cell` was given; what other programs write stays as it is,
-unless it looks like a cell of `write_cell`: `'=`, `;'` and `\u{202e}`.
+`read_cell` reverses `write_cell`. It keeps cells of other programs, except for the escapes of
+`write_cell`: `'=`, `;'` and `\u{202e}`.
 """
 
 import re
 
-# OWASP, "CSV Injection": what a spreadsheet takes for a formula, also in full width. Apostrophes
-# before it count, so that one more can be told from those of the value.
+# OWASP, "CSV Injection": the begin of a formula, also in full width. It can have apostrophes, so
+# that `read_cell` removes only the apostrophe of `neutralize_formula`.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _ESCAPE = re.compile(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}")
 
 
 def neutralize_formula(text: str) -> str:
-    """Return `text` as a cell that no spreadsheet takes for a formula."""
-    text = text.replace(";", ";'")  # where the comma is decimal, it begins a cell, quoted or not
+    """Return `text` as a cell that is no formula in a spreadsheet."""
+    text = text.replace(";", ";'")  # the separator where the comma is decimal
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def write_cell(text: str) -> str:
-    """Return `text` as a cell that is no formula, in which every character is printable."""
+    """Return `text` as a cell that is no formula, with printable characters only."""
     text = _ESCAPE.sub(lambda found: _escape("\\") + found[0][1:], text)
     return neutralize_formula(
         "".join(each if each.isprintable() else _escape(each) for each in text)
@@ -28,7 +28,7 @@ def write_cell(text: str) -> str:
 
 
 def read_cell(cell: str) -> str:
-    """Return what was written as `cell`."""
+    """Return the text of a cell."""
     text = cell.replace(";'", ";")
     if text.startswith("'") and _FORMULA.match(text):
         text = text[1:]

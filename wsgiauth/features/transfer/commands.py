@@ -1,4 +1,4 @@
-"""Commands that import accounts from a CSV file, and export them to one (RFC 4180)."""
+"""The commands that import users from CSV (RFC 4180) and export them."""
 
 import csv
 import sys
@@ -14,9 +14,14 @@ from wsgiauth.console.command import Arguments, CommandError, UsageError, open_d
 from wsgiauth.console.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
-from wsgiauth.features.transfer.exporting import exported_rows
 from wsgiauth.features.transfer.importing import BATCH, import_rows
-from wsgiauth.features.transfer.rows import COLUMNS, REQUIRED, ImportedRow, parse_row
+from wsgiauth.features.transfer.rows import (
+    COLUMNS,
+    REQUIRED,
+    ImportedRow,
+    exported_rows,
+    parse_row,
+)
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
@@ -104,7 +109,7 @@ def export_users(arguments: Arguments) -> None:
 
 
 def _site(arguments: Arguments) -> tuple[Settings, Registration]:
-    """Return the settings, and what the application asks for; open the database."""
+    """Open the database; return the settings and the registration of the application."""
     if arguments.app is None:
         return open_database(arguments, may_create=True), Registration()
     if arguments.database is not None:
@@ -120,10 +125,7 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
 
 @contextmanager
 def _opened(name: str) -> Iterator[TextIO]:
-    """Open a file, or standard input for `-`, as UTF-8, with or without a byte order mark.
-
-    Bytes that are not UTF-8 become surrogates.
-    """
+    """Open a file, or standard input for `-`, as UTF-8, with or without a byte order mark."""
     if name == "-":
         yield with_encoding(sys.stdin, encoding="utf-8-sig", errors=_ERRORS, newline="")
         return
@@ -136,7 +138,7 @@ def _opened(name: str) -> Iterator[TextIO]:
 
 
 def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
-    """Yield the rows in lists of `BATCH`, and those before a line that stops the import."""
+    """Yield the rows in lists of `BATCH`, also before a line that stops the import."""
     batch: list[_Row] = []
     try:
         for row in rows:
@@ -153,7 +155,7 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 def _rows(
     records: Iterable[_Record], columns: list[str], settings: Settings, registration: Registration
 ) -> Iterator[_Row]:
-    """Yield each record that is not empty as a row, or as what is wrong with it."""
+    """Yield each record that is not empty as a row or as a refusal."""
     parse = partial(
         parse_row,
         rounds=settings.BCRYPT_ROUNDS,

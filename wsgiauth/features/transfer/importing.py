@@ -1,8 +1,7 @@
-"""Import of many accounts: the users of parsed rows.
+"""The import of the users of parsed rows.
 
-An import inserts a batch in one transaction; for an `on_registered` of the application, each row
-has its own. To import the same rows again changes nothing, so an import that was interrupted is
-simply repeated.
+A batch is one transaction; with an `on_registered` of the application, each row is one. A second
+import of the same rows changes nothing, so an operator repeats an interrupted import.
 """
 
 from collections import ChainMap
@@ -28,20 +27,18 @@ _ATTEMPTS = 3  # to insert a batch while others register the same names
 
 
 class ImportedBatch(NamedTuple):
-    """What became of the rows of a batch."""
+    """The outcome of a batch."""
 
     created: int
-    existing: int  # with both names; they are left as they are
-    refused: dict[int, str]  # what is wrong with the other rows, by line
+    existing: int  # with both names; they stay as they are
+    refused: dict[int, str]  # the errors of the other rows, by line
 
 
 def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
-    """Create the users of some rows, in one transaction.
+    """Create the users of at most `BATCH` rows.
 
     Args:
-        rows: At most `BATCH`.
-        planned: For a dry run, which changes nothing: the keys that earlier batches would have
-            taken, to which those of this batch are added. None: import.
+        planned: For a dry run: the keys of earlier batches, to which it adds the keys of this one.
     """
     if planned is not None:
         return _sort(rows, planned)[1]
@@ -79,7 +76,7 @@ def _import(rows: Sequence[ImportedRow]) -> ImportedBatch:
 def _sort(
     rows: Iterable[ImportedRow], planned: dict[str, int]
 ) -> tuple[list[ImportedRow], ImportedBatch]:
-    """Return the rows whose names are free, and what becomes of all if they are inserted."""
+    """Return the rows whose names are free, and the outcome if they are inserted."""
     rows = list(rows)
     holders = ChainMap(planned, _holders(rows), _identity_holders(rows))
     new, existing, refused = [], 0, {}
@@ -103,7 +100,7 @@ def _sort(
 
 
 def _holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
-    """Return the users that have names of these rows, by key; no username has an @."""
+    """Return the users that have names of these rows, by key. No username has an @."""
     wanted = list(zip(*(row.keys for row in rows), strict=True))
     columns = (User.username_key, User.email_key)
     found: dict[str, int] = {}

@@ -1,21 +1,23 @@
-"""Rows of an import: what the fields of a line describe."""
+"""Rows of a CSV file: parsed for an import, and written by an export."""
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.providers.identities import MOST_IDENTITIES, identity_id
+from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity, identity_id
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
-from wsgiauth.features.transfer.cells import read_cell
+from wsgiauth.features.transfer.cells import read_cell, write_cell
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.settings.oidc import is_issuer
-from wsgiauth.storage.models import BCRYPT_HASH, utc_now
+from wsgiauth.storage.models import BCRYPT_HASH, utc_now, utc_text
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
@@ -25,9 +27,8 @@ COLUMNS = (
 )
 
 # The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
-# Of cost 31, one login would keep a hash slot for more than a day.
+# With cost 31, one login would keep a hash slot for more than a day.
 MAX_COST = 16
-
 
 _MAX_LENGTH = 255  # characters of an issuer and of a subject (OpenID Connect Core 1.0, section 2)
 _PROVIDER_MAX_LENGTH = 32
@@ -37,7 +38,7 @@ _NOT_ENCODED = re.compile("%(?![0-9A-Fa-f]{2})|[#,;]")  # another separator than
 
 
 class ImportedRow(NamedTuple):
-    """A row that keeps the rules."""
+    """A valid row."""
 
     line: int  # of its file
     values: dict[str, Any]  # by the column of the user
@@ -52,7 +53,7 @@ class ImportedRow(NamedTuple):
 
     @property
     def identity_keys(self) -> dict[str, ProviderAccount]:
-        """The accounts of other providers by keys, which differ from those of all names."""
+        """The accounts of other providers by keys, which differ from the keys of all names."""
         return {
             f"identity {identity_id(each.issuer, each.subject)}": each for each in self.identities
         }
@@ -69,13 +70,11 @@ def parse_row(
     """Return the row that `fields` describe.
 
     Args:
-        line: Of its file.
-        fields: Some of `COLUMNS`, as `write_cell` writes them; empty for the default. Without a
-            `hashed_password`, the user has no password until they choose one by a link. Also
-            those of the application.
+        line: Of the file.
+        fields: Some of `COLUMNS`, as `write_cell` writes them, and the application's fields; empty
+            for the default. Without a `hashed_password`, the user has no password yet.
         rounds: The cost of the hashes of the site's own users.
         providers: The names of other providers, by their issuers.
-        registration: What the application asks for.
 
     Raises:
         ValidationError: A field breaks a rule.
@@ -103,12 +102,12 @@ def parse_row(
 
 
 def identity_cell(issuer: str, subject: str) -> str:
-    """Return an account of a provider as the column has it."""
+    """Return the value of the column for an account of a provider."""
     return f"{issuer}#{quote(subject, safe='')}"
 
 
 def named_errors(errors: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """Return messages that name their fields, for a report that shows nothing else."""
+    """Return messages that name their fields."""
     return {name: [f"{name}: {each}" for each in found] for name, found in errors.items()}
 
 
@@ -174,7 +173,7 @@ def _parse_identity(text: str) -> tuple[str, str]:
 
 
 def _identity(issuer: str, subject: str, providers: Mapping[str, str]) -> ProviderAccount:
-    """Return an account of a provider, whose name comes with its first login."""
+    """Return an account of a provider; its first login brings its name."""
     host = urlsplit(issuer).netloc[:_PROVIDER_MAX_LENGTH]
     return ProviderAccount(providers.get(issuer, host), issuer, subject, subject[:_SHOWN])
 
@@ -188,3 +187,29 @@ _PARSERS = {
     "permissions": _parse_permissions,
     "identities": _parse_identities,
 }
+
+
+def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
+    """Yield the cells of `COLUMNS` for each user, the oldest account first."""
+    for page in user_pages():
+        identities = _identities([user.id for user, _ in page])
+        for user, permissions in page:
+            yield [
+                write_cell(user.username),
+                write_cell(user.email),
+                write_cell(user.hashed_password) if with_hashes else "",
+                *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
+                utc_text(user.created_at),
+                utc_text(user.email_verified_at) if user.email_verified_at else "",
+                write_cell(user.email_verified_by),
+                write_cell(" ".join(permissions)),
+                write_cell(" ".join(sorted(identities.get(user.id, ())))),
+            ]
+
+
+def _identities(user_ids: list[int]) -> Mapping[int, list[str]]:
+    found = defaultdict(list)
+    rows = Identity.select(Identity.user, Identity.issuer, Identity.subject)
+    for row in rows.where(Identity.user.in_(user_ids)):
+        found[row.user_id].append(identity_cell(row.issuer, row.subject))
+    return found
