@@ -15,7 +15,6 @@ from wsgiauth.features.panel.administration import (
     administer_invitation,
     can_govern,
     invitation_refusal,
-    refused,
 )
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
@@ -59,6 +58,7 @@ class Invite(PanelForm):
     fields = ("email", "username")
     lists = ("permissions", "groups")
     flags = ("is_staff",)
+    right = TO_INVITE
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a panel, and sends email."""
@@ -122,11 +122,9 @@ class Invite(PanelForm):
             errors=refusal.errors,
         )
 
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who cannot invite anyone."""
-        reason = _refusal_reason(member)
-        if reason is not None:
-            raise refused(member, TO_INVITE, reason)
+        return _refusal_reason(member)
 
 
 def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:

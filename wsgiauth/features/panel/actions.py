@@ -16,13 +16,14 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.panel.frame import (
     GROUPS,
+    USERS,
     PanelForm,
     PanelPage,
     frame_of,
     panel_url,
     require_row,
 )
-from wsgiauth.features.panel.user_query import carrying
+from wsgiauth.features.panel.user_query import carried_query, carrying
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.messages import Joined, _, pgettext
 from wsgiauth.web.request import query_field
@@ -95,10 +96,6 @@ class ActionForm(PanelForm):
         """Return the thing that a value names, in words; empty if people enter the value."""
         return ""
 
-    def list_query(self, environ: WSGIEnvironment) -> str:
-        """Return the query of the list to which the page leads back, or an empty string."""
-        return ""
-
     def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
         """Return the text of the button of an action."""
         action = self.actions.get(arguments["action"])
@@ -118,7 +115,7 @@ class ActionForm(PanelForm):
             return json_response(
                 {"detail": action.done} if is_deleted else self.document(submission)
             )
-        listed = self.list_query(submission.environ)
+        listed = self._list_query(submission.environ)
         path, query = self._path(submission.environ), carrying(listed).removeprefix("?")
         if is_deleted:
             path, query = self.section, listed
@@ -136,7 +133,7 @@ class ActionForm(PanelForm):
         # A permission of the right form is refused only if nothing asks for it.
         is_unknown = PERMISSION.name in refusal.errors and names.is_permission(value)
         back_url = f"{panel_url(environ)}/{self._path(environ)}"
-        query = carrying(self.list_query(environ))
+        query = carrying(self._list_query(environ))
         return ActionPage(
             frame=frame_of(environ, submission.member.user, self.section),
             action=action,
@@ -151,6 +148,9 @@ class ActionForm(PanelForm):
             message=refusal.message,
             errors={} if is_unknown else refusal.errors,
         )
+
+    def _list_query(self, environ: WSGIEnvironment) -> str:
+        return carried_query(environ) if self.section == USERS else ""
 
     def _path(self, environ: WSGIEnvironment) -> str:
         return f"{self.section}/{routing_argument(environ, ID)}"

@@ -10,9 +10,10 @@ peewee.DatabaseError if it fails.
 
 from abc import abstractmethod
 from http import HTTPStatus
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.administration import TO_CHANGE_AN_ACCOUNT, refused
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
@@ -70,9 +71,11 @@ class PanelEndpoint(Endpoint):
 class PanelForm(PanelEndpoint, MemberForm):
     """A form of the panel."""
 
+    right: ClassVar[str] = TO_CHANGE_AN_ACCOUNT  # that the form needs, in events
+
     @abstractmethod
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
-        """Raise ForbiddenError for a member of the staff without the right to send the form."""
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
+        """Return why a member of the staff cannot send the form, for people, or None."""
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; tell nothing to clients that are not members of the staff."""
@@ -93,7 +96,9 @@ class PanelForm(PanelEndpoint, MemberForm):
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Check the right first, then ask for a recent proof of identity."""
         login = require_staff(environ, site)
-        self.check_right(environ, site, login.user)
+        reason = self.refusal(environ, site, login.user)
+        if reason is not None:
+            raise refused(login.user, self.right, reason)
         if not site.freshness.is_fresh(login.session_id):
             raise InsufficientAuthenticationError(site.freshness.max_age)
         return login

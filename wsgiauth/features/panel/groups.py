@@ -18,7 +18,6 @@ from wsgiauth.features.panel.administration import (
     administer,
     administer_groups,
     can_govern,
-    refused,
 )
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions
@@ -101,6 +100,7 @@ class Groups(PanelForm):
     back = TO_GROUPS
     step = _("The groups")
     fields = ("name",)
+    right = TO_CHANGE_A_GROUP
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
@@ -146,15 +146,9 @@ class Groups(PanelForm):
             notice=notice_of(environ, {DELETE: _("The group has been deleted.")}),
         )
 
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who is not a superuser."""
-        require_governor(member)
-
-
-def require_governor(member: User) -> None:
-    """Raise ForbiddenError for a member of the staff who is not a superuser."""
-    if not can_govern(member):
-        raise refused(member, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
+        return None if can_govern(member) else ONLY_SUPERUSERS
 
 
 def require_group(name: str, field: str) -> Group:
@@ -328,11 +322,12 @@ class ChangeGroup(ActionForm):
     model = Group
     actions = GROUP_ACTIONS
     fields = ("permission", "user")
+    right = TO_CHANGE_A_GROUP
     flags = (ONLY_KNOWN,)
 
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who is not a superuser."""
-        require_governor(member)
+        return None if can_govern(member) else ONLY_SUPERUSERS
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action."""

@@ -1,7 +1,6 @@
 """GET, POST /auth/admin/users/several: asks, and does one action with several users.
 
-Each user is changed as `ChangeUser` does, in a transaction of their own, with the same checks and
-events.
+Each user is changed in a transaction of their own, with the checks and events of `ChangeUser`.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,18 +9,12 @@ from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import Session
-from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
 from wsgiauth.features.panel.administration import (
-    TO_CHANGE_AN_ACCOUNT,
     Party,
     Right,
     administer,
     can_govern,
     refusal_reason,
-    refused,
 )
 from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
 from wsgiauth.features.panel.groups import list_groups, require_group
@@ -183,11 +176,9 @@ class ChangeSeveral(PanelForm):
         page = _page(submission, shared, outcomes)
         return page.replaced(message=refusal.message, errors=refusal.errors)
 
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who cannot change any other account."""
-        reason = _refusal_reason(Right.SUPPORT, _read_party(member))
-        if reason is not None:
-            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
+        return _refusal_reason(Right.SUPPORT, _read_party(member))
 
 
 def shared_actions(member: User) -> tuple[SharedAction, ...]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.features.panel.administration import Party, administer, refusal_reason
 from wsgiauth.accounts.known_permissions import (
     HeldPermission,
     held_permissions,
@@ -217,17 +218,15 @@ class ChangeUser(ActionForm):
     fields = ("permission", "group", "login", "key", "identity", "email")
     flags = (ONLY_KNOWN,)
 
-    def check_right(self, environ: WSGIEnvironment, site: Site, member: User) -> None:
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""
         action = require_action(environ, ACTIONS)
         target = require_row(environ, User)
         if not action.exists(site.settings):
             raise NotFoundError
-        reason = refusal_reason(
+        return refusal_reason(
             action.right, Party(member, member.permissions), Party(target, target.permissions)
         )
-        if reason is not None:
-            raise refused(member, TO_CHANGE_AN_ACCOUNT, reason)
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action."""
@@ -250,10 +249,6 @@ class ChangeUser(ActionForm):
             raise RequestError(HTTPStatus.CONFLICT, "last_superuser", LAST_SUPERUSER) from None
         except InUseError:
             raise RequestError(HTTPStatus.CONFLICT, "in_use", _IN_USE) from None
-
-    def list_query(self, environ: WSGIEnvironment) -> str:
-        """Return the query of the list from which the page of the user was opened."""
-        return carried_query(environ)
 
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return the user as the panel shows them."""

@@ -196,11 +196,9 @@ def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
         yield file.getvalue().encode()
 
 
-def _cells(user: FoundUser) -> tuple[str, ...]:
-    return tuple(map(_cell, json_fields(user._asdict()).values()))
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return neutralize_formula("" if value is None else str(value))
+def _cells(user: FoundUser) -> Iterator[str]:
+    for value in json_fields(user._asdict()).values():
+        if isinstance(value, bool):
+            yield "yes" if value else "no"
+        else:
+            yield neutralize_formula("" if value is None else str(value))
