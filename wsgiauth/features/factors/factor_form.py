@@ -53,14 +53,7 @@ class FactorForm(ListForm):
         name: str,
         status: HTTPStatus = HTTPStatus.OK,
     ) -> Response:
-        """Answer after a factor was added; the first factor renews the session.
-
-        Args:
-            method: What the user has just proven, such as `otp`.
-            done: Names the type of the factor in the query of the next page.
-            name: The user's name for the factor.
-            status: Of an answer in JSON.
-        """
+        """Answer after a factor was added; the first factor renews the session."""
         user, site = submission.member.user, submission.site
         issued = _renew(submission, method)
         renewed: dict[str, object] = {}

@@ -125,11 +125,8 @@ def list_factors(user: User) -> list[Factor]:
 def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
     """Make a device a factor if it made the code; see `totp.confirm`.
 
-    Remove recovery codes from before the first factor: another person may have made them.
-
-    Raises:
-        UnauthenticatedError: The user was deactivated or deleted, or the password changed, since
-            `device.user` was read.
+    Remove recovery codes from before the first factor: another person may have made them. Raise
+    UnauthenticatedError if the user has lost the session since `device.user` was read.
     """
     user = device.user
     with database.atomic():

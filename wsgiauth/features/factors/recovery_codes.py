@@ -28,8 +28,7 @@ def replace(user: User) -> list[str]:
     """Return a new set of codes, which replaces the old set; concurrent calls leave one set.
 
     Raises:
-        UnauthenticatedError: The user was deactivated, or the password changed, since `user` was
-            read.
+        UnauthenticatedError: The user has lost the session since `user` was read.
         peewee.IntegrityError: The user has been deleted.
     """
     codes = [_new_code() for _ in range(NUMBER)]

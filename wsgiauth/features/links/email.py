@@ -4,7 +4,7 @@ The request looks up no account, so that its answer does not reveal whether an a
 """
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import User, is_proven_here
+from wsgiauth.accounts.models import is_proven_here
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.letters import request_address_link
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
@@ -55,7 +55,9 @@ class Email(MemberForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Insert the email, even if the address is taken."""
         site, email, user = submission.site, submission.fields["email"], submission.member.user
-        problem = _problem(user, email)
+        problem: str | None = _("This is already your address, and it is verified.")
+        if email != user.email or not is_proven_here(user):
+            problem = names.email_problem(email)
         if problem is not None:
             raise ValidationError({"email": [problem]})
         site.mail_limits.count(email, submission.networks, user=user)
@@ -75,9 +77,3 @@ class Email(MemberForm):
             message=refusal.message,
             errors=refusal.errors,
         )
-
-
-def _problem(user: User, email: str) -> str | None:
-    if email == user.email and is_proven_here(user):
-        return _("This is already your address, and it is verified.")
-    return names.email_problem(email)

@@ -79,14 +79,6 @@ def check_invitation(invitation: Invitation) -> Invitation:
     return invitation._replace(groups=groups, actor=actor)
 
 
-def report_invitation(invitation: Invitation, *, is_printed: bool) -> None:
-    """Report who invites, and with which rights."""
-    rights = ["is_staff"] if invitation.is_staff else []
-    rights += [*invitation.permissions, *(f"group {each.name}" for each in invitation.groups)]
-    words = [INVITATION, *rights, *(["printed"] if is_printed else [])]
-    events.emit("link_sent", reason=", ".join(words))
-
-
 def make_invitation_link(
     invitation: Invitation, settings: Settings, *, mount: str, now: float
 ) -> str:
@@ -128,8 +120,11 @@ def accept_invitation(
             application failed. The secret can still be used.
     """
     with database.atomic():
-        is_revoked = invitation.is_of_staff and not _is_still_allowed(invitation)
-        if not one_time.use(secret) or is_revoked:
+        refusal = None
+        if invitation.is_of_staff:
+            actor_id = actors.user_id_of(invitation.actor) or 0
+            refusal = invitation_refusal_now(actor_id, gives_rights=invitation.gives_rights)
+        if not one_time.use(secret) or refusal is not None:
             return None
         user = account.insert(
             hashed_password, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK
@@ -139,22 +134,13 @@ def accept_invitation(
                 update_user(user, is_staff=True)
             user.grant(*invitation.permissions)
             for group in invitation.groups:
-                _join(user, group)
+                try:
+                    user.join(Group.get_by_id(group.id))
+                except Group.DoesNotExist:  # deleted since the invitation
+                    reason = f"invited to the group {group.name}, now gone"
+                    events.emit("refused", user_id=user.id, reason=reason)
         account.answers.pass_on(user)
     # After the commit: two links of one address could otherwise wait for each other. If the process
     # is killed before, the account itself makes the links useless.
     one_time.end_about(names.key(invitation.email), INVITATION)
     return user
-
-
-def _join(user: User, group: InvitedGroup) -> None:
-    try:
-        user.join(Group.get_by_id(group.id))
-    except Group.DoesNotExist:  # deleted since the invitation
-        reason = f"invited to the group {group.name}, now gone"
-        events.emit("refused", user_id=user.id, reason=reason)
-
-
-def _is_still_allowed(invitation: Invitation) -> bool:
-    inviting_id = actors.user_id_of(invitation.actor) or 0
-    return invitation_refusal_now(inviting_id, gives_rights=invitation.gives_rights) is None

@@ -24,7 +24,6 @@ from wsgiauth.features.links.invitations import (
     InvitedGroup,
     check_invitation,
     make_invitation_link,
-    report_invitation,
 )
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
@@ -107,8 +106,11 @@ def issue_invitation(
             "PUBLIC_URL must be set, because the link of the invitation begins with it."
         )
     invitation = check_invitation(invitation)
+    reason = [INVITATION, *(["is_staff"] if invitation.is_staff else []), *invitation.permissions]
+    reason += [f"group {each.name}" for each in invitation.groups]
+    reason += ["printed"] if outbox is None else []
     with database.atomic():
-        report_invitation(invitation, is_printed=outbox is None)
+        events.emit("link_sent", reason=", ".join(reason))
         if outbox is None:
             return make_invitation_link(invitation, settings, mount=mount, now=now)
         _enqueue(outbox, invitation, mount)

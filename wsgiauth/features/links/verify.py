@@ -58,7 +58,33 @@ class InvitationLink(LinkPurpose):
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
-        user = _create(submission, secret)
+        site, invitation = submission.site, read_invitation(secret)
+        attempt = site.throttle.registration(submission.networks)
+        account = NewAccount(
+            submission.fields["username"] or invitation.username,
+            invitation.email,
+            submission.fields["password"],
+            settings=site.settings,
+            answers=read_answers(submission, attempt),
+            language=site.pages.readers.name_asked_for(submission.environ),
+        )
+        try:
+            if account.errors:
+                names_user = submission.fields["username"] and "username" not in account.errors
+                if names_user or account.answers.are_telling:
+                    attempt.begin()  # a client must not test names without limit
+                account.check()
+            with site.hash_slots.slot(Claim(submission.networks)):
+                attempt.begin()  # even if the name is taken
+                hashed_password = account.hash_password()
+            user = accept_invitation(invitation, secret, account, hashed_password)
+        except ValidationError as error:
+            if "email" in error.errors and find_user(invitation.email) is not None:
+                raise has_account() from None
+            raise
+        if user is None:
+            raise has_account()
+        site.throttle.recognise(user, submission.networks)
         return account_created(submission, user, _start_session(submission, user))
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
@@ -79,37 +105,6 @@ class InvitationLink(LinkPurpose):
             fields=submission.site.registration.fields,
             values=sent_values(submission),
         )
-
-
-def _create(submission: Submission, secret: OneTimeSecret) -> User:
-    site, invitation = submission.site, read_invitation(secret)
-    attempt = site.throttle.registration(submission.networks)
-    account = NewAccount(
-        submission.fields["username"] or invitation.username,
-        invitation.email,
-        submission.fields["password"],
-        settings=site.settings,
-        answers=read_answers(submission, attempt),
-        language=site.pages.readers.name_asked_for(submission.environ),
-    )
-    try:
-        if account.errors:
-            names_user = submission.fields["username"] and "username" not in account.errors
-            if names_user or account.answers.are_telling:
-                attempt.begin()  # a client must not test names without limit
-            account.check()
-        with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # even if the name is taken
-            hashed_password = account.hash_password()
-        user = accept_invitation(invitation, secret, account, hashed_password)
-    except ValidationError as error:
-        if "email" in error.errors and find_user(invitation.email) is not None:
-            raise has_account() from None
-        raise
-    if user is None:
-        raise has_account()
-    site.throttle.recognise(user, submission.networks)
-    return user
 
 
 def _start_session(submission: Submission, user: User) -> IssuedTokens | None:

@@ -71,9 +71,7 @@ TEMPLATES: Mapping[str, str] = {
 class Notices:
     """Inserts emails to the owner of an account, in the transaction of the change.
 
-    Args:
-        outbox: Sends the emails; without it, another process does.
-        mount: The path of /auth on the site; empty if it is not known.
+    Without an outbox, another process sends them. A command does not know the mount.
     """
 
     def __init__(self, settings: Settings, outbox: Outbox | None = None, mount: str = "") -> None:

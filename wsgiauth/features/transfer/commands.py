@@ -87,7 +87,8 @@ def import_users(arguments: Arguments) -> None:
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
                 done = import_rows(valid, planned=planned)
                 wrong |= done.refused
-                _print_refusals(wrong)
+                for line, reason in sorted(wrong.items()):
+                    print_error(f"line {line}: {reason}")
                 created += done.created
                 existing += done.existing
                 refused += len(wrong)
@@ -205,8 +206,3 @@ def _columns(headings: list[str], fields: Sequence[Field]) -> list[str]:
         wrong = f"there is an unknown column {unknown[0]!r}" if unknown else wrong
         raise CommandError(f"{wrong}; the first line must name some of {', '.join(known)}")
     return columns
-
-
-def _print_refusals(refused: dict[int, str]) -> None:
-    for line, reason in sorted(refused.items()):
-        print_error(f"line {line}: {reason}")

@@ -35,11 +35,7 @@ class ImportedBatch(NamedTuple):
 
 
 def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
-    """Create the users of at most `BATCH` rows.
-
-    Args:
-        planned: For a dry run: the keys of earlier batches, to which it adds the keys of this one.
-    """
+    """Create the users of at most `BATCH` rows; a dry run only adds their keys to `planned`."""
     if planned is not None:
         return _sort(rows, planned)[1]
     if any(row.answers.are_passed_on for row in rows):

@@ -67,10 +67,9 @@ def parse_row(
     providers: Mapping[str, str],
     registration: Registration,
 ) -> ImportedRow:
-    """Return the row that `fields` describe.
+    """Return the row of a line.
 
     Args:
-        line: Of the file.
         fields: Some of `COLUMNS`, as `write_cell` writes them, and the application's fields; empty
             for the default. Without a `hashed_password`, the user has no password yet.
         rounds: The cost of the hashes of the site's own users.

@@ -105,10 +105,8 @@ def add(
     """Add a passkey to a user, and use the challenge.
 
     Raises:
-        UnauthenticatedError: The user was deactivated or deleted, or the password changed, since
-            `user` was read.
-        ValidationError: The user has too many passkeys, the passkey is registered already, or the
-            challenge was used.
+        UnauthenticatedError: The user has lost the session since `user` was read.
+        ValidationError: There are too many passkeys, or the passkey or the challenge was used.
     """
     with database.atomic():
         # With the lock, concurrent requests cannot add too many passkeys.

@@ -43,12 +43,7 @@ class Challenges:
         ]
 
     def make(self, purpose: Purpose, *bound_to: str, now: float, payload: bytes = b"") -> bytes:
-        """Return a new challenge.
-
-        Args:
-            bound_to: The user, the session or the pending login that it is for, if any.
-            payload: Up to 64 bytes that `verify` returns; not secret.
-        """
+        """Return a new challenge; `payload` has up to 64 bytes that are not secret."""
         expires_at = int(now) + LIFETIME
         signed = expires_at.to_bytes(_EXPIRY) + secrets.token_bytes(_RANDOM) + payload
         return _code(self._keys[0], purpose, bound_to, signed) + signed

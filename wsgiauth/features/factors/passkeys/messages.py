@@ -55,11 +55,8 @@ def creation_options(
 ) -> str:
     """Return a `PublicKeyCredentialCreationOptionsJSON` (level 3, section 5.1).
 
-    Args:
-        relying_party: The `id` and the `name` of the site.
-        origin: Where passkeys work, for the script of the page; browsers ignore it.
-        username: Shown by authenticators.
-        known: The passkeys of the user, whose authenticators need no other one.
+    `origin` is for the script of the page; browsers ignore it. The authenticators of `known`
+    passkeys make no other one.
     """
     document = {
         "rp": relying_party,
@@ -100,9 +97,7 @@ def request_options(
 def read(text: str, ceremony: str, origin: str) -> Answer | None:
     """Return the answer in a field of a form, or None if it is not for this page.
 
-    Args:
-        text: A `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3, section 5.1).
-        ceremony: `webauthn.create` or `webauthn.get`.
+    It is a `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3, section 5.1).
     """
     if len(text) > MAX_LENGTH:
         return None

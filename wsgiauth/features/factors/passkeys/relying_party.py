@@ -39,11 +39,7 @@ class Presented(NamedTuple):
 
 
 class RelyingParty(BrowserKeys):
-    """Registers passkeys for this site, and accepts them.
-
-    Raises:
-        ConfigurationError: The package fido2 is missing, or SECRET_KEY.
-    """
+    """Registers passkeys for this site, and accepts them."""
 
     def __init__(self, settings: Settings) -> None:
         try:
@@ -74,12 +70,7 @@ class RelyingParty(BrowserKeys):
         return messages.creation_options(challenge, party, origin, name, handle, own)
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:
-        """Add the passkey that a browser made.
-
-        Raises:
-            UnauthenticatedError: The session has ended meanwhile.
-            ValidationError: The passkey cannot be added.
-        """
+        """Add the passkey that a browser made, or raise an error as `passkeys.add` does."""
         sent = self.read(credential, REGISTER, str(user.id), now=now, ceremony="webauthn.create")
         new = sent and self._ceremonies.registered(sent.challenge, sent.answer)
         if sent is None or new is None:
@@ -117,10 +108,9 @@ class RelyingParty(BrowserKeys):
     def accept(
         self, presented: Presented, now: float, *, user: User | None = None
     ) -> KeyProof | None:
-        """Return the user of the passkey, and record its use; None if it is not accepted.
+        """Return the user of the passkey, and record its use; None if it is refused.
 
-        Args:
-            user: The only user whose passkeys are accepted.
+        With `user`, refuse the passkeys of other users.
         """
         answer, challenge, purpose = presented.answer, presented.challenge, presented.purpose
         passkey = passkeys.find(answer.credential_id)
