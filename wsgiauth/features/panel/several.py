@@ -206,8 +206,10 @@ def _require_action(submission: MemberSubmission) -> SharedAction:
     return shared
 
 
-def _require_numbers(submission: MemberSubmission) -> list[int]:
-    """Return the ids of the chosen users, each once."""
+def _outcomes(
+    submission: MemberSubmission, decide: Callable[[User], tuple[str, str]]
+) -> list[Outcome]:
+    """Return the outcome for each chosen user; `decide` returns its result and detail."""
     given = submission.lists[USERS]
     if not 0 < len(given) <= MOST:
         message = _("Choose at least one user, and at most %(most)s.", most=MOST)
@@ -215,14 +217,7 @@ def _require_numbers(submission: MemberSubmission) -> list[int]:
     if not all(map(is_number, given)):
         message = _("%(field)s must be numbers of users.", field=USERS)
         raise ValidationError({USERS: [message]})
-    return list(dict.fromkeys(map(int, given)))
-
-
-def _outcomes(
-    submission: MemberSubmission, decide: Callable[[User], tuple[str, str]]
-) -> list[Outcome]:
-    """Return the outcome for each chosen user; `decide` returns its result and detail."""
-    numbers = _require_numbers(submission)
+    numbers = list(dict.fromkeys(map(int, given)))
     users = {each.id: each for each in User.select().where(User.id.in_(numbers))}
     return [
         Outcome(number, users[number].username, *decide(users[number]))

@@ -132,16 +132,14 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
 
 
 def _filters(fields: dict[str, str]) -> Filters:
-    errors: dict[str, list[str]] = {
-        name: [
-            _(
+    errors: dict[str, list[str]] = {}
+    for name in ("since", "until"):
+        if fields[name] and _time(fields[name]) is None:
+            message = _(
                 "%(field)s must be a date or a time, such as 2026-11-02 or 2026-11-02T09:30:00Z.",
                 field=name,
             )
-        ]
-        for name in ("since", "until")
-        if fields[name] and _time(fields[name]) is None
-    }
+            errors[name] = [message]
     if fields["name"] not in ("", *CHANGES):
         errors["name"] = [_("name must be the name of an event.")]
     if errors:
