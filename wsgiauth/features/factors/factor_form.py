@@ -93,7 +93,7 @@ def check_name(name: str, example: str, max_length: int) -> str:
 
 
 def _renew(submission: MemberSubmission, method: str) -> IssuedTokens | None:
-    """Return the renewed session; None if a second factor had proven the old one, which goes on."""
+    """Return the renewed session, or None if the session already had a second factor."""
     user, session_id = submission.member
     methods = methods_of(session_id)
     if has_second_factor(methods):

@@ -155,7 +155,7 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
 def remove(user: User, handle: str | None = None) -> int:
     """Remove a factor of the user, or all; return how many.
 
-    The last factor takes the recovery codes with it. The lock orders concurrent removals.
+    Remove the recovery codes with the last factor. The lock orders concurrent removals.
     """
     if handle is not None and not is_handle(handle):
         return 0

@@ -84,7 +84,7 @@ def make_invitation_link(
 ) -> str:
     """Return a new link to create the account."""
     if not invitation.is_requested:
-        one_time.end_about(names.key(invitation.email), INVITATION)  # replaced, as by a correction
+        one_time.end_about(names.key(invitation.email), INVITATION)  # an inviter can correct one
     secret = one_time.issue(
         INVITATION,
         None,

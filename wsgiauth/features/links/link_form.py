@@ -34,7 +34,7 @@ class LinkForm(PublicForm):
 
 
 class LinkPurpose(ABC):
-    """Answers for unused links of one purpose; raises `LinkExpiredError` if a link is useless."""
+    """Answers for an unused link of one purpose; raises `LinkExpiredError` if it cannot be used."""
 
     @abstractmethod
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:

@@ -20,7 +20,7 @@ class ResetPage(FormPage):
     token: str
     username: str
     has_password: bool = True
-    removes_factors: bool = False  # with the new password, the other ways to log in end
+    removes_factors: bool = False  # the new password removes the other ways to log in
 
 
 class Reset(LinkForm):
@@ -43,7 +43,7 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
-        if not site.factors.is_needed_by(user):  # otherwise the right code does
+        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
             site.throttle.recognise(user, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})

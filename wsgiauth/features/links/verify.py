@@ -1,4 +1,4 @@
-"""GET, POST /auth/verify: links that prove an address; the purpose of the secret selects one."""
+"""GET, POST /auth/verify: links that prove an address, by the purpose of their secret."""
 
 from collections.abc import Mapping
 from http import HTTPStatus

@@ -1,1 +1,1 @@
-"""Emails to the owner of an account about what happens to it."""
+"""Emails to the owner of an account about changes of it."""

@@ -68,7 +68,7 @@ class ActionPage(PanelPage, FormPage):
     subject: str  # the name of the user or of the group
     action_url: str  # where the form is sent
     back_url: str  # the page of the user or of the group
-    value: str = ""  # what was entered or chosen
+    value: str = ""  # as entered or chosen
     is_unknown: bool = False  # the value is a permission that nothing asks for
     similar: str = ""  # a known permission with a similar name
     named: str = ""  # the thing that the value names, in words: people do not enter the value

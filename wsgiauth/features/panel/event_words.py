@@ -125,7 +125,7 @@ _LISTING = ("link_sent", "users_exported")  # whose reasons are lists
 
 
 def reason_in_words(event: Event) -> str:
-    """Return the reason of an event; an unknown word stays."""
+    """Return the words for the reason of an event; keep an unknown reason."""
     reason = event.reason or ""
     if event.name in ("login", "confirmed"):
         return methods_in_words(reason.split())
@@ -135,7 +135,7 @@ def reason_in_words(event: Event) -> str:
 
 
 def actor_in_words(actor: str) -> str:
-    """Return an actor that is no user; an unknown word stays."""
+    """Return the words for an actor that is not a user; keep an unknown actor."""
     if actor == actors.CODE:
         return APPLICATION_CODE
     if actor == actors.COMMAND_LINE:

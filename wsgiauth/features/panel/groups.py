@@ -91,7 +91,7 @@ class GroupsPage(PanelPage, FormPage):
     next_url: str  # the next page; empty if there is none
     is_first: bool
     can_change: bool  # the member of the staff can create a group
-    name: str = ""  # what was entered
+    name: str = ""  # as entered
 
 
 class Groups(PanelForm):

@@ -28,7 +28,7 @@ from wsgiauth.web.request import query_form
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import is_number, safe_next
 
-MOST = 50  # users of a request: those of a page of the list
+MOST = 50  # users of a request, as on a page of the list
 CHANGED, UNCHANGED, REFUSED = "changed", "unchanged", "refused"
 
 _ACTION = "action"  # the field with the name of the action
@@ -51,7 +51,7 @@ class SharedAction(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What an action did, or would do, with a user."""
+    """The outcome of an action for one user."""
 
     id: int
     username: str  # empty if there is no such user
@@ -121,11 +121,11 @@ class SeveralPage(PanelPage, FormPage):
     outcomes: tuple[Outcome, ...]  # of all chosen users
     is_done: bool = False
     groups: tuple[str, ...] = ()  # names to choose from, if the action needs a group
-    group: str = ""  # what was entered
+    group: str = ""  # as entered
 
     @property
     def is_shown_once(self) -> bool:
-        """Whether it shows what was done."""
+        """Whether it shows the outcomes of an action that was done."""
         return self.is_done
 
     def of(self, *results: str) -> list[Outcome]:
@@ -228,7 +228,7 @@ def _outcomes(
 
 
 def _foresee(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
-    """Return what `_change` would return."""
+    """Return the result of `_change` without the change."""
     member = submission.member.user
     reason = refusal_reason(shared.action.right, _read_party(member), Party(user, user.permissions))
     if reason is not None:

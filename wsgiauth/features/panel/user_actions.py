@@ -1,4 +1,4 @@
-"""What a member of the staff can do with a user: a table of actions, and what they do."""
+"""The actions on a user: a table, and the functions that do them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

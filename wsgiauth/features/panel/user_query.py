@@ -142,5 +142,5 @@ def carried_query(environ: WSGIEnvironment) -> str:
 
 
 def carrying(text: str) -> str:
-    """Return the query that carries the query of the list, with its `?`, or an empty string."""
+    """Return `?list=…` with the query of the list; empty if the query is empty."""
     return f"?{urlencode({_LIST: text})}" if text else ""

@@ -7,8 +7,8 @@ Names can begin with `=`, and rows of older versions or of other writers can con
 
 import re
 
-# OWASP, "CSV Injection": the begin of a formula, also in full width. It can have apostrophes, so
-# that `read_cell` removes only the apostrophe of `neutralize_formula`.
+# OWASP, "CSV Injection": the beginning of a formula, also in full width. Apostrophes before it
+# belong to it, so that `read_cell` removes only the apostrophe of `neutralize_formula`.
 _FORMULA = re.compile("'*[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _ESCAPE = re.compile(r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}")
 

@@ -20,7 +20,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-_ADDED = {"added": "app", "passkey": "passkey"}  # by what was just done
+_ADDED = {"added": "app", "passkey": "passkey"}  # by the `done` of the query
 
 
 class RecoveryCodesPage(FormPage):

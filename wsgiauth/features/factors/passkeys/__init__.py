@@ -1,4 +1,4 @@
-"""Passkeys (W3C Web Authentication, level 3): their table, and what reads and changes it.
+"""Passkeys (W3C Web Authentication, level 3): their table, and the functions that use it.
 
 A passkey is a key pair in an authenticator: a phone, a computer or a security key. The table has
 the public key, which is not secret. `relying_party` makes and verifies the messages.
