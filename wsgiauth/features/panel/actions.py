@@ -1,6 +1,6 @@
 """Actions on a user or a group: a button, perhaps a page that asks first, and the change.
 
-`user_actions` and `groups` have tables of actions; `accounts.administration` decides about rights.
+`user_actions` and `groups` have tables of actions; `administration` decides about rights.
 """
 
 from abc import abstractmethod

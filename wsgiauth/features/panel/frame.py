@@ -1,7 +1,7 @@
 """The staff panel below /auth/admin: users, groups and the audit trail.
 
 Members of the staff see everything. A change is a POST, and needs a right (see
-`accounts.administration`) and a recent proof of identity. For other users, the panel does not
+`administration`) and a recent proof of identity. For other users, the panel does not
 exist.
 
 All URLs of the panel share this file. Every function in this room that uses the database raises
@@ -13,11 +13,11 @@ from http import HTTPStatus
 from typing import Any, ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.accounts.administration import TO_CHANGE_AN_ACCOUNT, refused
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
+from wsgiauth.features.panel.administration import TO_CHANGE_AN_ACCOUNT, refused
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
 from wsgiauth.forms.shown_to import require_shown_to, sent_account

@@ -11,19 +11,10 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, names
-from wsgiauth.features.panel.administration import (
-    ONLY_SUPERUSERS,
-    TO_CHANGE_A_GROUP,
-    Right,
-    administer,
-    administer_groups,
-    can_govern,
-)
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
-from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.panel.actions import (
     DANGER,
@@ -40,6 +31,14 @@ from wsgiauth.features.panel.actions import (
     read_permission,
     require_action,
 )
+from wsgiauth.features.panel.administration import (
+    ONLY_SUPERUSERS,
+    TO_CHANGE_A_GROUP,
+    Right,
+    administer,
+    administer_groups,
+    can_govern,
+)
 from wsgiauth.features.panel.frame import (
     GROUPS,
     USERS,
@@ -51,6 +50,7 @@ from wsgiauth.features.panel.frame import (
     require_row,
     require_staff,
 )
+from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink

@@ -9,6 +9,10 @@ from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
 from wsgiauth.features.panel.administration import (
     Party,
     Right,

@@ -6,7 +6,6 @@ from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.features.panel.administration import Party, administer, refusal_reason
 from wsgiauth.accounts.known_permissions import (
     HeldPermission,
     held_permissions,
@@ -32,13 +31,7 @@ from wsgiauth.features.panel.actions import (
     Field,
     require_action,
 )
-from wsgiauth.features.panel.administration import (
-    TO_CHANGE_AN_ACCOUNT,
-    Party,
-    administer,
-    refusal_reason,
-    refused,
-)
+from wsgiauth.features.panel.administration import Party, administer, refusal_reason
 from wsgiauth.features.panel.frame import (
     EVENTS,
     USERS,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from wsgiauth.accounts import names, update_user
-from wsgiauth.features.panel.administration import Party, Right, refusal_reason
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User, is_proven_here, verified_by_operator
 from wsgiauth.authentication import sessions
@@ -27,6 +26,7 @@ from wsgiauth.features.panel.actions import (
     read_new_permission,
     read_permission,
 )
+from wsgiauth.features.panel.administration import Party, Right, refusal_reason
 from wsgiauth.features.panel.groups import require_group
 from wsgiauth.features.providers import origins as provider_origins
 from wsgiauth.forms import MemberSubmission
