@@ -6,10 +6,9 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.services.introspect import Introspect
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
-from wsgiauth.features.services.jwks import KeySet
+from wsgiauth.features.services.jwks import KeySet, well_known_urls
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.token import Token
-from wsgiauth.features.services.well_known import well_known_urls
 from wsgiauth.settings import Settings
 
 
@@ -19,18 +18,10 @@ def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
         yield from (services, Introspector(settings, tokens, services))
 
 
-def _permissions(settings: Settings) -> tuple[str, ...]:
-    return (INTROSPECT,) if settings.SERVICE_KEYS else ()
-
-
 FEATURE = Feature(
     name="services",
-    urls={
-        "/token": Token(),
-        "/jwks.json": KeySet(),
-        "/introspect": Introspect(),
-    },
+    urls={"/token": Token(), "/jwks.json": KeySet(), "/introspect": Introspect()},
     well_known=well_known_urls,
-    permissions=_permissions,
+    permissions=lambda settings: (INTROSPECT,) if settings.SERVICE_KEYS else (),
     parts=_parts,
 )

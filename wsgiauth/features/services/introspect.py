@@ -1,4 +1,4 @@
-"""POST /auth/introspect: whether a token is active, for a service that was sent it (RFC 7662)."""
+"""POST /auth/introspect: a service asks whether a token that it was sent is active (RFC 7662)."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -20,14 +20,14 @@ _INACTIVE = {"active": False}  # RFC 7662 section 2.2: nothing else, whatever th
 
 
 class Introspect(Endpoint):
-    """Answers services alone, by their API key. No cookie is enough, so no page can ask."""
+    """Answers only services, by their API key. A cookie is not enough, so no page can ask."""
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site has tokens for services."""
+        """Return whether the site issues service tokens."""
         return settings.SERVICE_KEYS is not None
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer 200 with what the token is now, or refuse the caller."""
+        """Answer 200 with the description of the token, or refuse the caller."""
         refusal = _refusal(environ, site)
         if refusal is not None:
             return refusal
@@ -39,7 +39,7 @@ class Introspect(Endpoint):
 
 
 def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
-    """Return the response to a caller who is not allowed to ask, or None."""
+    """Return the response to a caller who does not have the permission to ask, or None."""
     caller = site.identifier.identify(environ)
     if caller.any_session is not None:
         detail = _(

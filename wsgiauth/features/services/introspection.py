@@ -1,18 +1,13 @@
-"""Introspection (RFC 7662): whether a token of a user is active now, and what it permits.
+"""Introspection (RFC 7662): whether a token is active now, and what it permits.
 
-On the way of a request, `features.services.introspect` calls this module with what another service
-was sent. Each answer follows from the database of that moment, as for a request with the token
-itself.
+`features.services.introspect` calls this module with a token that another service was sent.
 
-The service's question is not a use of the token: a service that polls neither keeps an idle session
-alive nor makes an unused API key look used. Only that the access token of a refresh has been
-presented is written, once, because the service has it from the client: see `refresh`.
+A question is no use of the token: a service that polls neither keeps an idle session alive nor
+makes an unused API key look used. One thing is written, once: that the access token of a refresh
+has been presented, because the service has it from the client (see `refresh`).
 
-A service token is as active as the session or the key that it was made with, and its scope shrinks
-with the permissions of the user.
-
-What is not active costs one SELECT, also if its form or signature already rules it out, and gets
-the same answer. Microseconds still differ, for example those of a signature that is verified first.
+Every token that is not active costs one SELECT, even a malformed one, so that the time of the
+answer does not tell them apart. Microseconds still differ.
 """
 
 import hmac
@@ -42,21 +37,17 @@ _CACHE_SIZE = 1024  # tokens of at most MAX_LENGTH
 
 _FROM_TOKEN = ("iss", "aud", "client_id", "iat", "exp")
 
-_NO_SESSION = Claims(0, "", 0)  # of which there is no row
+_NO_SESSION = Claims(0, "", 0)  # has no row
 
-# As those of `sessions.find` and `keys.find`, without what says whether use is to be written.
+# The SELECTs of `sessions.find` and `keys.find`, without the columns about their last use.
 _SESSION = Statement(
     lambda: (
-        User.select(
-            *CALLER,
-            Session.methods,
-            peewee.Case(None, sessions.uses(0)),
-        )
+        User.select(*CALLER, Session.methods, peewee.Case(None, sessions.uses(0)))
         .join(Session, on=(Session.user == User.id))
         .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
 )
-# The sessions of a user whose last proof was at one moment, which is one in practice. A new proof
+# The sessions of a user whose last proof was in one second: in practice, one session. A new proof
 # also changes the id, and so the handle.
 _SESSIONS_PROVEN_AT = Statement(
     lambda: (
@@ -77,29 +68,29 @@ _KEY = Statement(
         .where(Key.id == "", Key.expires_at > 0, User.is_active)
     )
 )
-_METHODS, _ID = len(CALLER), len(CALLER) + 1
-_USE = len(CALLER) + 1
-_OF_KEY = slice(len(CALLER), None)
+_METHODS = len(CALLER)
+_ID = _USE = len(CALLER) + 1
 
 
 class Introspector:
-    """Describes the tokens of a site with tokens for other services."""
+    """Describes the tokens of a site that issues service tokens."""
 
     def __init__(self, settings: Settings, tokens: Tokens, services: ServiceTokens) -> None:
         self._settings = settings
         self._tokens = tokens
         self._services = services
-        # Also of tokens that are not: asked again, all that is not active takes the same time.
+        # Caches False, too, so that the second answer about any inactive token takes equally long.
         self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
     def describe(self, token: str) -> dict[str, object] | None:
         """Return what RFC 7662 section 2.2 says about an active token, or None.
 
-        Access tokens, service tokens and API keys can be active. Where the site demands a second
-        factor, a session without one is not active, nor is what was made with it.
+        Access tokens, service tokens and API keys can be active. A service token is active as long
+        as the session or the key that it was made with. Where the site demands a second factor, a
+        session without one is not active.
 
-        `scope` has the permissions that the token gives now: those of the user, of the key, or of
-        the service token. Of a superuser's access token, it has those that are granted.
+        `scope` lists the permissions that the token gives now. For the access token of a superuser,
+        it lists the granted permissions.
         """
         now = int(self._tokens.now())
         if token.startswith(PREFIX):
@@ -119,7 +110,8 @@ class Introspector:
         row = _KEY.fetchone(id_of(text) or "", now)
         if row is None:
             return None
-        user, stored, created_at, expires_at = _key_of(row)
+        user = _owner_of_key(row)
+        stored, created_at, expires_at = row[-3:]
         if not hmac.compare_digest(stored, digest(text)):
             return None
         return _document(user, user.permissions, {"iat": created_at, "exp": expires_at})
@@ -147,7 +139,7 @@ class Introspector:
         return _document(user, asked if user.is_superuser else asked & user.permissions, claims)
 
     def _user_of_session(self, claims: Mapping[str, Any], now: int) -> User | None:
-        """Return the user of the session with which a service token was made, if it is valid."""
+        """Return the user of the session that a service token was made with, if it is valid."""
         user_id = int(claims["sub"])
         for row in _SESSIONS_PROVEN_AT.fetchall(user_id, claims["auth_time"], now):
             if handle_of(row[_ID]) == claims["sid"]:
@@ -160,17 +152,17 @@ class Introspector:
 
 
 def _user_of_key(claims: Mapping[str, Any], now: int) -> User | None:
-    """Return the owner, limited to it, of the key with which a service token was made."""
+    """Return the owner of the key that a service token was made with."""
     row = _KEY.fetchone(claims["sid"], now)
-    return None if row is None else _key_of(row)[0]
+    return None if row is None else _owner_of_key(row)
 
 
-def _key_of(row: tuple[Any, ...]) -> tuple[User, str, int, int]:
-    """Return the owner of a key, limited to its permissions, its digest and its two times."""
-    user_id, permissions, stored, created_at, expires_at = row[_OF_KEY]
+def _owner_of_key(row: tuple[Any, ...]) -> User:
+    """Return the owner of a key, limited to its permissions."""
+    user_id, permissions = row[len(CALLER) : len(CALLER) + 2]
     user = from_row(user_id, row)
     limit(user, frozenset(permissions.split()))
-    return user, stored, created_at, expires_at
+    return user
 
 
 def _document(user: User, scope: Iterable[str], claims: Mapping[str, object]) -> dict[str, object]:

@@ -1,12 +1,19 @@
-"""GET /auth/jwks.json: the public keys by which services verify their tokens (RFC 7517)."""
+"""GET /auth/jwks.json: the public keys (RFC 7517); and the metadata (RFC 8414) that leads to them.
 
+Services read both, to verify their tokens.
+"""
+
+from collections.abc import Mapping
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.feature import WellKnown
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
+
+METADATA = "/.well-known/oauth-authorization-server"  # RFC 8414 section 3
 
 
 class KeySet(Endpoint):
@@ -17,5 +24,24 @@ class KeySet(Endpoint):
         return settings.SERVICE_KEYS is not None
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the public keys, whoever asks."""
+        """Answer anyone with the public keys."""
         return json_response(site.require(ServiceTokens).key_set, cache=PUBLIC_FOR_AN_HOUR)
+
+
+def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
+    """Return the function that answers with the metadata, if the site has services."""
+    if site.part(ServiceTokens) is None:
+        return {}
+    issuer = site.settings.PUBLIC_URL or ""
+    base = issuer.rstrip("/") + site.pages.mount
+    document = {  # RFC 8414 section 2
+        "issuer": issuer,
+        "jwks_uri": f"{base}/jwks.json",
+        "token_endpoint": f"{base}/token",
+        "introspection_endpoint": f"{base}/introspect",
+        # There is no authorization endpoint. Without this, two grant types would be implied.
+        "response_types_supported": [],
+        "grant_types_supported": [],
+    }
+    metadata = json_response(document, cache=PUBLIC_FOR_AN_HOUR)
+    return {METADATA: lambda _: metadata}

@@ -1,6 +1,6 @@
-"""The files of SERVICE_KEYS: which there are, and whether only their owner can read them.
+"""Reads the files of SERVICE_KEYS, if only their owner can read them.
 
-A message names the file, and never has a part of its contents.
+An error message names the file, and never has a part of its contents.
 """
 
 import os
@@ -16,13 +16,10 @@ MAX_SIZE = 16 * 1024  # bytes; a key of RSA with 4,096 bits has 3,300
 
 
 def read_files(path: Path) -> list[tuple[Path, bytes]]:
-    """Return the files of a folder in alphabetical order, or one file, each with its contents.
+    """Return a file, or the files of a folder in alphabetical order, with their contents.
 
-    Names that begin with a dot are left out: editors and Kubernetes make such files and folders.
-    A symbolic link counts as the file that it leads to.
-
-    Raises:
-        ConfigurationError: There is no file, there are too many, or one must not or cannot be read.
+    Skips names that begin with a dot: editors and Kubernetes make such files and folders. Follows
+    symbolic links.
     """
     try:
         if path.is_dir():
@@ -43,7 +40,7 @@ def read_files(path: Path) -> list[tuple[Path, bytes]]:
 
 
 def refused(path: Path | str, problem: str) -> ConfigurationError:
-    """Return the error for a file or folder; `problem` completes a sentence about it."""
+    """Return the error for a file or folder; `problem` is the rest of the sentence about it."""
     return wrong_setting(
         "SERVICE_KEYS", f"a file or folder of private keys in PEM form; {str(path)!r} {problem}"
     )

@@ -1,7 +1,7 @@
 """Tokens for other services, which verify them by the public keys of this site.
 
-A service token (RFC 9068) is for one service, and no request to wsgiauth is identified by it. Its
-service learns of a revocation only if it asks, so the token lives for a few minutes.
+A service token (RFC 9068) is for one service; wsgiauth itself does not accept it. The service does
+not learn of a revocation unless it asks, so the token lives for a few minutes.
 """
 
 import json
@@ -22,7 +22,7 @@ TYPE = "at+jwt"  # RFC 9068 section 2.1
 CLIENT_ID = "wsgiauth"
 MAX_LENGTH = 4096  # characters of a token
 CACHE_SIZE = 4096  # tokens; each takes about 2 KB with its claims
-# With it, and the longest of RSA's signatures, a token stays below MAX_LENGTH.
+# A token with the longest scope, and with the longest RSA signature, stays below MAX_LENGTH.
 MAX_SCOPE = 1500  # characters
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
@@ -34,12 +34,6 @@ class _InvalidTokenError(Exception):
 
 class ServiceTokens:
     """Issues and verifies service tokens, and publishes the keys.
-
-    Args:
-        clock: Returns the time in seconds since the epoch.
-
-    Raises:
-        ConfigurationError: SERVICE_KEYS has no usable key, or the package cryptography is missing.
 
     Attributes:
         lifetime: Of a token, in seconds.
@@ -59,29 +53,21 @@ class ServiceTokens:
         keys = load_keys(Path(settings.SERVICE_KEYS or ""))
         self._signing_key = keys[-1]
         self.key_set: Mapping[str, object] = {"keys": [key.jwk for key in keys]}
-        # By the header that a token of the key has. A header that we do not write is never read:
-        # it can choose neither another algorithm nor another key (RFC 8725 sections 3.1 and 3.10).
+        # By the header of the key's tokens. Any other header is refused unread, so no header
+        # selects another algorithm or key (RFC 8725 sections 3.1 and 3.10).
         self._keys = {_header(key.algorithm, key.key_id): key for key in keys}
         self._header = list(self._keys)[-1]
         # A service asks about the same token again, and a signature never changes.
         self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
 
     def issue(
-        self,
-        user_id: int,
-        audience: str,
-        *,
-        scope: Sequence[str],
-        origin: str,
-        proof: Proof | None,
+        self, user_id: int, audience: str, *, scope: Sequence[str], origin: str, proof: Proof | None
     ) -> str:
         """Return a token for one service (RFC 9068 section 2.2).
 
         Args:
-            audience: One of `audiences`.
-            scope: Permissions that the user has now.
             origin: The handle of the session, or the id of the API key.
-            proof: That of the session; None for an API key.
+            proof: The last proof of the session; None for an API key.
         """
         now = int(self._now())
         payload: dict[str, object] = {
@@ -101,10 +87,9 @@ class ServiceTokens:
         return f"{signed}.{_encoded(self._signing_key.sign(signed.encode()))}"
 
     def verify(self, token: str, now: float) -> Mapping[str, Any] | None:
-        """Return the claims of a token that one of the keys has signed, or None.
+        """Return the claims of a token of `issue` that has not expired, or None.
 
-        They are those of `issue`. The token is for one of `audiences` and has not expired; `sid`
-        says what it was made with, which can have ended since.
+        The session or the key that `sid` names may have been revoked since.
         """
         try:
             claims = self._claims_of(token)
@@ -127,7 +112,7 @@ class ServiceTokens:
         raise _InvalidTokenError
 
     def _is_ours(self, claims: Any) -> bool:
-        """Return whether `issue` has made the claims; another program can have the same keys."""
+        """Return whether `issue` made the claims; another program can use the same keys."""
         return (
             isinstance(claims, dict)
             and claims.get("iss") == self._issuer
@@ -149,4 +134,4 @@ def _encoded(part: bytes) -> str:
 
 
 def _decoded(segment: str) -> bytes:
-    return urlsafe_b64decode(segment + "==")  # padding that is not needed is ignored
+    return urlsafe_b64decode(segment + "==")  # excess padding is ignored

@@ -1,7 +1,4 @@
-"""The private keys of SERVICE_KEYS, which are read once: the use of `cryptography` by PyJWT.
-
-Only imported on a site with service tokens: see `services`.
-"""
+"""The private keys of SERVICE_KEYS. Only a site with service tokens imports this module."""
 
 import hashlib
 import json
@@ -18,23 +15,22 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
 from wsgiauth.features.services.key_files import read_files, refused
 
-# NIST SP 800-131A: not below 2,048 bits. A longer key than 4,096 makes tokens slow and too long.
+# NIST SP 800-131A: at least 2,048 bits. With more than 4,096, tokens are slow and too long.
 RSA_BITS = range(2048, 4097)
 
 _EXPECTED = "is neither a P-256, an Ed25519 nor an RSA key of 2048 to 4096 bits"
 
 
 class SigningKey:
-    """A private key, with what is published of it; its `repr` has neither.
+    """A private key of `cryptography`; a ValueError says why it cannot be used.
 
     Attributes:
-        algorithm: The one that it is used with (RFC 7518, RFC 8037), and no other.
+        algorithm: The only one that it is used with (RFC 7518, RFC 8037).
         key_id: Its thumbprint (RFC 7638).
         jwk: The public key (RFC 7517).
     """
 
     def __init__(self, key: Any) -> None:
-        """Take a key of `cryptography`; a ValueError says what is wrong with it."""
         self.algorithm: str
         self._algorithm: Any
         if isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, SECP256R1):
@@ -47,17 +43,13 @@ class SigningKey:
             raise ValueError(_EXPECTED)
         self._private, self._public = key, key.public_key()
         described = self._algorithm.to_jwk(self._public, as_dict=True)
-        # The members that make the key, in the order of RFC 7638 section 3.2.
+        # The members in the order of RFC 7638 section 3.2.
         members = {name: described[name] for name in sorted(described) if name != "key_ops"}
         canonical = json.dumps(members, separators=(",", ":")).encode()
         thumbprint = hashlib.sha256(canonical).digest()
         self.key_id: str = urlsafe_b64encode(thumbprint).rstrip(b"=").decode()
-        self.jwk: dict[str, str] = {
-            **members,
-            "use": "sig",
-            "alg": self.algorithm,
-            "kid": self.key_id,
-        }
+        published = {"use": "sig", "alg": self.algorithm, "kid": self.key_id}
+        self.jwk: dict[str, str] = members | published
 
     def sign(self, signed: bytes) -> bytes:
         """Return the signature."""
@@ -70,16 +62,12 @@ class SigningKey:
 
 
 def load_keys(path: Path) -> list[SigningKey]:
-    """Return the keys in a file, or in the files of a folder in alphabetical order.
-
-    Raises:
-        ConfigurationError: One of them cannot be used; the message names the file.
-    """
+    """Return the keys in a file, or in the files of a folder in alphabetical order."""
     keys: dict[str, SigningKey] = {}
     files: dict[str, Path] = {}
     for file, contents in read_files(path):
         key = _key_in(contents)
-        del contents  # reports of errors show the variables of each function in the traceback
+        del contents  # error reports show the variables of each function in the traceback
         if isinstance(key, str):
             raise refused(file, key)
         if key.key_id in keys:
@@ -89,7 +77,7 @@ def load_keys(path: Path) -> list[SigningKey]:
 
 
 def _key_in(contents: bytes) -> SigningKey | str:
-    """Return the key in a PEM file, or what is wrong with it."""
+    """Return the key in a PEM file, or why it cannot be used."""
     try:
         return SigningKey(_private_key(contents))
     except ValueError as error:
@@ -97,7 +85,7 @@ def _key_in(contents: bytes) -> SigningKey | str:
 
 
 def _private_key(contents: bytes) -> Any:
-    """Return the key in a PEM file; a ValueError says what is wrong, without its cause."""
+    """Return the key in a PEM file; a ValueError says what is wrong, and has no cause."""
     if b" PRIVATE KEY-----" not in contents:
         problem = "is a public key" if b"PUBLIC KEY-----" in contents else "is a certificate"
         has_either = b"PUBLIC KEY-----" in contents or b"CERTIFICATE-----" in contents

@@ -1,4 +1,4 @@
-"""POST /auth/token: a token for another service, which verifies it without asking us."""
+"""POST /auth/token: a token for another service, which verifies it without asking this site."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -17,7 +17,7 @@ from wsgiauth.web.responses import Response, json_response
 
 
 class Token(Endpoint):
-    """Issues service tokens to sessions and API keys; nothing is stored of them.
+    """Issues service tokens to sessions and API keys, and stores nothing.
 
     The body is JSON, which no page of another site can send without permission.
     """
@@ -27,7 +27,7 @@ class Token(Endpoint):
         return settings.SERVICE_KEYS is not None
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the token, or 400 if there is no such service or no such scope."""
+        """Answer with the token, or with 400 for an unknown service or an invalid scope."""
         services = site.require(ServiceTokens)
         fields = read_json_alone(environ)
         audience, asked = text_field(fields, "audience"), text_field(fields, "scope")
@@ -52,7 +52,7 @@ class Token(Endpoint):
             origin, proof = caller.key_id, None
         else:
             origin, proof = handle_of(caller.session_id), proof_of(caller.session_id)
-            if proof is None:  # it ended meanwhile
+            if proof is None:  # the session has ended meanwhile
                 raise UnauthenticatedError("invalid_token", accepts_keys=True)
         token = services.issue(user.id, audience, scope=permissions, origin=origin, proof=proof)
         return json_response(
@@ -66,5 +66,4 @@ class Token(Endpoint):
 
 
 def _refused(code: str, detail: str) -> RequestError:
-    """Return the refusal of a request, with the code of RFC 8707 or of RFC 6749."""
-    return RequestError(HTTPStatus.BAD_REQUEST, code, detail)
+    return RequestError(HTTPStatus.BAD_REQUEST, code, detail)  # codes of RFC 8707 and RFC 6749
