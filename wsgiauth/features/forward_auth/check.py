@@ -1,11 +1,11 @@
-"""/auth/check: for a proxy, whether the sender of another request is admitted, and who it is.
+"""/auth/check: a proxy asks whether to admit another request, and who sent it.
 
 nginx (`auth_request`), Caddy (`forward_auth`) and Traefik (`forwardAuth`) send the headers of each
-request here before they pass it to a service that is not WSGI. The decision is that of the guards.
+request here before they pass it to a service that is not WSGI. The guards decide.
 
-What is trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. Without the proxy, a
-program that sets them learns only what it may do itself, and pages of other sites cannot set them.
-With `preflight=pass`, a proxy that passed on the X-Forwarded-Method of a client would admit anyone.
+Trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. Without the proxy, a program
+that sets them learns only its own permissions, and pages of other sites cannot set them. With
+`preflight=pass`, a proxy that passes on the X-Forwarded-Method of a client admits anyone.
 """
 
 from functools import lru_cache
@@ -30,35 +30,31 @@ from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_FOR
 
-# What Apache and many others accept as one header.
-MAX_GROUPS = 8192  # characters of Remote-Groups
+MAX_GROUPS = 8192  # characters of Remote-Groups: the limit of Apache and others for one header
 
 _PREFLIGHT = "preflight=pass"
-# What the query can have. A proxy writes it, so another field is a mistake.
+# The fields of the query. The proxy writes it, so another field is a mistake.
 _FIELDS = ("permission", "fresh", "second_factor", "groups", _PREFLIGHT)
 
-# Printable ASCII, without what separates or encodes.
+# Printable ASCII, except the characters that separate or encode.
 _PLAIN = "".join(chr(code) for code in range(0x20, 0x7F) if chr(code) not in ",%")
 
-
-_PASSED = Response(HTTPStatus.NO_CONTENT)  # it names no user
+_PASSED = Response(HTTPStatus.NO_CONTENT)  # names no user
 
 
 class _Needs(NamedTuple):
-    """What the query of the proxy asks for."""
-
     login: Guard  # refuses anonymous clients
     further: tuple[Guard, ...]
-    groups: frozenset[str] | None  # the keys of those to send; None for all
+    groups: frozenset[str] | None  # the keys of the groups to send; None for all
     passes_preflights: bool
 
 
 class Check(Endpoint):
     """Decides about the request that the X-Forwarded headers describe.
 
-    The query says what it needs: `permission`, which can be repeated, `fresh` and `second_factor`.
-    With `preflight=pass`, a CORS preflight, which never has credentials, needs nothing. `groups`
-    names those that the service gets to know.
+    The query says what the request needs: `permission`, which can be repeated, `fresh` and
+    `second_factor`. With `preflight=pass`, a CORS preflight, which never has credentials, needs
+    nothing. `groups` names the groups that the service gets to know.
     """
 
     answers_any_method = True
@@ -98,9 +94,9 @@ class Check(Endpoint):
 def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
     """Return the environ of the request that the proxy asks about.
 
-    Its method is empty, and so is not a safe one, if the proxy does not name it. Without
-    X-Forwarded-Uri, it accepts no page and no redirect.
+    Without X-Forwarded-Uri, it accepts no page and no redirect.
     """
+    # A method that the proxy does not name is empty, which is not a safe method.
     original = {**environ, "REQUEST_METHOD": environ.get("HTTP_X_FORWARDED_METHOD", "")}
     # Proxies remove Upgrade, which belongs to one connection.
     if (
@@ -126,11 +122,7 @@ def _is_preflight(original: WSGIEnvironment) -> bool:
 
 @lru_cache(maxsize=256)  # an operator writes a few of them; a stranger can write any number
 def _needs(query: str, leads_to_login: bool) -> _Needs:
-    """Return what a query asks for.
-
-    Raises:
-        RequestError: 400; the proxy must not admit what it asked for wrongly.
-    """
+    """Return the needs in a query; refuse a wrong one, so that the proxy admits nothing by it."""
     try:
         if len(query) > MAX_QUERY:
             raise ValueError
@@ -161,7 +153,7 @@ def _needs(query: str, leads_to_login: bool) -> _Needs:
 
 
 def _group_keys(values: list[str]) -> frozenset[str]:
-    """Return the keys of groups, which are named as in Remote-Groups."""
+    """Return the keys of groups that are named as in Remote-Groups."""
     named = [unquote(name) for value in values if value for name in value.split(",")]
     for name in named:
         problem = group_problem(name)
@@ -176,7 +168,7 @@ def _admitted(
 ) -> Response | None:
     """Return the 204 that names a user, or None if Remote-Groups would be too long.
 
-    It is not cut: a service can refuse by a group that it would then not see.
+    The header is not cut: the service may refuse users by a group that it would then not see.
     """
     chosen = groups if sent is None else (each for each in groups if key(each) in sent)
     listed = ",".join(map(_encoded, chosen))
@@ -192,8 +184,7 @@ def _admitted(
 
 
 def _encoded(text: str) -> str:
-    """Return a string as a header has it; `urllib.parse.unquote` returns the string."""
-    return quote(text, safe=_PLAIN)
+    return quote(text, safe=_PLAIN)  # `urllib.parse.unquote` restores the string
 
 
 def _malformed(detail: str) -> RequestError:

@@ -3,9 +3,4 @@
 from wsgiauth.feature import Feature
 from wsgiauth.features.forward_auth.check import Check
 
-FEATURE = Feature(
-    name="forward_auth",
-    urls={
-        "/check": Check(),
-    },
-)
+FEATURE = Feature(name="forward_auth", urls={"/check": Check()})
