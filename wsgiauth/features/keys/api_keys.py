@@ -1,14 +1,12 @@
-"""API keys: credentials of programs, which have some of their owner's permissions.
+"""API keys: credentials of programs, with some of their owner's permissions.
 
-On the way of a request, `identity` calls `find` for a bearer token that begins like a key. As for a
-session, there is one SELECT, and none for what cannot be a key. The table has only a digest of each
-key; a fast one is enough, because a key has 256 random bits.
+For a bearer token that begins like a key, `identity` calls `find`. One SELECT finds a key. A string
+that cannot be a key needs none. The table has only a digest of each key; a fast digest is enough,
+because a key has 256 random bits.
 
 The format is `wsgiauth_<id>_<secret><checksum>`, in digits and ASCII letters. Secret scanners find
-keys by the prefix and the length, and know by the checksum what only looks like one. There is no
-dot, so a key is never taken for a JWT, nor a JWT for a key.
-
-A handle is the id that names an API key, an app or a passkey in lists and forms; no credential.
+keys by the prefix and the length, and rule out other strings by the checksum. A key has no dot, so
+no key is taken for a JWT, and no JWT for a key.
 """
 
 from __future__ import annotations
@@ -62,11 +60,11 @@ _writes = OptionalWrites("the last use of API keys is not written for now")
 
 
 class _NotAKeyError(Exception):
-    """Raised rather than returned, because the cache stores only what is returned."""
+    """Raised rather than returned, so that the cache does not store it."""
 
 
 class MadeKey(NamedTuple):
-    """A key that has just been made."""
+    """A new key."""
 
     row: Key
     text: str  # the key itself, which is not stored
@@ -78,27 +76,25 @@ class MadeKey(NamedTuple):
 class ListedKey(NamedTuple):
     """A key in the list of its owner; times are in UTC."""
 
-    id: str  # its handle
+    id: str  # its handle: names it in lists and forms, and is no credential
     name: str
-    permissions: tuple[str, ...]  # of which it has those that its owner has
+    permissions: tuple[str, ...]  # the key has those of them that its owner has
     created_at: datetime
     expires_at: datetime
-    # The beginning of the hour, or when it was made if that is later; None if it was never used.
+    # The beginning of the hour, or the creation if that is later; None for a key without any use.
     last_used_at: datetime | None
 
     @classmethod
     def of(cls, row: Key) -> ListedKey:
-        """Return what a list shows of a key."""
+        """Return the entry of a key in the list."""
         used = row.last_used_at
         return cls(
-            id=row.id,
-            name=row.name,
-            permissions=tuple(row.permissions.split()),
-            created_at=from_timestamp(row.created_at),
-            expires_at=from_timestamp(row.expires_at),
-            last_used_at=None
-            if used is None
-            else from_timestamp(max(used - used % HOUR, row.created_at)),
+            row.id,
+            row.name,
+            tuple(row.permissions.split()),
+            from_timestamp(row.created_at),
+            from_timestamp(row.expires_at),
+            None if used is None else from_timestamp(max(used - used % HOUR, row.created_at)),
         )
 
     def document(self) -> dict[str, object]:
@@ -107,14 +103,14 @@ class ListedKey(NamedTuple):
 
 
 def make_key() -> tuple[str, str]:
-    """Return the id of a new random key, and the key itself, whose secret has 256 bits."""
+    """Return the id of a new random key, and the key itself."""
     key_id, secret = _random(_ID_LENGTH), _random(_SECRET_LENGTH)
     unchecked = f"{PREFIX}{key_id}_{secret}"
     return key_id, unchecked + _checksum(unchecked)
 
 
 def id_of(text: str) -> str | None:
-    """Return the id in a key, or None if `text` is no key, or a mistyped one."""
+    """Return the id in a key, or None for any other string, such as a mistyped key."""
     match = _KEY.fullmatch(text)
     if match is None or match[2] != _checksum(text[:-_CHECKSUM_LENGTH]):
         return None
@@ -134,7 +130,6 @@ def _checksum(unchecked: str) -> str:
     return checksum
 
 
-# Selects the owner of a key that has not expired: one row by primary key, joined to another.
 _FIND = Statement(
     lambda: (
         User.select(*CALLER, User.id, Key.digest, Key.permissions, Key.last_used_at)
@@ -145,11 +140,7 @@ _FIND = Statement(
 
 
 def find(text: str, now: int) -> tuple[User, str] | None:
-    """Return the owner of a key, limited to its permissions, and its id; None if it is not valid.
-
-    Costs one SELECT, or none if `text` is not a well-formed key; now and then also an UPDATE, of
-    when it was last used.
-    """
+    """Return the owner of a valid key, limited to its permissions, and the id of the key."""
     try:
         key_id, presented = _read(text)
     except _NotAKeyError:
@@ -169,7 +160,7 @@ def find(text: str, now: int) -> tuple[User, str] | None:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def _read(text: str) -> tuple[str, str]:
-    """Return the id in a key and the digest of the key, neither of which ever changes."""
+    """Return the id in a key, and the digest of the key."""
     key_id = id_of(text)
     if key_id is None:
         raise _NotAKeyError
@@ -184,15 +175,11 @@ def _permissions_in(text: str) -> frozenset[str]:
 def create(
     user: User, name: str, permissions: Iterable[str], *, days: int = DEFAULT_DAYS, now: float
 ) -> MadeKey | None:
-    """Make a key.
+    """Make a key, or return None if the user has changed since the credentials were verified.
 
     Args:
-        user: Its owner, as read before their credentials were verified.
-        permissions: Some of the owner's. Without any, the key identifies its owner, which is enough
-            for `login_required` alone.
-
-    Returns:
-        None if the user was deactivated or deleted, or the password changed, in the meantime.
+        user: The owner, as read before their credentials were verified.
+        permissions: Some of the owner's. A key without permissions only identifies its owner.
 
     Raises:
         ValidationError: The name, a permission or the number of days breaks a rule.
@@ -202,7 +189,8 @@ def create(
     _check(name, chosen, days)
     key_id, text = make_key()
     with database.atomic():
-        # The lock lets a deactivation or another new key wait, so that none is missed or too many.
+        # A deactivation waits for the lock, and so revokes this key. So does another new key, which
+        # otherwise could be one too many.
         owner = lock_user(user.id)
         if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             return None
@@ -230,12 +218,12 @@ def create(
 
 
 def list_keys(user: User, now: float) -> list[ListedKey]:
-    """Return a user's keys that have not expired, the newest first."""
+    """Return the keys of a user that have not expired, the newest first."""
     return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
 
 
 def revoke(user: User, key_id: str) -> bool:
-    """Revoke a key of `user`, and return whether there was one of this id."""
+    """Revoke a key of the user; return whether the user had a key with this id."""
     if not is_handle(key_id):
         return False
     with database.atomic():

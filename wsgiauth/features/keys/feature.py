@@ -25,9 +25,7 @@ def _readers(settings: Settings) -> Iterator[Reader]:
 
 FEATURE = Feature(
     name="keys",
-    urls={
-        "/keys": Keys(),
-    },
+    urls={"/keys": Keys()},
     readers=_readers,
     pages=_pages,
 )

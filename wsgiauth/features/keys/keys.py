@@ -10,12 +10,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
-from wsgiauth.forms import (
-    FormPage,
-    ListForm,
-    MemberSubmission,
-    Refusal,
-)
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
 from wsgiauth.forms.repeated import only_once
@@ -36,24 +31,24 @@ class KeysPage(FormPage):
     typed = ("name", "permissions", "days")
     keys_url = UrlBelow("keys")
     keys: tuple[ListedKey, ...]
-    confirm_url: str = ""  # for users who have to confirm that it is them before a change
-    is_password: bool = False  # the key is one where the site accepts Basic authentication
-    is_full: bool = False  # the user has as many keys as one can have
+    confirm_url: str = ""  # for users who must prove who they are before a change
+    is_password: bool = False  # Basic authentication accepts the key as a password
+    is_full: bool = False  # the user has MAX_KEYS keys
     offered: tuple[str, ...] = ()  # permissions
     chosen: frozenset[str] = frozenset()
     name: str = ""
     days: str = str(DEFAULT_DAYS)
     max_days: int = MAX_DAYS
-    made: str = ""  # the new key, which is shown only now
+    made: str = ""  # the new key
 
     @property
     def is_shown_once(self) -> bool:
-        """Whether it shows a new key."""
+        """Whether the page shows a new key."""
         return bool(self.made)
 
 
 class Keys(ListForm):
-    """Makes an API key, and revokes keys."""
+    """Makes and revokes API keys."""
 
     account_link = AccountLink(
         PROGRAMS,
@@ -76,11 +71,8 @@ class Keys(ListForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke a key, or make one."""
-        if submission.fields["end"]:
-            return self._revoke(submission)
-        return self._make(submission)
-
-    def _revoke(self, submission: MemberSubmission) -> Response:
+        if not submission.fields["end"]:
+            return self._make(submission)
         if not keys.revoke(submission.member.user, submission.fields["end"]):
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_key", _("That API key has already been revoked.")
@@ -88,19 +80,16 @@ class Keys(ListForm):
         return self.answer_changed(submission, "keys?done=ended")
 
     def _make(self, submission: MemberSubmission) -> Response:
-        fields = submission.fields
-        with only_once(
-            submission,
-            _(
-                "This key was made already, and is shown only once. If you did not copy it, revoke"
-                " it and make another."
-            ),
-        ):
+        repeated = _(
+            "This key was made already, and is shown only once. If you did not copy it, revoke it"
+            " and make another."
+        )
+        with only_once(submission, repeated):
             made = keys.create(
                 submission.member.user,
-                fields["name"],
+                submission.fields["name"],
                 submission.lists["permissions"],
-                days=_days(fields["days"]),
+                days=_days(submission.fields["days"]),
                 now=submission.site.tokens.now(),
             )
         if made is None:  # the session has ended, too
@@ -113,7 +102,7 @@ class Keys(ListForm):
         return submission.site.pages.render(submission.environ, shown, status=HTTPStatus.CREATED)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> KeysPage:
-        """Return the list and the form, as it was sent."""
+        """Return the list, and the form with the values that were sent."""
         site, (user, session_id) = submission.site, submission.member
         mount, listed = mount_url(submission.environ), list_keys(user, site.tokens.now())
         is_fresh = site.freshness.is_fresh(session_id)
@@ -134,12 +123,12 @@ class Keys(ListForm):
 
 
 def _days(digits: str) -> int:
-    """Return a number of days; 0, which is refused, if it is none."""
+    """Return a number of days, or 0, which is refused, for any other string."""
     if not digits:
         return DEFAULT_DAYS
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 9 else 0
 
 
 def _offered(user: User) -> frozenset[str]:
-    """Return the permissions that a key of a user can have, as far as this process knows."""
+    """Return the permissions that a key of the user can have, as far as this process knows."""
     return user.permissions | (known_permissions.asked_for() if user.is_superuser else frozenset())
