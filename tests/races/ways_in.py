@@ -13,7 +13,7 @@ from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
-from wsgiauth.features.providers.provider_accounts import connect_waiting
+from wsgiauth.features.providers.unclaimed import connect_waiting
 from wsgiauth.storage.models import NO_PASSWORD
 
 

@@ -15,8 +15,8 @@ from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress
 from wsgiauth.features.providers.letters import request_provider_address
 from wsgiauth.features.providers.oidc import Provider
-from wsgiauth.features.providers.proposals import propose_username
-from wsgiauth.features.providers.provider_accounts import (
+from wsgiauth.features.providers.unclaimed import (
+    Unclaimed,
     answer_created,
     connect_waiting,
     create_account,
@@ -25,7 +25,6 @@ from wsgiauth.features.providers.provider_accounts import (
     require_unclaimed,
     verified_address,
 )
-from wsgiauth.features.providers.unclaimed import Unclaimed
 from wsgiauth.forms import (
     FormPage,
     PublicForm,

@@ -36,7 +36,6 @@ from wsgiauth.features.providers.oidc.errands import (
     tag_of,
 )
 from wsgiauth.features.providers.oidc.failures import Failures
-from wsgiauth.features.providers.provider_accounts import verified_address
 from wsgiauth.features.providers.provider_logins import log_in, needs_second_step, require_active
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.providers.redirects import (
@@ -47,7 +46,7 @@ from wsgiauth.features.providers.redirects import (
     reporting,
     require_provider,
 )
-from wsgiauth.features.providers.unclaimed import UNCLAIMED
+from wsgiauth.features.providers.unclaimed import UNCLAIMED, verified_address
 from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.handover import REMEMBER, hand_over_renewed

@@ -16,14 +16,15 @@ from wsgiauth.features.providers.addresses import (
     read_provider_address,
 )
 from wsgiauth.features.providers.oidc import Provider
-from wsgiauth.features.providers.provider_accounts import (
+from wsgiauth.features.providers.unclaimed import (
+    UNCLAIMED,
     ProviderAccountExpiredError,
+    Unclaimed,
     answer_created,
     create_account,
     is_creation_open,
     list_unclaimed,
 )
-from wsgiauth.features.providers.unclaimed import UNCLAIMED, Unclaimed
 from wsgiauth.forms import TOKEN, Refusal, Submission
 from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.messages import _
