@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
-from wsgiauth.features.providers import letters as provider_letters
+from wsgiauth.features.providers import addresses
 from wsgiauth.features.providers.confirm import PROVIDER, ask_provider
 from wsgiauth.features.providers.endpoints.complete import Complete
 from wsgiauth.features.providers.endpoints.identities import Identities
@@ -44,8 +44,8 @@ FEATURE = Feature(
     at_first_proof=remove_all,
     way_in=can_log_in,
     parts=_parts,
-    composers=provider_letters.COMPOSERS,
-    letter_samples=provider_letters.SAMPLES,
+    composers=addresses.COMPOSERS,
+    letter_samples=addresses.SAMPLES,
     confirmations={PROVIDER: ask_provider},
     questions=QUESTIONS,
 )

@@ -12,8 +12,7 @@ from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
-from wsgiauth.features.providers.addresses import ProviderAddress
-from wsgiauth.features.providers.letters import request_provider_address
+from wsgiauth.features.providers.addresses import ProviderAddress, request_provider_address
 from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.unclaimed import (
     Unclaimed,

@@ -1,8 +1,4 @@
-"""At /auth/verify: links that create the account of a user of another provider.
-
-See `features.providers.addresses`: the link works only in a browser that has proven the
-account of the provider, too.
-"""
+"""At /auth/verify: links that create the account of a user of a provider; see `addresses`."""
 
 from http import HTTPStatus
 
@@ -10,11 +6,8 @@ from wsgiauth.accounts import find_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import LinkExpiredError, RequestError, ValidationError
 from wsgiauth.features.links.link_form import LinkPurpose, has_account
-from wsgiauth.features.providers.addresses import (
-    ProviderAddress,
-    is_for,
-    read_provider_address,
-)
+from wsgiauth.features.providers.addresses import ProviderAddress, read_provider_address
+from wsgiauth.features.providers.identities import identity_id
 from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.unclaimed import (
     UNCLAIMED,
@@ -66,18 +59,19 @@ class OtherBrowserError(RequestError):
 
 
 class ProviderAddressLink(LinkPurpose):
-    """Creates the account, whose address the link has proven, and logs the user in."""
+    """Creates an account, whose address the link has proven, and logs the user in."""
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
         asked = read_provider_address(secret)
-        waiting = _require_same(submission, asked)[0]
+        waiting, _provider = _require_same(submission, asked)
         account = waiting.account._replace(email=asked.email, email_verified=True)
         username = submission.fields["username"] or asked.username
         try:
             user = create_account(submission, waiting, account, username, asked.email, link=secret)
-        except ProviderAccountExpiredError:  # by another request at the same moment
-            raise _expired() from None
+        except ProviderAccountExpiredError:  # another request was first
+            pages = {"login": _("Go to the login page")}
+            raise LinkExpiredError(_("Log in with the provider again."), pages) from None
         except ValidationError as error:
             if "email" in error.errors and find_user(asked.email) is not None:
                 raise has_account() from None
@@ -89,7 +83,7 @@ class ProviderAddressLink(LinkPurpose):
     ) -> ProviderAddressPage:
         """Return the form."""
         asked = read_provider_address(secret)
-        provider = _require_same(submission, asked)[1]
+        _waiting, provider = _require_same(submission, asked)
         if find_user(asked.email) is not None:
             raise has_account()
         return ProviderAddressPage(
@@ -105,17 +99,12 @@ class ProviderAddressLink(LinkPurpose):
 
 
 def _require_same(submission: Submission, asked: ProviderAddress) -> tuple[Unclaimed, Provider]:
-    """Return the account of the provider for which the link was asked, if it waits in a tab."""
+    """Return the account of the provider that asked for the link, if it waits in any tab."""
     site = submission.site
     cookies = site.identifier.sent_cookies(submission.environ, UNCLAIMED)
     for waiting, provider in list_unclaimed(site, cookies):
-        if is_for(asked, waiting):
+        if asked.identity_id == identity_id(waiting.account.issuer, waiting.account.subject):
             if not is_creation_open(site, provider):
                 raise LinkExpiredError(_("New accounts cannot be created now."), {})
             return waiting, provider
     raise OtherBrowserError
-
-
-def _expired() -> LinkExpiredError:
-    pages = {"login": _("Go to the login page")}
-    return LinkExpiredError(_("Log in with the provider again."), pages)
