@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.providers import addresses
-from wsgiauth.features.providers.confirm import PROVIDER, ask_provider
 from wsgiauth.features.providers.endpoints.complete import Complete
 from wsgiauth.features.providers.endpoints.identities import Identities
 from wsgiauth.features.providers.endpoints.oidc import ProviderLogin
@@ -15,6 +14,7 @@ from wsgiauth.features.providers.identities import remove_all
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.origins import ProviderOrigins, can_log_in
 from wsgiauth.features.providers.questions import QUESTIONS
+from wsgiauth.features.providers.redirects import BUTTON, ask_provider
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
@@ -46,6 +46,6 @@ FEATURE = Feature(
     parts=_parts,
     composers=addresses.COMPOSERS,
     letter_samples=addresses.SAMPLES,
-    confirmations={PROVIDER: ask_provider},
+    confirmations={BUTTON: ask_provider},
     questions=QUESTIONS,
 )

@@ -1,4 +1,4 @@
-"""The way to another provider, for every URL from which a browser goes to one."""
+"""The way of a browser to a provider: every URL that leads to one uses this module."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -7,15 +7,26 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError
+from wsgiauth.exceptions import (
+    Again,
+    NotFoundError,
+    ProviderError,
+    RequestError,
+    ValidationError,
+)
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.features.providers.oidc.failures import BUSY
-from wsgiauth.forms import Submission
+from wsgiauth.features.providers.origins import ProviderOrigins
+from wsgiauth.forms import MemberSubmission, Submission
+from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import PROVIDER, next_in_cookie, routing_argument, with_next
+
+BUTTON = "provider"  # the field of the buttons at /auth/confirm
 
 # Where a user can go on after a failure, by the purpose of the errand.
 PAGES = {
@@ -23,6 +34,14 @@ PAGES = {
     CONNECT: {"identities": _("Back to your ways to log in")},
     CONFIRM: {"confirm": _("Confirm in another way")},
 }
+
+
+class ProviderEndpoint(Endpoint):
+    """A URL of sites with providers."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether there are providers."""
+        return bool(settings.OIDC_PROVIDERS)
 
 
 def require_provider(environ: WSGIEnvironment, site: Site) -> Provider:
@@ -38,12 +57,19 @@ def find_provider(site: Site, name: str) -> Provider:
     return found
 
 
-def send_to_provider(submission: Submission, provider: Provider, errand: Errand) -> Response:
-    """Send a browser to a provider, with the cookie of its errand; a script gets the URL.
+def ask_provider(submission: MemberSubmission) -> Response:
+    """Send the browser to a provider of the user, to confirm a session by a new login there."""
+    site, user, name = submission.site, submission.member.user, submission.fields[BUTTON]
+    origins = site.part(ProviderOrigins)
+    buttons = origins.buttons_of(user) if origins else ()
+    if name not in [each.name for each in buttons]:
+        raise ValidationError({BUTTON: [_("You have connected no account of this provider.")]})
+    errand = Errand(CONFIRM, submission.destination, user_id=user.id)
+    return send_to_provider(submission, find_provider(site, name), errand)
 
-    Raises:
-        ProviderError: The provider cannot be used now. It is reported.
-    """
+
+def send_to_provider(submission: Submission, provider: Provider, errand: Errand) -> Response:
+    """Send a browser to a provider, with the cookie of its errand; a script gets the URL."""
     environ, site = submission.environ, submission.site
     with reporting(provider), beginning_again(provider, errand):
         kept = errand._replace(destination=next_in_cookie(errand.destination))
@@ -56,14 +82,14 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
 
 
 def callback_url(site: Site, provider: Provider) -> str:
-    """Return where the provider sends browsers back to; whatever a request says of its host."""
+    """Return the URL to which the provider sends browsers back; no Host header changes it."""
     root = (site.settings.PUBLIC_URL or "").rstrip("/")
     return f"{root}{quote(site.pages.mount)}/oidc/{provider.entry.name}/callback"
 
 
 @contextmanager
 def leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
-    """Let the page of each refusal of the `with` block lead to where the user can try again."""
+    """Add links to `pages`, where the user can try again, to each refusal of the `with` block."""
     try:
         yield
     except RequestError as error:
@@ -73,9 +99,9 @@ def leading_back(pages: Callable[[], Mapping[str, str]]) -> Iterator[None]:
 
 @contextmanager
 def beginning_again(provider: Provider, errand: Errand) -> Iterator[None]:
-    """Let the page of each refusal lead on to what the user wanted; a login by a button.
+    """Let each refusal of the `with` block lead back to the errand: a login by a button.
 
-    There is no button for a browser that is to load the same URL again, or has to wait.
+    A browser that is to load the same URL again gets no button.
     """
     pages = PAGES[errand.purpose].items()
     try:

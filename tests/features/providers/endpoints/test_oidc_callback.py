@@ -590,7 +590,8 @@ def test_a_user_who_changes_at_the_same_moment_logs_in_again(
     client, ada, known, provider, heard, monkeypatch
 ):
     monkeypatch.setattr(
-        "wsgiauth.features.providers.provider_logins.start_browser_session", lambda *_, **__: None
+        "wsgiauth.features.providers.endpoints.oidc_callback.start_browser_session",
+        lambda *_, **__: None,
     )
     log_in(client, provider, status=400)
     assert [(each.name, each.reason) for each in heard if "failed" in each.name] == [

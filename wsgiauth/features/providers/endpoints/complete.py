@@ -14,6 +14,7 @@ from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress, request_provider_address
 from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.redirects import ProviderEndpoint
 from wsgiauth.features.providers.unclaimed import (
     Unclaimed,
     answer_created,
@@ -249,15 +250,11 @@ class _Connect(_Case):
         )
 
 
-class Complete(PublicForm):
+class Complete(ProviderEndpoint, PublicForm):
     """Creates an account, connects one, or says how to."""
 
     fields = ("username", "email")
     flags = (_CONNECT, _CANCEL)
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there are providers."""
-        return bool(settings.OIDC_PROVIDERS)
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields, with those of the application."""

@@ -9,12 +9,11 @@ from wsgiauth.features.providers.identities import list_identities
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.errands import CONNECT, Errand
 from wsgiauth.features.providers.origins import ProviderOrigins, disconnect
-from wsgiauth.features.providers.redirects import find_provider, send_to_provider
+from wsgiauth.features.providers.redirects import ProviderEndpoint, find_provider, send_to_provider
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.messages import _
-from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton, UrlBelow
@@ -39,7 +38,7 @@ class IdentitiesPage(FormPage):
     has_password: bool = True
 
 
-class Identities(ListForm):
+class Identities(ProviderEndpoint, ListForm):
     """Connects an account by a login at its provider, and disconnects accounts."""
 
     account_link = AccountLink(
@@ -51,10 +50,6 @@ class Identities(ListForm):
     step = _("Connect or disconnect an account")
     is_sensitive = True
     fields = ("connect", "disconnect")
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there are providers."""
-        return bool(settings.OIDC_PROVIDERS)
 
     def document(self, member: UserSession, site: Site) -> dict[str, object]:
         """Return the accounts, and the providers of the site."""

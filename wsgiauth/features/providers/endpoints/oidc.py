@@ -3,11 +3,14 @@
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.features.providers.oidc.errands import LOG_IN, Errand
-from wsgiauth.features.providers.redirects import require_provider, send_to_provider
+from wsgiauth.features.providers.redirects import (
+    ProviderEndpoint,
+    require_provider,
+    send_to_provider,
+)
 from wsgiauth.forms import NEXT, Submission
-from wsgiauth.forms.endpoint import Endpoint, require_same_origin
+from wsgiauth.forms.endpoint import require_same_origin
 from wsgiauth.forms.handover import REMEMBER
-from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import (
     JSON,
@@ -22,12 +25,8 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import safe_next
 
 
-class ProviderLogin(Endpoint):
-    """Begins a login. Its forms are those of other pages, with a button for each provider."""
-
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there are providers."""
-        return bool(settings.OIDC_PROVIDERS)
+class ProviderLogin(ProviderEndpoint):
+    """Begins a login. Other pages have the form, with a button for each provider."""
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Send the browser to the provider."""
@@ -36,15 +35,8 @@ class ProviderLogin(Endpoint):
         if not is_program:
             require_same_origin(environ, site)
         sent = read_json(environ) if is_program else read_form(environ)
-        errand = Errand(
-            LOG_IN,
-            safe_next(text_field(sent, NEXT), ""),
-            remember=flag_field(sent, REMEMBER),
-        )
-        submission = Submission(
-            environ=environ,
-            site=site,
-            fields={},
-            wants_json=is_program or asks_for_json(environ),
-        )
+        destination = safe_next(text_field(sent, NEXT), "")
+        errand = Errand(LOG_IN, destination, remember=flag_field(sent, REMEMBER))
+        wants_json = is_program or asks_for_json(environ)
+        submission = Submission(environ=environ, site=site, fields={}, wants_json=wants_json)
         return send_to_provider(submission, provider, errand)

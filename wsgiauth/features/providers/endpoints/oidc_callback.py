@@ -1,7 +1,7 @@
 """GET /auth/oidc/{provider}/callback: a browser comes back from a provider.
 
-What it brings counts only in the browser that went there, once, and for that provider. No database
-transaction is open while the provider is asked.
+Its query counts once, for one provider, and only in the browser that went there. No database
+transaction is open during the requests to the provider.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -10,19 +10,16 @@ from http import HTTPStatus
 from typing import NamedTuple, TypeGuard
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth import events
 from wsgiauth.accounts import find_user, lock_user, names
 from wsgiauth.accounts.models import PROVEN_HERE, User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, one_time
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
+from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import actors
-from wsgiauth.exceptions import (
-    ProviderError,
-    RequestError,
-    UnauthenticatedError,
-    ValidationError,
-)
+from wsgiauth.exceptions import ProviderError, RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc import Provider, Providers
@@ -36,10 +33,10 @@ from wsgiauth.features.providers.oidc.errands import (
     tag_of,
 )
 from wsgiauth.features.providers.oidc.failures import Failures
-from wsgiauth.features.providers.provider_logins import log_in, needs_second_step, require_active
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.providers.redirects import (
     PAGES,
+    ProviderEndpoint,
     beginning_again,
     callback_url,
     leading_back,
@@ -48,10 +45,9 @@ from wsgiauth.features.providers.redirects import (
 )
 from wsgiauth.features.providers.unclaimed import UNCLAIMED, verified_address
 from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
-from wsgiauth.forms.endpoint import Endpoint
-from wsgiauth.forms.handover import REMEMBER, hand_over_renewed
+from wsgiauth.forms.handover import REMEMBER, hand_over, hand_over_renewed, start_browser_session
+from wsgiauth.forms.proofs import ask_for_second_step
 from wsgiauth.messages import _
-from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
@@ -60,44 +56,29 @@ from wsgiauth.web.request import query_fields
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import leads_to, mount_url
 
-# RFC 6749 section 4.1.2, RFC 9207 section 2; others are ignored (RFC 6749 section 3.1).
+# RFC 6749 section 4.1.2, RFC 9207 section 2. RFC 6749 section 3.1: ignore other parameters.
 _PARAMETERS = ("state", "code", "error", "error_description", "iss")
 
 _TRY_AGAIN = HTTPStatus.SERVICE_UNAVAILABLE
 
 
 class _Arrival(NamedTuple):
-    """A browser that came back, and what the provider has said."""
-
-    submission: Submission  # as if its form had been sent now
+    submission: Submission  # as if the browser had sent its form now
     begun: BegunErrand
     provider: Provider
     account: ProviderAccount
 
-    @property
-    def now(self) -> float:
-        """The time, in seconds since the epoch."""
-        return self.submission.site.tokens.now()
 
-    def refusal(self, reason: str, detail: str) -> ProviderError:
-        """Return the error for an account that is not the right one."""
-        return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
-
-
-class ProviderCallback(Endpoint):
-    """Does what the browser went to the provider for; every failure is a page and an event."""
+class ProviderCallback(ProviderEndpoint):
+    """Does the errand of a browser that comes back; every failure is a page and an event."""
 
     hides_address = True  # it has the code
     answers_head = False
 
-    def is_offered(self, settings: Settings) -> bool:
-        """Return whether there are providers."""
-        return bool(settings.OIDC_PROVIDERS)
-
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Let the provider say who the user is, do the errand, and delete its cookie.
+        """Ask the provider for the account, do the errand, and delete its cookie.
 
-        A `state` that is not this browser's ends none of its errands.
+        The `state` of another browser deletes no cookie.
         """
         provider = require_provider(environ, site)
         with reporting(provider), leading_back(lambda: _pages_of(environ, site)):
@@ -134,12 +115,12 @@ class ProviderCallback(Endpoint):
             arrival = _Arrival(submission, begun, provider, account)
             try:
                 return _ERRANDS[begun.errand.purpose](arrival)
-            except UnauthenticatedError:  # which would put this URL into that of the login page
-                raise _session_ended(provider) from None
+            except UnauthenticatedError:  # the URL of the login page would contain this one
+                raise _failure(provider, "session ended") from None
 
 
 def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
-    """Return where a browser can try again; one that is logged in already need not."""
+    """Return where a browser can try again, unless it is logged in already."""
     is_logged_in = site.identifier.identify(environ).any_session is not None
     return {} if is_logged_in else PAGES[LOG_IN]
 
@@ -148,8 +129,12 @@ def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, st
     try:
         found = query_fields(environ, _PARAMETERS)
     except ValidationError:
-        raise Failures(provider.entry.title).callback("query") from None
+        raise _failure(provider, "query") from None
     return {name: value for name, value in found.items() if value}
+
+
+def _failure(provider: Provider, reason: str) -> ProviderError:
+    return Failures(provider.entry.title).callback(reason)
 
 
 def _read_errand(
@@ -157,12 +142,9 @@ def _read_errand(
 ) -> BegunErrand:
     tag = tag_of(state)
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
-    errands = site.require(Providers).errands
-    begun = errands.find(cookie, provider.entry.name, state)
+    begun = site.require(Providers).errands.find(cookie, provider.entry.name, state)
     if begun is None:
-        raise Failures(provider.entry.title).callback(
-            "no cookie" if is_tag(tag) and not cookie else "state"
-        )
+        raise _failure(provider, "no cookie" if is_tag(tag) and not cookie else "state")
     return begun
 
 
@@ -173,14 +155,14 @@ def _ask(
     begun: BegunErrand,
     query: Mapping[str, str],
 ) -> ProviderAccount:
-    """Return the account that the code stands for; a failure counts for the client."""
+    """Exchange the code for the account; a failure counts as an attempt of the client."""
     if site.tokens.now() >= begun.expires_at:
-        raise Failures(provider.entry.title).callback("state")
+        raise _failure(provider, "state")
     attempt = site.throttle.provider(site.clients.networks(environ))
     attempt.begin()
     ends_at = begun.expires_at + CLOCK_SKEW  # a slow clock accepts the errand for longer
     if not one_time.record(begun.state, "used state", expires_at=ends_at):
-        raise Failures(provider.entry.title).callback("state used")
+        raise _failure(provider, "state used")
     purge_some(OneTimeSecret, site.tokens.now())
 
     def is_known(subject: str) -> bool:
@@ -190,7 +172,7 @@ def _ask(
     try:
         account = provider.finish(query, begun, redirect_uri=uri, is_known=is_known)
     except ProviderError as error:
-        if error.status is _TRY_AGAIN:  # not a failure of the client
+        if error.status is _TRY_AGAIN:  # the client is not to blame
             attempt.succeeded()
         raise
     attempt.succeeded()
@@ -198,30 +180,69 @@ def _ask(
 
 
 def _log_in(arrival: _Arrival) -> Response:
-    """Log in the user of the account; if there is none, the account waits for one."""
-    account = arrival.account
+    """Log in the user of the account; without a user, let the account wait for one."""
+    submission, account = arrival.submission, arrival.account
     identity = identities.find(account.issuer, account.subject) or _link_verified(arrival)
     if identity is not None:
-        return log_in(arrival.submission, identity, account)
-    environ, site = arrival.submission.environ, arrival.submission.site
-    destination = arrival.submission.destination
-    if leads_to(destination, f"{mount_url(environ)}/complete"):  # from there, it would lead back
+        return _start_session(submission, identity, account)
+    environ, site, destination = submission.environ, submission.site, submission.destination
+    if leads_to(destination, f"{mount_url(environ)}/complete"):  # which would lead to itself
         destination = ""
-    remember = arrival.begun.errand.remember
-    cookie = unclaimed.start(account, destination=destination, remember=remember, now=arrival.now)
+    cookie = unclaimed.start(
+        account,
+        destination=destination,
+        remember=arrival.begun.errand.remember,
+        now=site.tokens.now(),
+    )
     cookies = site.identifier.one_more_cookie(environ, UNCLAIMED, cookie)
-    return see_other(arrival.submission, tabs.path_of("complete", cookie.tag), *cookies)
+    return see_other(submission, tabs.path_of("complete", cookie.tag), *cookies)
+
+
+def _start_session(
+    submission: Submission, identity: Identity, account: ProviderAccount
+) -> Response:
+    """Start the session of the user of an identity, or ask for the second factor first."""
+    site, user = submission.site, identity.user
+    _require_active(user)
+    site.throttle.login_without_password(user).begin()
+    identities.record_login(identity, account, site.tokens.now())
+    login = ProviderLogin.of(account)
+    if _needs_second_step(submission, user, account):
+        return ask_for_second_step(submission, user, methods=account.methods, origin=login)
+    issued = start_browser_session(submission, user, methods=account.methods, origin=login)
+    if issued is None:
+        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
+        detail = _("Your account has just changed. Log in again.")
+        raise ProviderError(HTTPStatus.BAD_REQUEST, "changed meanwhile", detail)
+    return hand_over(submission, issued)
+
+
+def _needs_second_step(submission: Submission, user: User, account: ProviderAccount) -> bool:
+    is_proven = has_second_factor(account.methods)
+    return not is_proven and submission.site.factors.is_needed_by(user)
+
+
+def _require_active(user: User) -> None:
+    """Refuse a deactivated user, and say so, because the provider has proven who they are."""
+    if user.is_active:
+        return
+    events.emit("login_failed", user_id=user.id, reason="inactive")
+    raise RequestError(
+        HTTPStatus.FORBIDDEN,
+        "inactive",
+        _("This account is deactivated. Ask the administrators of this site for help."),
+    )
 
 
 def _link_verified(arrival: _Arrival) -> Identity | None:
-    """Connect the account to the user whose address it has, if the operator has said so.
+    """Connect the account to the user with its address, if the entry has `link=verified`.
 
-    Both sides must have verified the address, and it must be the same mailbox. Here, that is a
-    link, an operator, or a provider that the operator trusts in the same way: another one could
-    have verified the address for a stranger, who would then share the account.
+    Both sides must have verified the address, and it must be the same mailbox. On this side, a
+    link, an operator or a provider with `link=verified` must have verified it. Any other provider
+    could have verified it for a stranger, who would then share the account.
     """
-    account = arrival.account
-    entries = [each.entry for each in arrival.submission.site.require(Providers)]
+    site, account = arrival.submission.site, arrival.account
+    entries = [each.entry for each in site.require(Providers)]
     trusted = {*PROVEN_HERE, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:
@@ -229,12 +250,12 @@ def _link_verified(arrival: _Arrival) -> Identity | None:
     found = find_user(email)
     if not _has_verified(found, email, trusted):
         return None
-    require_active(found)
+    _require_active(found)
     with database.atomic():
         user = lock_user(found.id)  # the address could change meanwhile
         if not _has_verified(user, email, trusted):
             return None
-        return identities.connect(user, account, arrival.now)
+        return identities.connect(user, account, site.tokens.now())
 
 
 def _has_verified(user: User | None, email: str, trusted: Collection[str]) -> TypeGuard[User]:
@@ -247,17 +268,17 @@ def _has_verified(user: User | None, email: str, trusted: Collection[str]) -> Ty
 
 
 def _connect(arrival: _Arrival) -> Response:
-    """Connect the account to the user who began."""
-    found = arrival.submission.site.identifier.identify(arrival.submission.environ)
+    """Connect the account to the user who began the errand."""
+    submission, site = arrival.submission, arrival.submission.site
+    found = site.identifier.identify(submission.environ)
     complete = found.any_session if found.incomplete is None else None
     session = _require_same_user(arrival, complete)
-    identities.connect(session.user, arrival.account, arrival.now)
-    title = arrival.provider.entry.title
-    return see_other(arrival.submission, "identities?done=connected", name=title)
+    identities.connect(session.user, arrival.account, site.tokens.now())
+    return see_other(submission, "identities?done=connected", name=arrival.provider.entry.title)
 
 
 def _confirm(arrival: _Arrival) -> Response:
-    """Renew the session of the user who began, who has just logged in at the provider."""
+    """Renew the session of the user who began the errand."""
     submission, account, title = arrival.submission, arrival.account, arrival.provider.entry.title
     found = submission.site.identifier.identify(submission.environ)
     session = _require_same_user(arrival, found.any_session)
@@ -268,10 +289,10 @@ def _confirm(arrival: _Arrival) -> Response:
             " that is, or confirm in another way.",
             title=title,
         )
-        raise arrival.refusal("another account", detail)
-    if needs_second_step(submission, session.user, account):
+        raise ProviderError(HTTPStatus.FORBIDDEN, "another account", detail)
+    if _needs_second_step(submission, session.user, account):
         detail = _("%(title)s cannot replace your two-step verification.", title=title)
-        raise arrival.refusal("one factor", detail)
+        raise ProviderError(HTTPStatus.FORBIDDEN, "one factor", detail)
     issued = freshness.confirm(
         session.session_id,
         session.user,
@@ -280,7 +301,7 @@ def _confirm(arrival: _Arrival) -> Response:
         origin=ProviderLogin.of(account),
     )
     if issued is None:
-        raise _session_ended(arrival.provider)
+        raise _failure(arrival.provider, "session ended")
     member = MemberSubmission(**vars(submission), member=session)
     return hand_over_renewed(member, issued, _("Confirmed."))
 
@@ -288,13 +309,9 @@ def _confirm(arrival: _Arrival) -> Response:
 def _require_same_user(arrival: _Arrival, session: UserSession | None) -> UserSession:
     if session is None or session.user.id != arrival.begun.errand.user_id:
         detail = _("You are not logged in to the account from which you began. Log in to it first.")
-        raise arrival.refusal("another user", detail)
+        raise ProviderError(HTTPStatus.FORBIDDEN, "another user", detail)
     actors.identify(session.user.id)
     return session
-
-
-def _session_ended(provider: Provider) -> ProviderError:
-    return Failures(provider.entry.title).callback("session ended")
 
 
 _ERRANDS: Mapping[str, Callable[[_Arrival], Response]] = {
