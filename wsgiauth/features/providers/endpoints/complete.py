@@ -1,7 +1,7 @@
-"""GET, POST /auth/complete: an account of another provider gets its user.
+"""GET, POST /auth/complete: an account of a provider gets its user.
 
-The browser comes from a login at the provider, which no user of the site has. Who is logged in, and
-who has the address, decides what is offered.
+The browser comes from a login at the provider, by an account that no user has connected. The page
+depends on who is logged in, and on who has the email address.
 """
 
 from abc import ABC, abstractmethod
@@ -45,8 +45,8 @@ from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
-_CONNECT = "connect"  # to the user who is logged in
-_CANCEL = "cancel"  # ends the wait
+_CONNECT = "connect"
+_CANCEL = "cancel"
 
 
 class CompletePage(NewAccountPage):
@@ -55,13 +55,13 @@ class CompletePage(NewAccountPage):
     template = "complete.html"
     typed: ClassVar[tuple[str, ...]] = ("username", "email")
     complete_url: str  # names the account that waits
-    login_url: str  # of the login to an account that exists, and back
+    login_url: str  # leads back to `complete_url`
     title: str  # of the provider
-    name: str  # what the provider calls its account
+    name: str  # of the account, at the provider
     username: str = ""
     email: str = ""
-    asks_email: bool = True  # the provider has verified none
-    sends_link: bool = False  # to the address, before there is an account
+    asks_email: bool = True  # because the provider has not verified an address
+    sends_link: bool = False  # the link proves the address, before there is an account
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -70,7 +70,7 @@ class CompletePage(NewAccountPage):
 
 
 class CompleteSentPage(Page):
-    """What to do next. It shows nothing that was sent, and not whether there is an account."""
+    """The next step: open the link. It does not show whether the address has an account."""
 
     template = "complete_sent.html"
     complete_url: str
@@ -79,14 +79,14 @@ class CompleteSentPage(Page):
 
 
 class CompleteExistingPage(FormPage):
-    """The page that leads to the login to an account that exists."""
+    """The page that leads to the login of an existing account."""
 
     template = "complete_existing.html"
     complete_url: str
     login_url: str
     title: str
     name: str
-    email: str = ""  # which an account has; empty if there can be no new account
+    email: str = ""  # an account has it; empty if new accounts cannot be created
 
 
 class CompleteConnectPage(FormPage):
@@ -100,7 +100,7 @@ class CompleteConnectPage(FormPage):
 
 
 class _Case(ABC):
-    """What is offered to a browser in which an account of a provider waits."""
+    """A form for a browser in which an account of a provider waits."""
 
     def __init__(self, waiting: Unclaimed, provider: Provider) -> None:
         self.waiting = waiting
@@ -108,12 +108,10 @@ class _Case(ABC):
         self.title: str = provider.entry.title
 
     def url(self, submission: Submission) -> str:
-        """Return the page of this account."""
         path = tabs.path_of("complete", self.waiting.tag)
         return f"{mount_url(submission.environ)}/{path}"
 
     def login_url(self, submission: Submission) -> str:
-        """Return the login page, which leads back to the page of this account."""
         return with_next(f"{mount_url(submission.environ)}/login", self.url(submission))
 
     @abstractmethod
@@ -126,29 +124,27 @@ class _Case(ABC):
 
 
 class _New(_Case):
-    """Creates an account: with the address that the provider has verified, or another one."""
+    """Creates an account, with the address that the provider has verified, or another one."""
 
     sends_link = False
 
     def act(self, submission: Submission) -> Response:
-        """Create the account, and log the user in."""
         fields = submission.fields
         email = verified_address(self.account) or fields["email"]
         user = create_account(submission, self.waiting, self.account, fields["username"], email)
         return answer_created(submission, self.waiting, user)
 
     def page(self, submission: Submission, refusal: Refusal) -> CompletePage:
-        """Return the form, with a proposal for the username."""
-        fields, email = submission.fields, verified_address(self.account)
-        wanted = (self.account.username, self.account.email)
-        proposal = fields["username"] or propose_username(wanted)
+        fields, account = submission.fields, self.account
+        email = verified_address(account)
+        proposed_email = account.email if names.email_problem(account.email) is None else ""
         return CompletePage(
             complete_url=self.url(submission),
             login_url=self.login_url(submission),
             title=self.title,
-            name=self.account.name,
-            username=proposal,
-            email=email or fields["email"] or _as_address(self.account.email),
+            name=account.name,
+            username=fields["username"] or propose_username((account.username, account.email)),
+            email=email or fields["email"] or proposed_email,
             asks_email=not email,
             sends_link=self.sends_link,
             message=refusal.text_without(*fields),
@@ -167,7 +163,6 @@ class _ByLink(_New):
     sends_link = True
 
     def act(self, submission: Submission) -> Response:
-        """Insert the email, whoever has the address."""
         site, fields = submission.site, submission.fields
         asked = {name: fields[name] for name in CompletePage.typed}
         errors = names.name_errors(asked)
@@ -182,33 +177,24 @@ class _ByLink(_New):
             "If the address can have an account, an email with a link is on its way. Open the link"
             " in this browser."
         )
-        page = CompleteSentPage(
-            complete_url=self.url(submission),
-            title=self.title,
-            minutes=site.settings.LINK_MINUTES,
-        )
+        url, minutes = self.url(submission), site.settings.LINK_MINUTES
+        page = CompleteSentPage(complete_url=url, title=self.title, minutes=minutes)
         return email_accepted(submission, detail, page)
 
 
 class _Existing(_Case):
-    """Leads to the login to an account that exists, and creates none.
+    """Leads to the login of an existing account, which can have the address, and creates none."""
 
-    Args:
-        email: The verified address that an account has; empty if there can be no new account.
-    """
-
-    def __init__(self, waiting: Unclaimed, provider: Provider, email: str) -> None:
+    def __init__(self, waiting: Unclaimed, provider: Provider, taken_email: str) -> None:
         super().__init__(waiting, provider)
-        self._email = email
+        self._email = taken_email
 
     def act(self, submission: Submission) -> Response:
-        """Refuse to create an account."""
         if self._email:
             raise TakenError({"email": [names.TAKEN["email"]]})
         raise ForbiddenError(_("New accounts cannot be created with this provider."))
 
     def page(self, submission: Submission, refusal: Refusal) -> CompleteExistingPage:
-        """Return the page with the link to the login."""
         return CompleteExistingPage(
             complete_url=self.url(submission),
             login_url=self.login_url(submission),
@@ -223,7 +209,6 @@ class _Connect(_Case):
     """Connects the account to a user who is logged in, and has recently proved who they are."""
 
     def act(self, submission: Submission) -> Response:
-        """Connect both, if the user has asked for it."""
         environ, site = submission.environ, submission.site
         member = require_fresh(environ, site)
         if _CONNECT not in submission.flags:
@@ -239,7 +224,6 @@ class _Connect(_Case):
         return see_other(submission, "identities?done=connected", cookie, name=self.title)
 
     def page(self, submission: Submission, refusal: Refusal) -> CompleteConnectPage:
-        """Return the page with the button."""
         member = require_fresh(submission.environ, submission.site)
         return CompleteConnectPage(
             complete_url=self.url(submission),
@@ -251,17 +235,17 @@ class _Connect(_Case):
 
 
 class Complete(ProviderEndpoint, PublicForm):
-    """Creates an account, connects one, or says how to."""
+    """Creates an account, connects the account of the provider, or leads to the login."""
 
     fields = ("username", "email")
     flags = (_CONNECT, _CANCEL)
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields, with those of the application."""
+        """Return the fields, and the fields of the application."""
         return (*self.fields, *site.registration.names)
 
     def _admit(self, submission: Submission) -> Submission:
-        """Refuse a browser in which no account waits, or whose user has not proven who they are."""
+        """Refuse a browser in which no account waits, or whose user needs a recent proof."""
         environ, site = submission.environ, submission.site
         require_unclaimed(environ, site)
         is_guest = site.identifier.identify(environ).any_session is None
@@ -270,18 +254,18 @@ class Complete(ProviderEndpoint, PublicForm):
         return submission
 
     def _check_account(self, submission: Submission) -> None:
-        """Refuse a form about another account of a provider, too."""
+        """Also refuse a form about another account of a provider."""
         user, identity_id = _shown_to(submission)
         require_own(submission, user, identity_id=identity_id)
 
     def act(self, submission: Submission) -> Response:
-        """Do what is offered, or end the wait."""
+        """Do the action of the page, or end the wait."""
         if _CANCEL in submission.flags:
             return _cancel(submission)
         return _case(submission).act(submission)
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
-        """Return the page of what is offered."""
+        """Return the page for this browser."""
         user, identity_id = _shown_to(submission)
         page = _case(submission).page(submission, refusal)
         account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
@@ -295,11 +279,6 @@ def _shown_to(submission: Submission) -> tuple[User | None, str]:
     session = site.identifier.identify(environ).any_session
     identity_id = identities.identity_id(account.issuer, account.subject)
     return session and session.user, identity_id
-
-
-def _as_address(email: str) -> str:
-    """Return what a provider calls an address, if it is one."""
-    return email if names.email_problem(email) is None else ""
 
 
 def _case(submission: Submission) -> _Case:
@@ -318,7 +297,6 @@ def _case(submission: Submission) -> _Case:
 
 
 def _cancel(submission: Submission) -> Response:
-    """End the wait."""
     environ, site = submission.environ, submission.site
     waiting, _provider = require_unclaimed(environ, site)
     unclaimed.finish(waiting, site.tokens.now())

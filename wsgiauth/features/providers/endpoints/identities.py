@@ -60,18 +60,11 @@ class Identities(ProviderEndpoint, ListForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Disconnect an account, or send the browser to a provider to connect one."""
-        if submission.fields["disconnect"]:
-            return self._disconnect(submission)
-        return _connect(submission)
-
-    def _disconnect(self, submission: MemberSubmission) -> Response:
+        if not submission.fields["disconnect"]:
+            return _connect(submission)
         user, session_id = submission.member
-        name = disconnect(
-            user,
-            submission.fields["disconnect"],
-            submission.site.ways_in,
-            except_session=session_id,
-        )
+        handle, ways_in = submission.fields["disconnect"], submission.site.ways_in
+        name = disconnect(user, handle, ways_in, except_session=session_id)
         return self.answer_changed(submission, "identities?done=disconnected", name=name)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> IdentitiesPage:
