@@ -6,7 +6,7 @@ from tests.support.identities import account
 from tests.support.logins import valid_session_ids
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.features.providers import identities, provider_sessions
+from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
@@ -39,7 +39,7 @@ def logged_in_at_provider(site, user, identity, *, ago=0, sid=""):
         at = {"provider": identity.provider, "issuer": identity.issuer, "sid": sid}
         seen = account(identity.subject, **at, authenticated_at=None if ago is None else now - ago)
         login = ProviderLogin.of(seen)
-        provider_sessions.record(session_id, login, is_first=True)
+        login.record(session_id, is_first=True)
         proof = {"methods": "fed", "authenticated_at": login.proven_at(now)}
         Session.update(proof).where(Session.id == session_id).execute()
     return browser

@@ -1,7 +1,7 @@
-"""Sessions that began at another provider: where, and when the user last logged in there.
+"""Sessions that began at a provider: where, and when the user last logged in there.
 
-The provider can end them (OpenID Connect Back-Channel Logout 1.0), as well as logins that are not
-complete yet. A session whose user has just logged in at the provider can set a first password.
+The provider can end them, and logins that are not complete yet (OpenID Connect Back-Channel Logout
+1.0). A user who has just logged in at the provider can set a first password.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from wsgiauth.storage.models import Model
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 
-# Seconds for which a logout token is remembered: as long as it could be used again, and as long as
-# a login can remain incomplete.
+# Seconds for which a logout token is remembered. It could not be used later, and no login stays
+# incomplete for longer.
 REMEMBERED = 30 * MINUTE
 
 _LOGOUT = "used logout token"
@@ -46,9 +46,9 @@ class ProviderSession(Model):
     )
     # The digest of the session's id at the provider; empty without one.
     sid: peewee.CharField[str] = peewee.CharField(max_length=64, index=True)
-    # Whether the session began by it.
+    # Whether the session began by this login.
     is_first: peewee.BooleanField[bool] = peewee.BooleanField()
-    # When the user logged in at the provider, in seconds since the epoch; None if it does not say.
+    # When the user logged in there, in seconds since the epoch; None if the provider does not say.
     authenticated_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
 
     class Meta:
@@ -57,7 +57,7 @@ class ProviderSession(Model):
 
 
 class ProviderLogin(NamedTuple):
-    """What a provider has said of a login; see `ProviderSession`."""
+    """A login at a provider, as an `Origin` of a session; see `ProviderSession`."""
 
     identity_id: str
     sid: str
@@ -72,12 +72,20 @@ class ProviderLogin(NamedTuple):
         return cls(identity, sid, account.authenticated_at, account.asked_at)
 
     def proven_at(self, now: int) -> int:
-        """Return when the user proved who they are; a provider that does not say, just has."""
+        """Return when the user proved who they are: now, if the provider does not say when."""
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
 
     def record(self, session_id: str, *, is_first: bool) -> None:
-        """Record how a session began, or was confirmed; in the transaction of that."""
-        record(session_id, self, is_first=is_first)
+        """Record this login as the origin of a session; see `Origin`."""
+        key = {"session": session_id, "identity": self.identity_id, "sid": self.sid}
+        # On MariaDB, a DELETE that finds no row locks the gap that other logins insert into.
+        row: ProviderSession | None = ProviderSession.get_or_none(**key)
+        if row is None:
+            proof = {"is_first": is_first, "authenticated_at": self.authenticated_at}
+            ProviderSession.insert(**key, **proof).execute()
+        else:
+            row.authenticated_at = self.authenticated_at
+            row.save()
 
     def has_ended(self) -> bool:
         """Return whether a logout token has named this login since the provider was asked."""
@@ -87,39 +95,20 @@ class ProviderLogin(NamedTuple):
         tokens = OneTimeSecret.select(OneTimeSecret.id).where(
             OneTimeSecret.subject.in_([digest(each) for each in named]),
             OneTimeSecret.purpose == _LOGOUT,
-            # Another host, whose clock is behind, can have got the token.
+            # Another host, whose clock is behind, can have received the token.
             OneTimeSecret.expires_at >= self.asked_at - HOST_SKEW + REMEMBERED,
         )
         return bool(tokens.exists())
 
     def is_valid_for(self, user: User) -> bool:
-        """Return whether a session of a user can begin by this login, or be confirmed by it.
-
-        Call this in the transaction of that. It locks the user, as `revoke` does.
-        """
+        """Return whether the login still identifies the user, who is locked, as by `revoke`."""
         lock_user(user.id)
         identity: Identity | None = Identity.get_or_none(Identity.id == self.identity_id)
         return identity is not None and identity.user_id == user.id and not self.has_ended()
 
 
-def record(session_id: str, login: ProviderLogin, *, is_first: bool = False) -> None:
-    """Record how a session began, or was confirmed; in the transaction of that.
-
-    `is_first` says that it is the former.
-    """
-    key = {"session": session_id, "identity": login.identity_id, "sid": login.sid}
-    # A deletion of what is not there would lock, on MariaDB, the gap that other logins insert into.
-    row: ProviderSession | None = ProviderSession.get_or_none(**key)
-    if row is None:
-        proof = {"is_first": is_first, "authenticated_at": login.authenticated_at}
-        ProviderSession.insert(**key, **proof).execute()
-    else:
-        row.authenticated_at = login.authenticated_at
-        row.save()
-
-
 def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
-    """Return whether the provider has said that the user logged in there at most `max_age` ago."""
+    """Return whether the provider says that the user logged in there at most `max_age` ago."""
     rows = ProviderSession.select().where(
         ProviderSession.session == session_id,
         ProviderSession.authenticated_at.between(int(now) - max_age, int(now) + CLOCK_SKEW),
@@ -128,42 +117,40 @@ def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
 
 
 def provider_of(session_id: str) -> Identity | None:
-    """Return the account of a provider through which a session began, or None."""
-    row = ProviderSession.select(ProviderSession, Identity).join(Identity)
-    of_session = row.where(ProviderSession.session == session_id, ProviderSession.is_first)
-    found: ProviderSession | None = of_session.first()
+    """Return the account of a provider by which a session began, or None."""
+    found: ProviderSession | None = _first_logins(ProviderSession.session == session_id).first()
     return None if found is None else found.identity
 
 
 def identities_by_session(user: User) -> dict[str, Identity]:
-    """Return the accounts of providers through which sessions of a user began, by their ids."""
-    rows = ProviderSession.select(ProviderSession, Identity).join(Identity)
-    of_user = rows.where(Identity.user == user.id, ProviderSession.is_first)
-    return {row.session_id: row.identity for row in of_user}
+    """Return the accounts of providers by which sessions of a user began, by session id."""
+    return {row.session_id: row.identity for row in _first_logins(Identity.user == user.id)}
+
+
+def _first_logins(condition: peewee.Expression) -> peewee.ModelSelect[ProviderSession]:
+    with_identity = ProviderSession.select(ProviderSession, Identity).join(Identity)
+    return with_identity.where(condition, ProviderSession.is_first)
 
 
 def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int | None:
-    """Revoke the sessions that began or were confirmed by what a logout token names.
+    """Revoke the sessions that a logout token names; return None if the token was used before.
 
-    Such logins that are not complete yet end, too: see `ProviderLogin.has_ended`.
+    Logins that are not complete yet end, too: see `ProviderLogin.has_ended`.
 
     The users are locked first, so that no session gets another id meanwhile: see
-    `freshness.renew`. They are found before the transaction, in which MariaDB would otherwise hide
-    what others have committed while this one waits.
+    `freshness.renew`. They are looked up before the transaction: on MariaDB, its snapshot would
+    hide changes that are committed while it waits.
 
     Args:
-        issuer: Of the provider.
-        jti: Names the token, which counts once.
-        subject: Whose sessions; empty: of any account.
-        sid: Which session at the provider; empty: all. At least one of both is given. With both,
-            sessions of the subject end, too, whose session at the provider is not known.
+        issuer: The issuer of the token.
+        jti: The id of the token, which counts once.
+        subject: The account; empty for any account.
+        sid: The session at the provider; empty for all. With a subject, sessions of the account
+            whose session at the provider is not known end, too.
         now: In seconds since the epoch.
 
-    Returns:
-        How many sessions there were; None if the token was used before.
-
     Raises:
-        ValueError: Neither a subject nor a session is given, which would name all sessions.
+        ValueError: Without a subject and a `sid`, the token would name all sessions.
     """
     if not (subject or sid):
         raise ValueError("a logout token names a subject, a session, or both")
@@ -187,8 +174,8 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
         if not is_new:
             return None
         revoked = _revoke(_sessions().where(*named), "provider")
-    # A login of a user who was not known yet: if it is committed later than this, it finds the
-    # token itself.
+    # Users whose first login was committed meanwhile. A login that is committed later than this
+    # finds the token itself.
     missed = [user_id for user_id in _owners(identity, session) if user_id not in owners]
     if missed:
         with database.atomic():
@@ -199,16 +186,13 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
 
 
 def revoke_by(identity: Identity, *, except_id: str | None = None) -> int:
-    """Revoke the sessions that began or were confirmed by an account of a provider, but for one.
-
-    The user is locked, as for `revoke`.
-    """
+    """Revoke all sessions but one of an account of a provider, whose user must be locked."""
     sessions = _sessions().where(ProviderSession.identity == identity.id)
     return _revoke(sessions.where(Session.id != (except_id or "")), "identity disconnected")
 
 
 def _owners(identity: str, session: str) -> list[int]:
-    """Return the users of what a logout token names, in the order of their locks."""
+    """Return the users of a logout token, in the order of their locks."""
     owners: Any = Identity.select(Identity.user)
     if identity:
         owners = owners.where(Identity.id == identity)
@@ -218,7 +202,8 @@ def _owners(identity: str, session: str) -> list[int]:
 
 
 def _sessions() -> peewee.ModelSelect[Session]:
-    return Session.select(Session.id, Session.user).join(ProviderSession).join(User, on=_OF_SESSION)
+    with_login = Session.select(Session.id, Session.user).join(ProviderSession)
+    return with_login.join(User, on=(Session.user == User.id))
 
 
 def _revoke(began: peewee.ModelSelect[Session], reason: str) -> int:
@@ -231,11 +216,8 @@ def _revoke(began: peewee.ModelSelect[Session], reason: str) -> int:
     return len(owners)
 
 
-_OF_SESSION = Session.user == User.id
-
-
 def _named(identity: str, session: str) -> str:
-    """Return the `subject` of the row of a logout token that names these, or one of them."""
+    """Return the `subject` in the row of a logout token; one of both can be empty."""
     return json.dumps([identity, session])
 
 
