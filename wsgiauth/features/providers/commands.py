@@ -1,4 +1,4 @@
-"""Commands that list and disconnect the accounts of other providers that users have connected."""
+"""Commands that list and disconnect accounts of providers."""
 
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
@@ -28,14 +28,14 @@ def add_commands(parser: Parser) -> None:
 
 
 def print_identities(arguments: Arguments) -> None:
-    """Print the accounts of other providers that a user has connected, the oldest first."""
+    """Print the accounts of providers that a user has connected, the oldest first."""
     open_database(arguments)
     listed = [each.document() for each in list_identities(require_user(arguments.user))]
     print_list([listed], _COLUMNS, as_json=arguments.json)
 
 
 def disconnect(arguments: Arguments) -> None:
-    """Disconnect an account of another provider, and revoke its sessions."""
+    """Disconnect an account of a provider, and revoke its sessions."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     listed = {each.id: each for each in list_identities(user)}

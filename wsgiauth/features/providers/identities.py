@@ -1,8 +1,8 @@
 """Accounts of other providers (OpenID Connect) that users have connected to theirs.
 
-An account of a provider is the pair of its issuer and its subject (OpenID Connect Core 1.0, section
-2), compared exactly; no name and no email address identifies it. Its row is found by a digest of
-both, because MariaDB ignores spaces at the end of a string.
+An account is its issuer and its subject (OpenID Connect Core 1.0, section 2), compared exactly; no
+name and no email address identifies it. A digest of both finds its row, because MariaDB ignores
+spaces at the end of a string.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ HANDLE_LENGTH = 12  # characters
 
 
 class Identity(Model):
-    """An account of a provider, and the user that it belongs to.
-
-    Times are in seconds since the epoch.
-    """
+    """An account of a provider, and its user; times are in seconds since the epoch."""
 
     # The digest of issuer and subject.
     id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
@@ -52,7 +49,7 @@ class Identity(Model):
     provider: peewee.CharField[str] = peewee.CharField(max_length=32)
     issuer: peewee.CharField[str] = peewee.CharField(max_length=255)
     subject: peewee.CharField[str] = peewee.CharField(max_length=255)
-    # What the provider calls it, to show; it proves nothing.
+    # For lists of accounts; it proves nothing.
     name: peewee.CharField[str] = peewee.CharField(max_length=100)
     # The ids of the groups that its logins have joined, as JSON.
     joined: peewee.TextField[str] = peewee.TextField(default="[]")
@@ -64,7 +61,7 @@ class Identity(Model):
 
     @property
     def handle(self) -> str:
-        """What names it among those of its user; not secret."""
+        """Names the account in lists and forms of its user; not secret."""
         return self.id[:HANDLE_LENGTH]
 
 
@@ -79,14 +76,27 @@ class ListedIdentity(NamedTuple):
     connected_at: datetime
     last_used_at: datetime
 
+    @classmethod
+    def of(cls, row: Identity) -> ListedIdentity:
+        """Return the entry of an account in the list."""
+        return cls(
+            row.handle,
+            row.provider,
+            row.issuer,
+            row.subject,
+            row.name,
+            from_timestamp(row.created_at),
+            from_timestamp(row.last_used_at),
+        )
+
     def title(self, entries: Iterable[ProviderEntry]) -> str:
-        """Return what the site calls the provider; its host if it has no entry any more."""
+        """Return the title of the provider, or its host if no entry has its issuer any more."""
         of_issuer = [each for each in entries if each.issuer == self.issuer]
         of_issuer.sort(key=lambda entry: entry.name != self.provider)
         return of_issuer[0].title if of_issuer else urlsplit(self.issuer).netloc
 
     def document(self) -> dict[str, object]:
-        """Return it, ready for JSON."""
+        """Return the account, ready for JSON."""
         return json_fields(self._asdict())
 
 
@@ -105,18 +115,7 @@ def rows_of(user: User) -> list[Identity]:
 
 def list_identities(user: User) -> list[ListedIdentity]:
     """Return the accounts of providers that a user has connected, the oldest first."""
-    return [
-        ListedIdentity(
-            row.handle,
-            row.provider,
-            row.issuer,
-            row.subject,
-            row.name,
-            from_timestamp(row.created_at),
-            from_timestamp(row.last_used_at),
-        )
-        for row in rows_of(user)
-    ]
+    return [ListedIdentity.of(row) for row in rows_of(user)]
 
 
 @repeated_after_conflict
@@ -124,8 +123,8 @@ def connect(user: User, account: ProviderAccount, now: float) -> Identity:
     """Connect an account of a provider to a user, and join its groups.
 
     Args:
-        user: As read before the provider was asked.
-        account: What the provider has proven to this client.
+        user: As read before the request to the provider.
+        account: The account that the provider has proven to this client.
 
     Raises:
         RequestError: 409 `identity_taken`: another user has it. 409 `too_many_identities`.
@@ -157,8 +156,7 @@ def connect(user: User, account: ProviderAccount, now: float) -> Identity:
 def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool = False) -> bool:
     """Insert the row of an account of a provider; return False if there is one already.
 
-    Call this in the transaction that creates the user, or has locked their row. `is_new_user` says
-    that it is the former.
+    Call this in the transaction that creates the user (`is_new_user`) or has locked their row.
     """
     is_new = insert_new(
         Identity,
@@ -172,7 +170,7 @@ def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool =
         last_used_at=int(now),
     )
     if is_new:
-        details = {"is_new_user": "yes"} if is_new_user else None  # who needs no notice
+        details = {"is_new_user": "yes"} if is_new_user else None  # a new user needs no notice
         events.emit("identity_connected", user_id=user.id, reason=account.provider, details=details)
         added = _of(account)
         if added is not None and account.groups:
@@ -183,10 +181,10 @@ def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool =
 def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by: str = "") -> User:
     """Create a user without a password, for an account of a provider, with its groups.
 
-    The address is proven if the provider has verified the one that the user has chosen.
+    The user's address counts as proven if it is the verified address of the account.
 
     Args:
-        proven_by: What has proven the address instead; see `User.email_verified_by`.
+        proven_by: See `User.email_verified_by`; the issuer if it is empty.
 
     Raises:
         ValidationError, TakenError: See `NewAccount.check`, or the application refused an answer.
@@ -209,7 +207,7 @@ def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by
 
 @repeated_after_conflict
 def record_login(identity: Identity, account: ProviderAccount, now: float) -> None:
-    """Record a login by an account of a provider, and join and leave the groups that it names."""
+    """Record a login by an account of a provider, and let the user's groups follow it."""
     with database.atomic():
         if lock_user(identity.user_id) is None:
             return
@@ -225,10 +223,10 @@ def record_login(identity: Identity, account: ProviderAccount, now: float) -> No
 
 
 def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
-    """Let the user join the groups with these names, and leave those that earlier logins joined.
+    """Let the user join the groups with these names, and leave the groups of earlier logins.
 
-    A group that the user has joined otherwise stays. Names are compared exactly: a provider's idea
-    of which letters are the same is not ours.
+    A group that the user has joined in another way stays. Names are compared exactly, because a
+    provider can distinguish names that this site treats as equal.
     """
     user = identity.user
     joined: set[int] = set(json.loads(identity.joined))
@@ -245,7 +243,7 @@ def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
 
 
 def _joins(user: User, group: Group) -> bool:
-    """Let a user join a group, unless it has just been deleted; return whether anything changed."""
+    """Let a user join a group that could just have been deleted; return whether they joined."""
     try:
         return user.join(group)
     except Group.DoesNotExist:
@@ -253,7 +251,7 @@ def _joins(user: User, group: Group) -> bool:
 
 
 def remove(row: Identity) -> None:
-    """Delete a row, whose user is locked, with the memberships that its logins have brought."""
+    """Delete a row, and the memberships of its logins; the user must be locked."""
     with database.atomic():
         _follow_groups(row, ())
         Identity.delete().where(Identity.id == row.id).execute()
@@ -261,7 +259,7 @@ def remove(row: Identity) -> None:
 
 
 def remove_all(user: User) -> int:
-    """Delete all rows of a user, who is locked; return how many there were."""
+    """Delete all rows of a user, who must be locked; return how many there were."""
     rows = rows_of(user)
     for row in rows:
         remove(row)

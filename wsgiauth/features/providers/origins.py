@@ -1,8 +1,7 @@
-"""Logins with other providers, as the kernel knows logins elsewhere: see `origins`."""
+"""Logins with other providers, for the kernel, which knows only `authentication.origins`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
@@ -11,7 +10,7 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.providers import identities, provider_sessions, unclaimed
-from wsgiauth.features.providers.identities import list_identities
+from wsgiauth.features.providers.identities import ListedIdentity, list_identities
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.provider_sessions import ProviderLogin, identities_by_session
 from wsgiauth.features.providers.unclaimed import UNCLAIMED
@@ -58,7 +57,7 @@ class ProviderOrigins(Origins):
         return [
             Connected(
                 each.id,
-                self._title_of(each.provider, each.issuer),
+                each.title(self._entries),
                 each.name,
                 each.connected_at,
                 each.last_used_at,
@@ -70,16 +69,16 @@ class ProviderOrigins(Origins):
     def titles(self, user: User) -> Mapping[str, str]:
         """Return the titles of the providers at which sessions of a user began, by handle."""
         return {
-            handle_of(session_id): self._title_of(began.provider, began.issuer)
+            handle_of(session_id): ListedIdentity.of(began).title(self._entries)
             for session_id, began in identities_by_session(user).items()
         }
 
     def has_proven(self, session_id: str, now: float, max_age: int) -> bool:
-        """Return whether the provider says that the user logged in there just now."""
+        """Return whether the provider says that the user logged in there recently."""
         return provider_sessions.was_proven_at_provider(session_id, now, max_age)
 
     def logout_of(self, session_id: str) -> Callable[[str], str | None] | None:
-        """Return what makes the URL of the logout at the provider, if the entry asks for it."""
+        """Return the function that makes the URL of the logout at the provider, if it has one."""
         offered = [each for each in self._providers if each.entry.logout == "provider"]
         began = provider_sessions.provider_of(session_id) if offered else None
         if began is None:
@@ -89,25 +88,15 @@ class ProviderOrigins(Origins):
         return None if provider is None else provider.logout_url
 
     def forget(self, cookies: Iterable[TaggedCookie], now: float) -> None:
-        """End the wait of accounts of providers that no user has yet."""
+        """End the wait of the accounts of these cookies."""
         for cookie in cookies:
             waiting = unclaimed.find(cookie, now)
             if waiting is not None:
                 unclaimed.finish(waiting, now)
 
-    def _title_of(self, provider: str, issuer: str) -> str:
-        """Return the title of a provider, or its host if it is not configured any more.
-
-        Args:
-            provider: The name of its entry at the last login; two entries can have one issuer.
-            issuer: Of the account.
-        """
-        titles = {each.name: each.title for each in self._entries if each.issuer == issuer}
-        return titles.get(provider) or next(iter(titles.values()), urlsplit(issuer).netloc)
-
 
 def can_log_in(user: User, settings: Settings) -> bool:
-    """Return whether a user has an account of a provider that a site with these settings has."""
+    """Return whether a user has connected an account of a provider of these settings."""
     issuers = {each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)}
     return any(row.issuer in issuers for row in identities.rows_of(user))
 
@@ -115,16 +104,12 @@ def can_log_in(user: User, settings: Settings) -> bool:
 def disconnect(
     user: User, handle: str, ways_in: WaysIn, *, except_session: str | None = None
 ) -> str:
-    """Disconnect an account of a provider from a user, and revoke its sessions.
+    """Disconnect an account of a provider from a user, revoke its sessions, and return its name.
 
     Args:
-        user: The user.
-        handle: Names it in the list of the user.
-        ways_in: Those of the site, of which one has to be left.
-        except_session: The session that goes on; None: none does.
-
-    Returns:
-        What the provider calls it.
+        handle: Names the account in the list of the user.
+        ways_in: The ways into accounts, of which the user must keep one.
+        except_session: The session that is not revoked.
 
     Raises:
         ValidationError: The user has no such account of a provider.

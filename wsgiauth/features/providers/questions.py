@@ -1,4 +1,4 @@
-"""What `check` asks about other providers, and each of them."""
+"""The questions of `check` about providers, and its requests to each of them."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def _unusable_providers(site: Site) -> Iterator[Finding]:
 
 
 def _unverified_links(site: Site) -> Iterator[Finding]:
-    """Yield a note if few addresses can be verified, on which entries depend."""
+    """Yield a note if entries depend on verified addresses, but few addresses can be verified."""
     entries = parse_entries(site.settings.OIDC_PROVIDERS)
     names = [each.name for each in entries if each.link == "verified"]
     if names and site.settings.MAIL_URL is None:
@@ -43,7 +43,7 @@ def _unverified_links(site: Site) -> Iterator[Finding]:
 
 
 def _stranded_users(site: Site) -> Iterator[Finding]:
-    """Yield a warning if users can log in only with providers that have no entry."""
+    """Yield a warning if users can log in only with providers without an entry."""
     number = count_stranded(site.settings)
     if number:
         yield Finding(
@@ -54,10 +54,7 @@ def _stranded_users(site: Site) -> Iterator[Finding]:
 
 
 def count_stranded(settings: Settings) -> int:
-    """Return how many active users have accounts of providers, but no way in.
-
-    Users who have neither an account of a provider nor a password wait for a link to choose one.
-    """
+    """Return how many active users have accounts of providers, but no way to log in."""
     issuers = [each.issuer for each in parse_entries(settings.OIDC_PROVIDERS)]
     usable = Identity.select(Identity.user).where(Identity.issuer.in_(issuers))
     stranded = (
