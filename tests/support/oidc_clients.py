@@ -40,7 +40,7 @@ class Client:
 
     def finish(self, query):
         state = query["state"]
-        begun = self.ours.errands.read(self.begun.cookie.value, "google", state, self.now())
+        begun = self.ours.errands.find(self.begun.cookie.value, "google", state)
         return self.google.finish(
             query, begun, redirect_uri=CALLBACK, is_known=self.known.__contains__
         )

@@ -132,7 +132,7 @@ def test_a_callback_in_another_browser_is_refused(provider, client):
     client.begin()
     query = client.come_back("mallory")
     client.begin()
-    assert client.ours.errands.read(client.begun.cookie.value, "google", query["state"], 0) is None
+    assert client.ours.errands.find(client.begun.cookie.value, "google", query["state"]) is None
 
 
 @pytest.mark.promise(69)

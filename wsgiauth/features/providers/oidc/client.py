@@ -1,4 +1,4 @@
-"""The requests of a login at one provider, in their order, and the checks of what comes back."""
+"""The requests of a login at one provider, in their order, and the checks of the responses."""
 
 import json
 import logging
@@ -30,6 +30,7 @@ from wsgiauth.features.providers.oidc.signed_tokens import (
     Expected,
     LogoutToken,
     TokenError,
+    read_userinfo,
     require_form,
     verify_id_token,
     verify_logout_token,
@@ -41,7 +42,6 @@ from wsgiauth.features.providers.oidc.transport import (
     Response,
     Transport,
 )
-from wsgiauth.features.providers.oidc.userinfo import read_userinfo
 from wsgiauth.settings.oidc import ProviderEntry
 
 logger = logging.getLogger("wsgiauth")
@@ -66,7 +66,9 @@ class Client:
         self._failures = Failures(entry.title)
         self._transport = Transport(self._failures, clock, timeout)
         self._metadata = Kept("discovery", self._discover, self._failures, clock)
-        self._keys = Kept("keys", self._fetch_keys, self._failures, clock)
+        self._keys = Kept(
+            "keys", lambda: self._fetch_keys(self._metadata.get()), self._failures, clock
+        )
         self._expected = Expected(self._metadata, self._keys, entry.issuer, entry.client_id)
         self._entrances = BoundedSemaphore(MAX_AT_ONCE)
 
@@ -110,9 +112,8 @@ class Client:
         asked_at = int(self._now())
         metadata = self._metadata.get()
         self._check_response(query, metadata)
-        id_token, access_token = self._exchange(
-            query.get("code", ""), begun, redirect_uri, metadata
-        )
+        code = query.get("code", "")
+        id_token, access_token = self._exchange(code, begun, redirect_uri, metadata)
         try:
             claims = verify_id_token(id_token, access_token, begun, self._expected, self._now())
         except TokenError as error:
@@ -124,10 +125,17 @@ class Client:
             except ProviderError as error:
                 if self._needs_groups(claims) or not is_known(str(claims["sub"])):
                     raise
-                self._log_partial(error.reason)
+                logger.warning(
+                    "the provider %s did not say who the user is (%s); the account is known, so the"
+                    " login goes on without it",
+                    self._entry.name,
+                    error.reason,
+                )
                 is_partial = True
             else:
-                claims = merge(claims, self._same_user(userinfo, claims))
+                if userinfo.get("sub") != claims["sub"]:  # OpenID Connect Core 1.0, section 5.3.2
+                    raise self._failures.wrong("userinfo: sub")
+                claims = merge(claims, userinfo)
         if has_left_out_groups(self._entry, claims):
             logger.warning(
                 "the provider %s left out the groups of a user (_claim_names); the user keeps the"
@@ -155,7 +163,7 @@ class Client:
         return _with_query(endpoint, asked) if endpoint else None
 
     def verify_logout_token(self, token: str) -> LogoutToken:
-        """Return what a logout token says."""
+        """Return the content of a logout token."""
         try:
             require_form(token)  # before the provider is asked
             return verify_logout_token(token, self._expected, self._now())
@@ -163,10 +171,10 @@ class Client:
             raise self._failures.logout_token(str(error)) from None
 
     def check(self) -> None:
-        """Fetch what is published, now."""
+        """Fetch the discovery document and the keys now."""
         metadata = self._discover()
-        keys = read_key_set(self._document("keys", metadata.jwks_uri))
-        if keys is None or not any(keys.find(each, None) for each in metadata.algorithms):
+        keys = self._fetch_keys(metadata)
+        if not any(keys.find(each, None) for each in metadata.algorithms):
             raise self._failures.wrong("keys")
 
     def _discover(self) -> Metadata:
@@ -183,14 +191,15 @@ class Client:
         except DiscoveryError as error:
             raise self._failures.wrong(f"discovery: {error}") from None
 
-    def _fetch_keys(self) -> KeySet:
-        keys = read_key_set(self._document("keys", self._metadata.get().jwks_uri))
+    def _fetch_keys(self, metadata: Metadata) -> KeySet:
+        response = self._transport.send(Request("keys", metadata.jwks_uri))
+        keys = read_key_set(self._read("keys", response))
         if keys is None:
             raise self._failures.wrong("keys")
         return keys
 
     def _check_response(self, query: Mapping[str, str], metadata: Metadata) -> None:
-        # RFC 9207 section 2.4: so that no other provider can take the place of this one.
+        # RFC 9207 section 2.4: otherwise another provider could take the place of this one.
         if query.get("iss", self._entry.issuer) != self._entry.issuer:
             raise self._failures.callback("iss")
         if metadata.announces_issuer and "iss" not in query:
@@ -251,29 +260,13 @@ class Client:
             raise self._failures.wrong(f"{request.what}: JSON")
         return claims
 
-    def _same_user(self, userinfo: Document, claims: Document) -> Document:
-        if userinfo.get("sub") != claims["sub"]:  # OpenID Connect Core 1.0, section 5.3.2
-            raise self._failures.wrong("userinfo: sub")
-        return userinfo
-
     def _log_error(self, error: str, description: str) -> None:
-        """Log what the browser has brought, in a form that cannot end the line or be long."""
+        """Log the error that a browser has brought, in one short line."""
         said = f"{error}: {description}" if description else error
         shown = "".join(each if each.isprintable() else " " for each in said[:_MAX_SAID])
         logger.warning(
             "the provider %s answered with the error %s", self._entry.name, json.dumps(shown)
         )
-
-    def _log_partial(self, reason: str) -> None:
-        logger.warning(
-            "the provider %s did not say who the user is (%s); the account is known, so the login"
-            " goes on without it",
-            self._entry.name,
-            reason,
-        )
-
-    def _document(self, what: str, url: str) -> Document:
-        return self._read(what, self._transport.send(Request(what, url)))
 
     def _read(self, what: str, response: Response) -> Document:
         self._check_status(what, response)
@@ -291,13 +284,13 @@ class Client:
     def _refused_token(self, reason: str) -> ProviderError:
         if reason == CLOCK:
             return self._failures.clock()
-        return (
-            self._failures.not_confirmed() if reason == AUTH_TIME else self._failures.wrong(reason)
-        )
+        if reason == AUTH_TIME:
+            return self._failures.not_confirmed()
+        return self._failures.wrong(reason)
 
 
 def _tokens(document: Document) -> tuple[str, str] | None:
-    """Return the ID token and the access token of an answer, or None (RFC 6749 section 5.1)."""
+    """Return the ID token and the access token of a response (RFC 6749 section 5.1)."""
     names = ("id_token", "access_token", "token_type")
     found = [each for name in names if isinstance(each := document.get(name), str)]
     if len(found) < len(names):
@@ -312,6 +305,6 @@ def _with_query(url: str, parameters: Mapping[str, str]) -> str:
 
 
 def _basic(entry: ProviderEntry) -> str:
-    """Return the credentials of the client (RFC 6749 section 2.3.1: form-encoded before)."""
+    """Return the credentials of the client, form-encoded first (RFC 6749 section 2.3.1)."""
     credentials = f"{quote_plus(entry.client_id)}:{quote_plus(entry.client_secret)}"
     return f"Basic {b64encode(credentials.encode()).decode()}"

@@ -1,33 +1,42 @@
-"""JSON objects that a provider sends, read strictly: software that reads them loosely disagrees."""
+"""JSON objects and base64, read strictly, because lenient readers disagree on the content."""
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 
 Document = dict[str, object]
 
 
 def parse_document(octets: bytes) -> Document | None:
-    """Return a JSON object (RFC 8259), or None for anything else.
-
-    An object with two members of one name is refused, because it says two things.
-    """
+    """Return a JSON object (RFC 8259) without two members of one name, or None."""
     try:
         parsed = json.loads(
             octets.decode(), object_pairs_hook=_without_doubles, parse_constant=_refused
         )
-    except (ValueError, RecursionError):  # not chained, because it has the document
+    except (ValueError, RecursionError):
         return None
     return parsed if isinstance(parsed, dict) else None
 
 
 def optional(document: Document, name: str) -> object:
-    """Return a member that can be absent, or None; null and "" say as little."""
+    """Return an optional member; None if it is absent, null or empty."""
     value = document.get(name)
     return None if value == "" else value
 
 
 def strings(value: object) -> list[str]:
-    """Return the strings of a list; those of another value are none."""
+    """Return the strings of a list; no strings for any other value."""
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def encoded(octets: bytes) -> str:
+    """Return base64 for URLs, without padding."""
+    return urlsafe_b64encode(octets).rstrip(b"=").decode()
+
+
+def decoded(segment: str) -> bytes:
+    """Return the bytes of characters of base64 for URLs; nothing for an impossible length."""
+    padding = -len(segment) % 4
+    return b"" if padding == 3 else urlsafe_b64decode(segment + "=" * padding)
 
 
 def _without_doubles(pairs: list[tuple[str, object]]) -> Document:

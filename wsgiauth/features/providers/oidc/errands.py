@@ -1,9 +1,9 @@
-"""Errands: what a browser that is at a provider comes back for within ten minutes, in a cookie.
+"""Errands: the reasons why browsers go to a provider, each in a signed cookie for ten minutes.
 
-The cookie has a random secret, and is signed. `state`, `nonce` and the verifier of PKCE (RFC 7636)
-are derived from the secret with a key, so they are bound to this browser and to each other, and
-the cookie alone reveals none of them. `state` begins with the tag of its cookie, so that each tab
-of a browser comes back to its own errand.
+`state`, `nonce` and the verifier of PKCE (RFC 7636) are derived from a random secret in the cookie,
+with a key. So they are bound to this browser and to each other, and the cookie alone reveals none
+of them. `state` begins with the tag of its cookie, so that each tab of a browser comes back to its
+own errand.
 """
 
 import hashlib
@@ -11,10 +11,10 @@ import hmac
 import json
 import re
 import secrets
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
+from wsgiauth.features.providers.oidc.documents import decoded, encoded
 from wsgiauth.settings import Settings
 from wsgiauth.web.cookies import TAG_LENGTH, OwnCookie, TaggedCookie, new_tag
 
@@ -32,7 +32,7 @@ _MAX_LENGTH = 3000  # characters, of which a destination of 2,048 takes 2,731
 
 
 class Errand(NamedTuple):
-    """What a browser goes to a provider for."""
+    """The reason why a browser goes to a provider."""
 
     purpose: str
     destination: str = ""  # a safe path
@@ -41,7 +41,7 @@ class Errand(NamedTuple):
 
 
 class BegunErrand(NamedTuple):
-    """An errand of a browser that went to a provider, with what the provider has to repeat."""
+    """An errand of a browser that went to a provider, with the values for the provider."""
 
     errand: Errand
     provider: str  # the name of its entry
@@ -57,12 +57,12 @@ class BegunErrand(NamedTuple):
 
     @property
     def challenge(self) -> str:
-        """What the provider has instead of the verifier (RFC 7636 section 4.2)."""
-        return _encoded(hashlib.sha256(self.verifier.encode()).digest())
+        """The code challenge (RFC 7636 section 4.2)."""
+        return encoded(hashlib.sha256(self.verifier.encode()).digest())
 
 
 class Begun(NamedTuple):
-    """How a browser goes to a provider; its `repr` has neither."""
+    """The URL at a provider, and the cookie of the errand; the `repr` has neither."""
 
     url: str
     cookie: TaggedCookie
@@ -72,7 +72,7 @@ class Begun(NamedTuple):
 
 
 class Errands:
-    """Makes cookies under SECRET_KEY; reads those under SECRET_KEY_FALLBACKS, too."""
+    """Signs cookies with SECRET_KEY; also reads cookies that SECRET_KEY_FALLBACKS have signed."""
 
     def __init__(self, settings: Settings) -> None:
         self._keys = [
@@ -85,32 +85,21 @@ class Errands:
         secret = secrets.token_urlsafe(32)
         purpose, destination, *further = errand
         head = [provider, secret, new_tag(now), int(now), purpose, *further]
-        # Not in JSON, which would double the length of a destination of quotation marks.
+        # JSON would double the length of a destination of quotation marks.
         payload = f"{json.dumps(head, separators=(',', ':'))}\n{destination}".encode()
         key = self._keys[0]
-        cookie = f"{_encoded(payload)}.{_encoded(_code(key, b'cookie', payload))}"
+        cookie = f"{encoded(payload)}.{encoded(_code(key, b'cookie', payload))}"
         return _begun(key, payload), cookie
 
-    def read(self, cookie: str, provider: str, state: str, now: float) -> BegunErrand | None:
-        """Return the errand of a browser that came back in time; see `find`.
-
-        Whether it has been used is for the caller to record.
-        """
-        begun = self.find(cookie, provider, state)
-        return begun if begun is not None and now < begun.expires_at else None
-
     def find(self, cookie: str, provider: str, state: str) -> BegunErrand | None:
-        """Return the errand of a browser that came back, or None if this `state` is not its own.
+        """Return the errand of a cookie, if this provider and this `state` belong to it.
 
-        It may be over, and then is only good to begin again.
-
-        Args:
-            provider: The name of the entry whose callback was called.
+        The caller checks whether it has expired; a browser can begin it again.
         """
         match = _COOKIE.fullmatch(cookie) if len(cookie) <= _MAX_LENGTH else None
         if match is None:
             return None
-        payload, code = _decoded(match[1]), _decoded(match[2])
+        payload, code = decoded(match[1]), decoded(match[2])
         for key in self._keys:
             if hmac.compare_digest(code, _code(key, b"cookie", payload)):
                 begun = _begun(key, payload)
@@ -120,16 +109,16 @@ class Errands:
 
 
 def tag_of(state: str) -> str:
-    """Return the tag of the cookie to which a `state` belongs, if we made it."""
+    """Return the tag of the cookie to which a `state` of this site belongs."""
     return state[:TAG_LENGTH]
 
 
 def _begun(key: bytes, payload: bytes) -> BegunErrand:
-    """Return the errand of a payload that we signed."""
+    """Return the errand of a payload that this site has signed."""
     head, _, destination = payload.decode().partition("\n")
     provider, _, tag, begun_at, purpose, *further = json.loads(head)
     state, nonce, verifier = (
-        _encoded(_code(key, name, payload)) for name in (b"state", b"nonce", b"verifier")
+        encoded(_code(key, name, payload)) for name in (b"state", b"nonce", b"verifier")
     )
     return BegunErrand(
         Errand(purpose, destination, *further),
@@ -145,13 +134,3 @@ def _begun(key: bytes, payload: bytes) -> BegunErrand:
 
 def _code(key: bytes, name: bytes, payload: bytes) -> bytes:
     return hmac.digest(key, name + b":" + payload, "sha256")
-
-
-def _encoded(octets: bytes) -> str:
-    return urlsafe_b64encode(octets).rstrip(b"=").decode()
-
-
-def _decoded(text: str) -> bytes:
-    """Return what base64 stands for; what it cannot stand for is nothing."""
-    padding = -len(text) % 4
-    return b"" if padding == 3 else urlsafe_b64decode(text + "=" * padding)

@@ -1,31 +1,38 @@
-"""ID tokens (OpenID Connect Core 1.0, section 3.1.3.7), and logout tokens.
+"""Verifies the tokens that a provider signs: ID tokens, answers about a user, and logout tokens.
 
-Logout tokens are those of OpenID Connect Back-Channel Logout 1.0, sections 2.4 and 2.6. Both have a
-signature, an issuer, an audience and times.
+See OpenID Connect Core 1.0, sections 3.1.3.7 and 5.3.2, and OpenID Connect Back-Channel Logout 1.0,
+sections 2.4 and 2.6. Each function raises TokenError for a token that it refuses, and ProviderError
+if the provider's keys cannot be fetched.
 """
 
 import hashlib
 import hmac
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.features.providers.oidc.discovery import Metadata
-from wsgiauth.features.providers.oidc.documents import Document, optional, parse_document, strings
+from wsgiauth.features.providers.oidc.documents import (
+    Document,
+    decoded,
+    encoded,
+    optional,
+    parse_document,
+    strings,
+)
 from wsgiauth.features.providers.oidc.errands import CONFIRM, BegunErrand
 from wsgiauth.features.providers.oidc.kept import Kept
 from wsgiauth.features.providers.oidc.key_sets import KeySet, is_signed
 
 MAX_AGE = 10 * MINUTE  # seconds since a token was issued
-CLOCK = "clock"  # the reason of a token of another time
-AUTH_TIME = "auth_time"  # the reason of a token that confirms nothing
+CLOCK = "clock"  # the reason: it is not the time of the token
+AUTH_TIME = "auth_time"  # the reason: the token confirms nothing
 EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
 _SUBJECT = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
-_LATEST = 2.0**53  # what every program can represent
+_LATEST = 2.0**53  # every program can represent it
 
 
 class TokenError(Exception):
@@ -33,7 +40,7 @@ class TokenError(Exception):
 
 
 class SignedToken(NamedTuple):
-    """What a provider signed; its `repr` has nothing of it."""
+    """A verified token; its `repr` hides the content."""
 
     algorithm: str
     claims: Document
@@ -52,7 +59,7 @@ class Expected(NamedTuple):
 
 
 class LogoutToken(NamedTuple):
-    """Which sessions end: those of the subject, or of the session at the provider, or of both."""
+    """The sessions that end: of the subject, of the session at the provider, or of both."""
 
     jti: str  # counts once
     subject: str  # or empty
@@ -63,12 +70,7 @@ class LogoutToken(NamedTuple):
 def verify_id_token(
     token: str, access_token: str, begun: BegunErrand, expected: Expected, now: float
 ) -> Document:
-    """Return the claims of an ID token that answers this errand of this browser.
-
-    Raises:
-        TokenError: It is refused.
-        ProviderError: The provider's keys cannot be fetched.
-    """
+    """Return the claims of an ID token that answers this errand of this browser."""
     algorithm, claims = verify(token, expected, {"jwt"}, now)
     nonce = claims.get("nonce")
     if not isinstance(nonce, str) or not _is_same(nonce, begun.nonce):
@@ -84,12 +86,7 @@ def verify_id_token(
 
 
 def verify_logout_token(token: str, expected: Expected, now: float) -> LogoutToken:
-    """Return what a logout token says; whether it was used before is for the caller to record.
-
-    Raises:
-        TokenError: It is refused.
-        ProviderError: The provider's keys cannot be fetched.
-    """
+    """Return the content of a logout token; the caller checks whether it was used before."""
     # Ory Hydra and LemonLDAP::NG leave out `exp`, though section 2.4 demands it.
     _, claims = verify(token, expected, {"jwt", "logout+jwt"}, now, needs_expiry=False)
     events = claims.get("events")
@@ -106,6 +103,29 @@ def verify_logout_token(token: str, expected: Expected, now: float) -> LogoutTok
     return LogoutToken(str(claims["jti"]), str(subject or ""), str(sid or ""), expected.issuer)
 
 
+def read_userinfo(body: bytes, expected: Expected, now: float) -> Document | None:
+    """Return the claims of an answer of the userinfo endpoint, or None if it cannot be read.
+
+    It is JSON or a signed token. The caller compares the `sub`.
+    """
+    document = parse_document(body)
+    if document is not None:
+        return document
+    token = body.decode("ascii", errors="replace").strip()
+    if _TOKEN.fullmatch(token) is None:
+        return None
+    claims = _verify_signature(
+        token, expected, {"jwt"}, lambda metadata: metadata.userinfo_algorithms
+    ).claims
+    # It answers a request of this site, so both can be absent.
+    if optional(claims, "iss") not in (None, expected.issuer):
+        raise TokenError("iss")
+    if optional(claims, "aud") is not None and expected.client_id not in _audiences_of(claims):
+        raise TokenError("aud")
+    _check_validity(claims, now)
+    return claims
+
+
 def verify(
     token: str,
     expected: Expected,
@@ -114,34 +134,26 @@ def verify(
     *,
     needs_expiry: bool = True,
 ) -> SignedToken:
-    """Return what a token says, if the provider has signed it, for us, and lately.
+    """Return a token that the provider has signed lately, for this site.
 
     Args:
         types: The values of `typ` that are accepted, in lower case.
-        needs_expiry: Whether it must say when it expires; `iat` limits each token, too.
-
-    Raises:
-        TokenError: It is refused.
-        ProviderError: The provider's keys cannot be fetched.
+        needs_expiry: Whether it must have `exp`; `iat` limits each token, too.
     """
-    signed = verify_signature(token, expected, types, lambda metadata: metadata.algorithms)
+    signed = _verify_signature(token, expected, types, lambda metadata: metadata.algorithms)
     _check_audience(signed.claims, expected)
     _check_times(signed.claims, now, needs_expiry=needs_expiry)
     return signed
 
 
-def verify_signature(
+def _verify_signature(
     token: str,
     expected: Expected,
     types: Collection[str],
     algorithms: Callable[[Metadata], Collection[str]],
 ) -> SignedToken:
-    """Return what a token says, if the provider has signed it by one of these algorithms.
-
-    The caller checks the audience and the times; else see `verify`.
-    """
     match = require_form(token)
-    header, claims = parse_document(_decoded(match[2])), parse_document(_decoded(match[3]))
+    header, claims = parse_document(decoded(match[2])), parse_document(decoded(match[3]))
     if header is None or claims is None:
         raise TokenError("form")
     _check_header(header, types)
@@ -154,13 +166,8 @@ def verify_signature(
     return SignedToken(algorithm, claims)
 
 
-def is_token(token: str) -> bool:
-    """Return whether a string has the form of a signed token."""
-    return _TOKEN.fullmatch(token) is not None
-
-
 def require_form(token: str) -> re.Match[str]:
-    """Return the parts of what can be a signed token, or raise TokenError."""
+    """Return the parts of a token, if it has the form of one."""
     match = _TOKEN.fullmatch(token)
     if match is None:
         raise TokenError("form")
@@ -168,19 +175,19 @@ def require_form(token: str) -> re.Match[str]:
 
 
 def is_subject(value: object) -> bool:
-    """Return whether a value can be the `sub` of a user, as every database can compare it."""
+    """Return whether a value can be the `sub` of a user; every database can compare it."""
     return isinstance(value, str) and _SUBJECT.fullmatch(value) is not None
 
 
 def number(claims: Document, name: str) -> float | None:
-    """Return a time in a token (RFC 7519 section 2, NumericDate), or None if it is none."""
+    """Return a time in a token (RFC 7519 section 2, NumericDate), or None for another value."""
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return value if abs(value) < _LATEST else None
 
 
-def audiences_of(claims: Document) -> list[str]:
+def _audiences_of(claims: Document) -> list[str]:
     """Return the audiences of a token (RFC 7519 section 4.1.3)."""
     audience = claims.get("aud")
     return [audience] if isinstance(audience, str) else strings(audience)
@@ -198,7 +205,7 @@ def _check_header(header: Document, types: Collection[str]) -> None:
 def _signed_with(
     match: re.Match[str], header: Document, algorithms: Collection[str], keys: KeySet
 ) -> str:
-    """Return the algorithm by which the one key that fits has signed a token."""
+    """Return the algorithm by which exactly one fitting key has signed a token."""
     algorithm, key_id = header.get("alg"), optional(header, "kid")
     if not isinstance(algorithm, str) or algorithm not in algorithms:
         raise TokenError("alg")
@@ -207,7 +214,7 @@ def _signed_with(
     fitting = keys.find(algorithm, key_id)
     if len(fitting) != 1:
         raise TokenError("several keys" if fitting else "unknown key")
-    if not is_signed(algorithm, fitting[0], match[1].encode(), _decoded(match[4])):
+    if not is_signed(algorithm, fitting[0], match[1].encode(), decoded(match[4])):
         raise TokenError("signature")
     return algorithm
 
@@ -216,7 +223,7 @@ def _check_audience(claims: Document, expected: Expected) -> None:
     if claims.get("iss") != expected.issuer:
         raise TokenError("iss")
     audience = claims.get("aud")
-    if expected.client_id not in audiences_of(claims):
+    if expected.client_id not in _audiences_of(claims):
         raise TokenError("aud")
     is_shared = isinstance(audience, list) and len(audience) > 1
     authorized = optional(claims, "azp")
@@ -232,11 +239,11 @@ def _check_times(claims: Document, now: float, *, needs_expiry: bool) -> None:
         raise TokenError("times")
     if not now - MAX_AGE <= issued_at <= now + CLOCK_SKEW:
         raise TokenError(CLOCK)
-    check_validity(claims, now)
+    _check_validity(claims, now)
 
 
-def check_validity(claims: Document, now: float) -> None:
-    """Raise TokenError for claims that are not valid yet, or no longer, where they say it."""
+def _check_validity(claims: Document, now: float) -> None:
+    """Check `exp` and `nbf`, if the claims have them."""
     expires_at, not_before = (
         now if optional(claims, name) is None else number(claims, name) for name in ("exp", "nbf")
     )
@@ -247,12 +254,12 @@ def check_validity(claims: Document, now: float) -> None:
 
 
 def _check_login(claims: Document, begun: BegunErrand, now: float) -> None:
-    """Check when the user logged in; `iat` does not say it, and can lie minutes before."""
+    """Check when the user logged in; `iat` can be minutes later than the login."""
     authenticated_at = number(claims, "auth_time")
     if optional(claims, "auth_time") is not None and authenticated_at is None:
         raise TokenError("times")
     if authenticated_at is not None and authenticated_at > now + CLOCK_SKEW:
-        raise TokenError(CLOCK)  # or the login would count as recent in that future, too
+        raise TokenError(CLOCK)  # or the login would count as recent until then
     is_new = authenticated_at is not None and authenticated_at >= begun.begun_at - CLOCK_SKEW
     if begun.errand.purpose == CONFIRM and not is_new:
         raise TokenError(AUTH_TIME)
@@ -262,14 +269,8 @@ def _half(access_token: str, algorithm: str) -> str:
     """Return the `at_hash` of an access token (section 3.1.3.6); Ed25519 uses SHA-512."""
     bits = "512" if algorithm.startswith("Ed") else algorithm[2:]
     digest = hashlib.new(f"sha{bits}", access_token.encode()).digest()
-    return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()
+    return encoded(digest[: len(digest) // 2])
 
 
 def _is_same(sent: str, ours: str) -> bool:
     return hmac.compare_digest(sent.encode(errors="replace"), ours.encode())
-
-
-def _decoded(segment: str) -> bytes:
-    """Return what base64 stands for; what it cannot stand for is nothing."""
-    padding = -len(segment) % 4
-    return b"" if padding == 3 else urlsafe_b64decode(segment + "=" * padding)
