@@ -1,7 +1,7 @@
 """Logins with other providers: OpenID Connect Core 1.0, the authorization code flow with PKCE.
 
-A provider is asked when it is first used, never at a start. Each answer is bounded in time and
-size. Every failure is a `ProviderError`, whose reason is for the log; a user is (`iss`, `sub`).
+A provider is asked when it is first used, never at a start. Every failure is a `ProviderError`,
+whose reason is for the log.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,18 +24,7 @@ _TIMEOUT = 5.0  # seconds for a request to a provider
 
 
 class Providers:
-    """The providers of OIDC_PROVIDERS, in this order.
-
-    Args:
-        clock: Returns the time in seconds since the epoch.
-        timeout: Of a request to a provider, in seconds.
-
-    Raises:
-        ConfigurationError: A package of the extra `oidc` is missing.
-
-    Attributes:
-        errands: Reads the cookies of browsers that come back.
-    """
+    """The providers of OIDC_PROVIDERS, in this order."""
 
     def __init__(
         self, settings: Settings, clock: Callable[[], float], *, timeout: float = _TIMEOUT
@@ -49,12 +38,12 @@ class Providers:
         return iter(self._providers.values())
 
     def find(self, name: str) -> "Provider | None":
-        """Return the provider of a name, or None."""
+        """Return the provider with this name, or None."""
         return self._providers.get(name)
 
 
 class Provider:
-    """A provider, with the requests to it, all of which raise ProviderError."""
+    """A provider; all requests to it raise ProviderError."""
 
     def __init__(
         self, entry: ProviderEntry, errands: Errands, clock: Callable[[], float], timeout: float
@@ -70,11 +59,11 @@ class Provider:
         self._client = Client(entry, clock, timeout)
 
     def use_client(self, client: "Client") -> None:
-        """Ask another client from now on, which needs no network: see `wsgiauth.testing`."""
+        """Use a client that needs no network: see `wsgiauth.testing`."""
         self._client = client
 
     def begin(self, errand: Errand, *, redirect_uri: str) -> Begun:
-        """Return the URL to which a browser goes, and the cookie that it gets."""
+        """Return the URL at the provider to which a browser goes, and the cookie of its errand."""
         begun, cookie = self._errands.begin(errand, self.entry.name, self._now())
         url = self._client.login_url(begun, redirect_uri)
         return Begun(url, TaggedCookie(begun.tag, cookie))
@@ -82,9 +71,9 @@ class Provider:
     def admit(self) -> AbstractContextManager[None]:
         """Admit a browser that comes back, for the `with` block, or refuse it at once.
 
-        A few are admitted at a time, because each keeps a thread of the server waiting for the
-        provider. The others are refused before anything is counted or recorded, so that a flood is
-        cheap, and a refused browser can load the same URL again.
+        A few are admitted at a time, because each occupies a thread of the server. The others are
+        refused before anything is counted or recorded, so that a flood is cheap, and a refused
+        browser can load the same URL again.
         """
         return self._client.admit()
 
@@ -98,30 +87,30 @@ class Provider:
     ) -> ProviderAccount:
         """Return the account with which a browser comes back.
 
-        Record that `errand.state` is used, and commit that, before.
+        Before, commit a record of the use of `errand.state`.
 
         Args:
             query: The parameters of the callback.
-            errand: What `Errands.read` returned for the browser's cookie and `state`.
+            errand: The errand of the browser's cookie and `state`.
             redirect_uri: The same as at `begin`.
-            is_known: Whether the account with a subject is connected to a user, who then needs
-                nothing of the userinfo endpoint but groups.
+            is_known: Whether a user has connected the account with this subject. Such a login
+                needs only groups of the userinfo endpoint.
         """
         return self._client.account(query, errand, redirect_uri, is_known)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
-        """Return where the session at the provider ends, or None; raises nothing.
+        """Return the URL that ends the session at the provider, if there is one.
 
-        See OpenID Connect RP-Initiated Logout 1.0, section 2.
+        See OpenID Connect RP-Initiated Logout 1.0, section 2. Raises nothing.
         """
         return self._client.logout_url(post_logout_redirect_uri)
 
     def verify_logout_token(self, token: str) -> "LogoutToken":
-        """Return which sessions a logout token ends; record its `jti` in the same transaction."""
+        """Return the content of a logout token; the caller refuses a `jti` that it knows."""
         return self._client.verify_logout_token(token)
 
     def problem(self) -> str | None:
-        """Ask the provider now; return why it cannot be used, for an operator, or None."""
+        """Ask the provider now; return a sentence for operators if it cannot be used."""
         try:
             self._client.check()
         except ProviderError as error:
@@ -131,7 +120,6 @@ class Provider:
 
 
 def _advice(reason: str) -> str:
-    """Return what an operator can do."""
     what, _, why = reason.partition(": ")
     if why == "issuer":
         return "Its discovery document names another issuer; compare them to the last slash."

@@ -1,6 +1,6 @@
-"""The discovery document of a provider (OpenID Connect Discovery 1.0), and what counts of it.
+"""Reads the discovery document of a provider (OpenID Connect Discovery 1.0).
 
-Endpoints are taken from the document of exactly the configured issuer.
+Endpoints are taken only from the document of exactly the configured issuer.
 """
 
 import re
@@ -10,27 +10,27 @@ from urllib.parse import urljoin, urlsplit
 from wsgiauth.features.providers.oidc.documents import Document, optional, strings
 from wsgiauth.settings.oidc import LOCAL_HOSTS
 
-# RFC 8725 section 3.1: asymmetric ones only. `none` and HMAC are never accepted.
+# RFC 8725 section 3.1: only asymmetric algorithms. `none` and HMAC are never accepted.
 ALGORITHMS = frozenset(
     [f"{family}{bits}" for family in ("RS", "PS", "ES") for bits in (256, 384, 512)]
-    + ["EdDSA", "Ed25519"]  # two names of one, the second by RFC 9864
+    + ["EdDSA", "Ed25519"]  # two names of one algorithm, the second by RFC 9864
 )
 MAX_URL = 2048  # characters
 
-# Without a user name, a fragment or anything that is not printable.
+# Without a user name, a fragment or unprintable characters.
 _URL = re.compile(
     r"https?://([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?(/[!-\"$-~]*)?(\?[!-\"$-~]*)?"
 )
 
 
 class Metadata(NamedTuple):
-    """What a discovery document says."""
+    """The members of a discovery document that this site uses."""
 
     authorization_endpoint: str
     token_endpoint: str
     jwks_uri: str
-    userinfo_endpoint: str  # empty: there is none
-    end_session_endpoint: str  # likewise
+    userinfo_endpoint: str  # or empty
+    end_session_endpoint: str  # or empty
     algorithms: frozenset[str]
     userinfo_algorithms: frozenset[str]  # of signed answers of the userinfo endpoint
     sends_secret_in_form: bool  # client_secret_post
@@ -38,19 +38,16 @@ class Metadata(NamedTuple):
 
 
 class DiscoveryError(Exception):
-    """A discovery document cannot be used; the message is its member."""
+    """A discovery document cannot be used; the message names the wrong member."""
 
 
 def document_url(issuer: str) -> str:
-    """Return where an issuer's document is (section 4.1)."""
+    """Return the URL of an issuer's document (section 4.1)."""
     return issuer.rstrip("/") + "/.well-known/openid-configuration"
 
 
 def moved_url(url: str, location: str) -> str | None:
-    """Return where a redirect from `url` leads, or None if that is not at the same origin.
-
-    The issuer is compared afterwards, as without a redirect.
-    """
+    """Return the URL of a redirect from `url`, or None if it leads to another origin."""
     try:
         moved = urljoin(url, location)
         is_same = _URL.fullmatch(moved) is not None and _origin(moved) == _origin(url)
@@ -66,11 +63,7 @@ def _origin(url: str) -> tuple[str, str | None, int]:
 
 
 def read_metadata(document: Document, issuer: str) -> Metadata:
-    """Return what a document says, if it is that of the issuer.
-
-    Raises:
-        DiscoveryError: It is another issuer's, or a member is missing or invalid.
-    """
+    """Return the metadata in a document, or raise DiscoveryError."""
     if document.get("issuer") != issuer:
         raise DiscoveryError("issuer")
     is_local = issuer.startswith("http:")
@@ -109,7 +102,7 @@ def _endpoint(document: Document, name: str, is_local: bool, *, is_optional: boo
 def _algorithms(document: Document) -> frozenset[str]:
     name = "id_token_signing_alg_values_supported"
     if optional(document, name) is None:
-        return frozenset({"RS256"})  # which every provider has (section 3)
+        return frozenset({"RS256"})  # every provider has it (section 3)
     found = ALGORITHMS.intersection(strings(document[name]))
     if not found:
         raise DiscoveryError(name)

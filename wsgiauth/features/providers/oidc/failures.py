@@ -1,4 +1,4 @@
-"""The failures of a provider, as the pages describe them."""
+"""The failures of a provider, with their sentences for people."""
 
 import secrets
 from http import HTTPStatus
@@ -10,7 +10,7 @@ BUSY = "busy"  # the reason for which a browser loads the same URL again
 
 
 class Failures:
-    """Makes the errors of one provider, whose title people know."""
+    """Makes the errors of the provider with this title."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -31,12 +31,12 @@ class Failures:
             provider=self._title,
         )
         error = ProviderError(HTTPStatus.SERVICE_UNAVAILABLE, BUSY, detail, seconds=1)
-        # Not all at the same moment. The HTML standard, not an RFC, describes this header.
+        # Spread, so that not all return in the same second. The HTML standard has this header.
         error.headers += (("Refresh", str(1 + secrets.randbelow(3))),)
         return error
 
     def wrong(self, reason: str) -> ProviderError:
-        """Return the error for a provider whose answer is refused, or is configured wrongly."""
+        """Return the error for a refused answer, or a wrong configuration, of the provider."""
         detail = _(
             "%(provider)s sent an answer that this site cannot accept. Try again; if it happens"
             " again, ask an operator of this site, who can find the cause in the log.",
@@ -54,7 +54,7 @@ class Failures:
         return ProviderError(HTTPStatus.BAD_GATEWAY, "clock", detail)
 
     def callback(self, reason: str) -> ProviderError:
-        """Return the error for a response that the browser brought, and that is refused."""
+        """Return the error for a refused response that a browser has brought."""
         detail = _(
             "This login with %(provider)s cannot be completed. Start again.", provider=self._title
         )
@@ -69,7 +69,7 @@ class Failures:
         return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
 
     def not_confirmed(self) -> ProviderError:
-        """Return the error for a provider that did not ask the user to log in anew."""
+        """Return the error for a provider that did not ask the user to log in again."""
         detail = _(
             "%(provider)s did not ask you to log in again, so this does not show that it is you."
             " Confirm it in another way.",
@@ -78,11 +78,5 @@ class Failures:
         return ProviderError(HTTPStatus.FORBIDDEN, "auth_time", detail)
 
     def logout_token(self, reason: str) -> ProviderError:
-        """Return the error for a logout token that is refused."""
-        detail = "The logout token is not valid."
-        return ProviderError(HTTPStatus.BAD_REQUEST, reason, detail)
-
-
-def again(error: ProviderError) -> ProviderError:
-    """Return the same error, because raising one object in several threads mixes tracebacks."""
-    return ProviderError(error.status, error.reason, error.detail, seconds=error.seconds)
+        """Return the error for a refused logout token."""
+        return ProviderError(HTTPStatus.BAD_REQUEST, reason, "The logout token is not valid.")

@@ -1,4 +1,4 @@
-"""Documents of a provider that are kept for a while: its discovery document and its keys."""
+"""Keeps documents of a provider for a while: its discovery document and its keys."""
 
 import threading
 from collections.abc import Callable
@@ -6,25 +6,21 @@ from typing import Generic, TypeVar
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.exceptions import ProviderError
-from wsgiauth.features.providers.oidc.failures import Failures, again
+from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.transport import MAX_AT_ONCE, REST, release_connection
 
 _Value = TypeVar("_Value")
 
 
 class Kept(Generic[_Value]):
-    """What `fetch` returns, kept for an hour; its failure is kept for some seconds.
+    """Keeps the value of `fetch` for an hour, and its failure for some seconds.
 
-    One thread fetches it at a time. A few wait for that, and others are refused, because a slow
-    provider must not occupy all threads of a server.
+    One thread fetches it at a time. A few wait for that thread, and others are refused, because a
+    slow provider must not occupy all threads of a server.
     """
 
     def __init__(
-        self,
-        what: str,
-        fetch: Callable[[], _Value],
-        failures: Failures,
-        clock: Callable[[], float],
+        self, what: str, fetch: Callable[[], _Value], failures: Failures, clock: Callable[[], float]
     ) -> None:
         self._what = what
         self._fetch = fetch
@@ -37,11 +33,11 @@ class Kept(Generic[_Value]):
         self._tried_at: float | None = None
 
     def get(self) -> _Value:
-        """Return the value, fetched if there is none or an old one."""
+        """Return the value; fetch it if it is missing or old."""
         return self._found() or self._fetched(self._found)
 
     def get_newer(self) -> _Value:
-        """Return the value, fetched again unless that was tried within a minute."""
+        """Return the value; fetch it again unless that was tried within a minute."""
         return self._fetched(self._tried_lately)
 
     def _found(self) -> _Value | None:
@@ -66,15 +62,20 @@ class Kept(Generic[_Value]):
     def _tried(self) -> _Value:
         failure = self._failure
         if failure is not None and self._is_within(REST, failure[1]):
-            raise again(failure[0])
+            raise _copy(failure[0])
         self._tried_at = self._now()
         try:
             value = self._fetch()
         except ProviderError as error:
             self._failure = error, self._now()
-            raise again(error) from None
+            raise _copy(error) from None
         self._kept, self._failure = (value, self._now()), None
         return value
 
     def _is_within(self, seconds: float, time: float) -> bool:
         return abs(self._now() - time) < seconds  # a clock can be set back
+
+
+def _copy(error: ProviderError) -> ProviderError:
+    """Return an equal error: several threads that raise one object mix its tracebacks."""
+    return ProviderError(error.status, error.reason, error.detail, seconds=error.seconds)

@@ -1,7 +1,7 @@
-"""The public keys of a provider (RFC 7517), and the signatures that they verify, by PyJWT.
+"""The public keys of a provider (RFC 7517), which verify signatures by PyJWT.
 
-A token's header names one of the provider's keys by its id, and brings none: `jku`, `jwk`, `x5u`
-and `x5c` are never read. Which algorithm a key can be used with follows from its type.
+The header of a token names one of the provider's keys, and brings none: `jku`, `jwk`, `x5u` and
+`x5c` are never read. The type of a key determines its algorithms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm, RSAPSSAlgori
 
 from wsgiauth.features.providers.oidc.documents import Document, optional, strings
 
-# NIST SP 800-131A: not below 2,048 bits. A signature by a longer key than 8,192 takes long.
+# NIST SP 800-131A: at least 2,048 bits. With more than 8,192, a signature takes long.
 RSA_BITS = range(2048, 8193)
 
 _MEMBERS = {"RSA": ("n", "e"), "EC": ("crv", "x", "y"), "OKP": ("crv", "x")}
@@ -48,14 +48,14 @@ class KeySet:
         self._keys = keys
 
     def find(self, algorithm: str, key_id: str | None) -> list[Any]:
-        """Return the keys that a token with this header can be signed with."""
+        """Return the keys that can have signed a token with this header."""
         use = _USES[algorithm]
         fitting = [_load(each, use) for each in self._keys if _fits(each, use, algorithm, key_id)]
         return [key for key in fitting if key is not None]
 
 
 def read_key_set(document: Document) -> KeySet | None:
-    """Return the keys of a document, or None if it has no list of them."""
+    """Return the keys of a document, or None if it has no list of keys."""
     keys = document.get("keys")
     if not isinstance(keys, list):
         return None
@@ -63,7 +63,7 @@ def read_key_set(document: Document) -> KeySet | None:
 
 
 def is_signed(algorithm: str, key: Any, signed: bytes, signature: bytes) -> bool:
-    """Return whether the signature is by this key, which `find` returned for the algorithm."""
+    """Return whether this key, which `find` returned for the algorithm, made the signature."""
     return bool(_USES[algorithm].algorithm.verify(signed, key, signature))
 
 
@@ -79,7 +79,7 @@ def _fits(jwk: Document, use: _Use, algorithm: str, key_id: str | None) -> bool:
 
 
 def _load(jwk: Document, use: _Use) -> Any | None:
-    """Return the key of public members, or None if it is none or a weak one."""
+    """Return the key of the public members, or None for an invalid or weak key."""
     members = {name: jwk.get(name) for name in _MEMBERS[use.key_type]}
     if not all(isinstance(each, str) for each in members.values()):
         return None

@@ -1,4 +1,4 @@
-"""From claims to a provider account: what a provider says about a user, in a form that is safe."""
+"""Makes a provider account of claims: bounded, printable values."""
 
 from wsgiauth.accounts import names
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -19,10 +19,10 @@ _MULTI_FACTOR = {
 
 
 def merge(claims: Document, userinfo: Document) -> Document:
-    """Return the claims of an ID token, with what it left out.
+    """Return the claims of an ID token, and other claims of the userinfo endpoint.
 
-    The address and whether it is verified are of one source. What says who and when the user is
-    comes from the ID token alone.
+    The address and `email_verified` come from one source. The claims about the login come from the
+    ID token alone.
     """
     own = {"iss", "aud", "sid", "auth_time", "amr", "acr"}
     other = {name: each for name, each in userinfo.items() if name not in own}
@@ -32,7 +32,7 @@ def merge(claims: Document, userinfo: Document) -> Document:
 
 
 def make_account(entry: ProviderEntry, claims: Document, asked_at: int) -> ProviderAccount:
-    """Return the account of verified claims, for which this site asked at a time, in seconds."""
+    """Return the account of verified claims; `asked_at` is in seconds since the epoch."""
     email = _printable(claims, "email", MAX_EMAIL)
     preferred = _printable(claims, "preferred_username", MAX_NAME)
     subject = str(claims["sub"])
@@ -62,10 +62,10 @@ def _printable(claims: Document, name: str, longest: int) -> str:
 
 
 def has_left_out_groups(entry: ProviderEntry, claims: Document) -> bool:
-    """Return whether the provider says that a user has groups, but not which.
+    """Return whether the provider says that a user has groups, but does not name the groups.
 
     Microsoft Entra does so for a user of more than 200 groups. `_claim_names` (OpenID Connect Core
-    1.0, section 5.6.2) leads to another server, which is not asked.
+    1.0, section 5.6.2) leads to another server, which this site does not ask.
     """
     elsewhere = claims.get("_claim_names")
     is_elsewhere = isinstance(elsewhere, dict) and entry.groups in elsewhere
@@ -79,7 +79,7 @@ def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...] | None:
         return None
     value = claims.get(entry.groups)
     found = [value] if isinstance(value, str) else strings(value)
-    # A database refuses other characters, or takes a name for another one (spaces at its end).
+    # A database refuses other characters, or ignores spaces at the end of a name.
     possible = [each for each in found if names.group_problem(each) is None]
     return tuple(dict.fromkeys(possible))[:MAX_GROUPS]
 

@@ -1,8 +1,8 @@
 """Requests to a provider: bounded in time, size and number, whatever the provider does.
 
-A request runs in a thread of its own, for which the caller waits a few seconds and no longer:
-neither a name look-up nor TLS can be interrupted. No redirect is followed here, no proxy of the
-environment is used, and no response is decompressed.
+A request runs in a thread of its own, for which the caller waits a few seconds, because neither a
+name look-up nor TLS can be interrupted. This module follows no redirect, uses no proxy of the
+environment, and decompresses no response.
 """
 
 import socket
@@ -28,41 +28,36 @@ REST = 10  # seconds for which a provider that cannot be reached is left alone
 
 
 class Request(NamedTuple):
-    """A request; its `repr` has nothing of it."""
+    """A request; its `repr` hides the URL, the headers and the body."""
 
     what: str  # for the reason of a failure, such as `token`
     url: str
     headers: Mapping[str, str] = {}
-    body: str | None = None  # then it is a POST
-    can_have_moved: bool = False  # whether a redirect is a response, which the caller examines
-    is_optional: bool = False  # whether a login can do without; others are sent if it fails
+    body: str | None = None  # of a POST
+    can_have_moved: bool = False  # the caller examines a redirect
+    is_optional: bool = False  # a login can do without; its failure stops no other requests
 
     def __repr__(self) -> str:
         return f"<Request {self.what}>"
 
 
 class Response(NamedTuple):
-    """A response that is no redirect, unless the request says so; its `repr` has nothing of it."""
+    """A response, which is a redirect only with `can_have_moved`; its `repr` hides the content."""
 
     status: int
     body: bytes
-    location: str | None = None  # of a redirect, as it was sent
+    location: str | None = None  # of a redirect, unchanged
 
     def __repr__(self) -> str:
         return f"<Response {self.status}>"
 
 
 class _FailedError(Exception):
-    """A request failed, for this reason."""
+    """A request failed; the message is the reason."""
 
 
 class Transport:
-    """Sends requests to one provider.
-
-    Args:
-        clock: Returns the time in seconds since the epoch.
-        timeout: In seconds.
-    """
+    """Sends requests to one provider."""
 
     def __init__(self, failures: Failures, clock: Callable[[], float], timeout: float) -> None:
         self._failures = failures
@@ -72,11 +67,7 @@ class Transport:
         self._failed_at: dict[bool, float] = {}  # by whether it was optional
 
     def send(self, request: Request) -> Response:
-        """Return the response to a request.
-
-        Raises:
-            ProviderError: The provider is busy, down, slow, not to be trusted, or sends too much.
-        """
+        """Return the response to a request, or raise ProviderError."""
         release_connection()
         if self._is_left_alone(request):
             raise self._failures.unavailable(f"{request.what}: left alone", REST)
@@ -117,14 +108,20 @@ class _Exchange:
         self._request = request
         self._timeout = timeout
         self._release = release
-        self._connection = _connection_to(request.url, timeout, tls)
+        self._url = urlsplit(request.url)
+        host, port = self._url.hostname or "", self._url.port
+        self._connection = (
+            HTTPConnection(host, port, timeout=timeout)
+            if tls is None
+            else HTTPSConnection(host, port, timeout=timeout, ssl_context=tls)
+        )
         self._socket: socket.socket | None = None
         self._is_over = threading.Event()
         self._result: Response | str = "timeout"
         self._is_abandoned = False
 
     def run(self) -> Response | str:
-        """Return the response, or why there is none."""
+        """Return the response, or the reason of a failure."""
         thread = threading.Thread(target=self._work, name="wsgiauth provider", daemon=True)
         try:
             thread.start()
@@ -146,7 +143,7 @@ class _Exchange:
             self._result = "certificate"
         except TimeoutError:
             self._result = "timeout"
-        except Exception:  # of urllib3, of sockets, of headers that are none
+        except Exception:  # of urllib3, of sockets, of malformed headers
             self._result = "connection"
         finally:
             with suppress(Exception):
@@ -160,10 +157,9 @@ class _Exchange:
         self._socket = self._connection.sock
         if self._is_abandoned:
             raise TimeoutError
-        parts = urlsplit(self._request.url)
         self._connection.request(
             "GET" if self._request.body is None else "POST",
-            f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}",
+            f"{self._url.path or '/'}{'?' if self._url.query else ''}{self._url.query}",
             self._request.body,
             {"Accept": "application/json", "User-Agent": "wsgiauth", **self._request.headers},
             preload_content=False,
@@ -173,7 +169,7 @@ class _Exchange:
             return _read(response, self._request)
 
     def _shut_down(self) -> None:
-        """End what the thread waits for, if it is connected; else it ends by its own timeouts."""
+        """End the wait of a connected thread; any other thread ends by its own timeouts."""
         if self._socket is not None:
             with suppress(OSError):  # the thread was faster
                 # `SSLSocket.shutdown` also forgets the state of TLS, which the thread still uses.
@@ -181,19 +177,10 @@ class _Exchange:
 
 
 def release_connection() -> None:
-    """Give a pooled connection to the database back, before anything is waited for."""
+    """Return a pooled connection to its pool, before this thread waits for a provider."""
     opened = storage.current_or_none()
     if opened is not None:  # pragma: no branch - the tests always have a database
         storage.release_connection(opened)
-
-
-def _connection_to(url: str, timeout: float, tls: ssl.SSLContext | None) -> HTTPConnection:
-    """Return a connection that is not made yet."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if tls is None:
-        return HTTPConnection(host, parts.port, timeout=timeout)
-    return HTTPSConnection(host, parts.port, timeout=timeout, ssl_context=tls)
 
 
 def _read(response: BaseHTTPResponse, request: Request) -> Response:
