@@ -114,7 +114,7 @@ def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
 
 
 def _is_preflight(original: WSGIEnvironment) -> bool:
-    """Return whether it is a CORS preflight (Fetch standard, section 3.3.2)."""
+    """Return whether a request is a CORS preflight (Fetch standard, section 3.3.2)."""
     return original["REQUEST_METHOD"] == "OPTIONS" and bool(
         original.get("HTTP_ORIGIN") and original.get("HTTP_ACCESS_CONTROL_REQUEST_METHOD")
     )

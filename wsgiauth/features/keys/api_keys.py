@@ -180,10 +180,6 @@ def create(
     Args:
         user: The owner, as read before their credentials were verified.
         permissions: Some of the owner's. A key without permissions only identifies its owner.
-
-    Raises:
-        ValidationError: The name, a permission or the number of days breaks a rule.
-        TooManyKeysError: The user has `MAX_KEYS` keys.
     """
     chosen = sorted(set(permissions))
     _check(name, chosen, days)

@@ -1,8 +1,8 @@
 """Links, and their emails, that prove the address of a new account for an account of a provider.
 
 The provider has not verified the address, so anyone can have typed it there. The link creates the
-account only in a browser in which the provider has just logged in the same account: a click of the
-address's owner alone gives a stranger's account nothing.
+account only in a browser in which the provider has just logged in the same account. So a click of
+the address's owner does not help a stranger.
 """
 
 import json
@@ -29,10 +29,7 @@ class ProviderAddress(NamedTuple):
 
 
 class ProviderAddressLetter(LinkLetter):
-    """The email with the link.
-
-    It has no text that anyone chose, because anyone can type an address.
-    """
+    """The email with the link, without any text of the user, because anyone can type an address."""
 
     template = "mail/provider_address.txt"
 
@@ -51,11 +48,7 @@ def _compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     data = json.loads(mail.data)
     asked = ProviderAddress(*data["asked"])
     secret = one_time.issue(
-        PROVIDER_ADDRESS,
-        None,
-        now=now,
-        lifetime=settings.LINK_MINUTES * 60,
-        data=json.dumps(asked),
+        PROVIDER_ADDRESS, None, now=now, lifetime=settings.LINK_MINUTES * 60, data=json.dumps(asked)
     )
     link = one_time.link_url(settings, data["mount"], "verify", secret)
     letter = ProviderAddressLetter(link=link, minutes=settings.LINK_MINUTES)

@@ -185,11 +185,6 @@ def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by
 
     Args:
         proven_by: See `User.email_verified_by`; the issuer if it is empty.
-
-    Raises:
-        ValidationError, TakenError: See `NewAccount.check`, or the application refused an answer.
-        RequestError: 409 `identity_taken`.
-        ApplicationError: A function of the application failed.
     """
     hashed_password = new.hash_password()
     with database.atomic():

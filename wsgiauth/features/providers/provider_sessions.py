@@ -142,17 +142,11 @@ def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int 
     hide changes that are committed while it waits.
 
     Args:
-        issuer: The issuer of the token.
-        jti: The id of the token, which counts once.
         subject: The account; empty for any account.
         sid: The session at the provider; empty for all. With a subject, sessions of the account
             whose session at the provider is not known end, too.
-        now: In seconds since the epoch.
-
-    Raises:
-        ValueError: Without a subject and a `sid`, the token would name all sessions.
     """
-    if not (subject or sid):
+    if not (subject or sid):  # which would name all sessions
         raise ValueError("a logout token names a subject, a session, or both")
     identity = identity_id(issuer, subject) if subject else ""
     session = _digest(issuer, sid)

@@ -7,13 +7,7 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.exceptions import (
-    Again,
-    NotFoundError,
-    ProviderError,
-    RequestError,
-    ValidationError,
-)
+from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError, ValidationError
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.features.providers.oidc.failures import BUSY

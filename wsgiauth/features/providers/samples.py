@@ -14,6 +14,12 @@ from wsgiauth.web.pages import Page
 
 _TAKEN = {"username": ["This username is taken."]}
 
+_EXISTING = CompleteExistingPage(
+    complete_url="/auth/complete?login=0",
+    login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
+    title="Google",
+    name="ada@example.org",
+)
 COMPLETE = CompletePage(
     complete_url="/auth/complete?login=0",
     login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
@@ -48,20 +54,8 @@ PAGES: tuple[Page, ...] = (
     COMPLETE.replaced(sends_link=True),
     COMPLETE,
     CompleteSentPage(complete_url="/auth/complete?login=0", title="Google", minutes=60),
-    CompleteExistingPage(
-        complete_url="/auth/complete?login=0",
-        login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
-        title="Google",
-        name="ada@example.org",
-        email="ada@example.org",
-        message="This email address is taken.",
-    ),
-    CompleteExistingPage(
-        complete_url="/auth/complete?login=0",
-        login_url="/auth/login?next=/auth/complete%3Flogin%3D0",
-        title="Google",
-        name="ada@example.org",
-    ),
+    _EXISTING.replaced(email="ada@example.org", message="This email address is taken."),
+    _EXISTING,
     CompleteConnectPage(
         complete_url="/auth/complete?login=0",
         username="ada",

@@ -153,6 +153,7 @@ def create_account(
         ValidationError, TakenError: See `NewAccount.check`, or the application refused an answer.
         ProviderAccountExpiredError: Another request was first.
         RequestError: 409 `identity_taken`.
+        ApplicationError: A function of the application failed.
     """
     site = submission.site
     attempt = site.throttle.registration(submission.networks)
@@ -181,12 +182,7 @@ def create_account(
 
 
 def connect_waiting(user: User, waiting: Unclaimed, now: float) -> None:
-    """Connect the account that waits to a user who is logged in.
-
-    Raises:
-        ProviderAccountExpiredError: Another request was first.
-        RequestError, UnauthenticatedError: See `identities.connect`.
-    """
+    """Connect the account that waits to a user who is logged in; see `identities.connect`."""
     with database.atomic():
         lock_user(user.id)  # before the secret is read, so that no later read is outdated
         if not finish(waiting, now):

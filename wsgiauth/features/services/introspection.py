@@ -2,9 +2,9 @@
 
 `features.services.introspect` calls this module with a token that another service was sent.
 
-A question is no use of the token: a service that polls neither keeps an idle session alive nor
-makes an unused API key look used. One thing is written, once: that the access token of a refresh
-has been presented, because the service has it from the client (see `refresh`).
+A question does not count as use of the token: a service that polls neither keeps an idle session
+alive nor makes an unused API key look used. One exception is written, once: the access token of a
+refresh counts as presented, because the service has it from the client (see `refresh`).
 
 Every token that is not active costs one SELECT, even a malformed one, so that the time of the
 answer does not tell them apart. Microseconds still differ.
@@ -83,7 +83,7 @@ class Introspector:
         self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
     def describe(self, token: str) -> dict[str, object] | None:
-        """Return what RFC 7662 section 2.2 says about an active token, or None.
+        """Return the response of RFC 7662 section 2.2 for an active token, or None.
 
         Access tokens, service tokens and API keys can be active. A service token is active as long
         as the session or the key that it was made with. Where the site demands a second factor, a

@@ -29,7 +29,7 @@ _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
 
 
 class _InvalidTokenError(Exception):
-    """Raised rather than returned, because the cache stores only what is returned."""
+    """Raised rather than returned, so that the cache does not store it."""
 
 
 class ServiceTokens:

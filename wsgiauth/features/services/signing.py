@@ -85,7 +85,7 @@ def _key_in(contents: bytes) -> SigningKey | str:
 
 
 def _private_key(contents: bytes) -> Any:
-    """Return the key in a PEM file; a ValueError says what is wrong, and has no cause."""
+    """Return the key in a PEM file, or raise a ValueError with the problem, but without a cause."""
     if b" PRIVATE KEY-----" not in contents:
         problem = "is a public key" if b"PUBLIC KEY-----" in contents else "is a certificate"
         has_either = b"PUBLIC KEY-----" in contents or b"CERTIFICATE-----" in contents

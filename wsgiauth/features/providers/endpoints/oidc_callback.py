@@ -24,14 +24,7 @@ from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
-from wsgiauth.features.providers.oidc.errands import (
-    CONFIRM,
-    CONNECT,
-    ERRAND,
-    LOG_IN,
-    BegunErrand,
-    tag_of,
-)
+from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, BegunErrand
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.providers.redirects import (
@@ -51,7 +44,7 @@ from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
-from wsgiauth.web.cookies import is_tag
+from wsgiauth.web.cookies import TAG_LENGTH, is_tag
 from wsgiauth.web.request import query_fields
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import leads_to, mount_url
@@ -140,7 +133,7 @@ def _failure(provider: Provider, reason: str) -> ProviderError:
 def _read_errand(
     environ: WSGIEnvironment, site: Site, provider: Provider, state: str
 ) -> BegunErrand:
-    tag = tag_of(state)
+    tag = state[:TAG_LENGTH]  # of the cookie; see `errands`
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
     begun = site.require(Providers).errands.find(cookie, provider.entry.name, state)
     if begun is None:

@@ -87,22 +87,16 @@ class Provider:
     ) -> ProviderAccount:
         """Return the account with which a browser comes back.
 
-        Before, commit a record of the use of `errand.state`.
+        Before the call, commit a record of the use of `errand.state`.
 
         Args:
-            query: The parameters of the callback.
-            errand: The errand of the browser's cookie and `state`.
-            redirect_uri: The same as at `begin`.
             is_known: Whether a user has connected the account with this subject. Such a login
-                needs only groups of the userinfo endpoint.
+                needs nothing of the userinfo endpoint but groups.
         """
         return self._client.account(query, errand, redirect_uri, is_known)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
-        """Return the URL that ends the session at the provider, if there is one.
-
-        See OpenID Connect RP-Initiated Logout 1.0, section 2. Raises nothing.
-        """
+        """Return the URL that ends the session there (RP-Initiated Logout 1.0, section 2)."""
         return self._client.logout_url(post_logout_redirect_uri)
 
     def verify_logout_token(self, token: str) -> "LogoutToken":

@@ -200,16 +200,14 @@ class Client:
 
     def _check_response(self, query: Mapping[str, str], metadata: Metadata) -> None:
         # RFC 9207 section 2.4: otherwise another provider could take the place of this one.
-        if query.get("iss", self._entry.issuer) != self._entry.issuer:
-            raise self._failures.callback("iss")
-        if metadata.announces_issuer and "iss" not in query:
+        is_missing = metadata.announces_issuer and "iss" not in query
+        if is_missing or query.get("iss", self._entry.issuer) != self._entry.issuer:
             raise self._failures.callback("iss")
         error = query.get("error")
         if error is not None:
             self._log_error(error, query.get("error_description", ""))
-        if error == "access_denied":
-            raise self._failures.declined("access_denied")
-        if error is not None:
+            if error == "access_denied":
+                raise self._failures.declined("access_denied")
             raise self._failures.callback(error if error in _ERRORS else "error")
         if not _VISIBLE.fullmatch(query.get("code", "")):
             raise self._failures.callback("code")

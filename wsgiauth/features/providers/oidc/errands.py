@@ -16,7 +16,7 @@ from typing import NamedTuple
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.features.providers.oidc.documents import decoded, encoded
 from wsgiauth.settings import Settings
-from wsgiauth.web.cookies import TAG_LENGTH, OwnCookie, TaggedCookie, new_tag
+from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 
 LIFETIME = 10 * MINUTE  # seconds
 KEPT = HOUR  # seconds for which a browser keeps the cookie, so that it can begin again
@@ -106,11 +106,6 @@ class Errands:
                 is_own = hmac.compare_digest(begun.state.encode(), state.encode(errors="replace"))
                 return begun if is_own and begun.provider == provider else None
         return None
-
-
-def tag_of(state: str) -> str:
-    """Return the tag of the cookie to which a `state` of this site belongs."""
-    return state[:TAG_LENGTH]
 
 
 def _begun(key: bytes, payload: bytes) -> BegunErrand:

@@ -127,12 +127,7 @@ def read_userinfo(body: bytes, expected: Expected, now: float) -> Document | Non
 
 
 def verify(
-    token: str,
-    expected: Expected,
-    types: Collection[str],
-    now: float,
-    *,
-    needs_expiry: bool = True,
+    token: str, expected: Expected, types: Collection[str], now: float, *, needs_expiry: bool = True
 ) -> SignedToken:
     """Return a token that the provider has signed lately, for this site.
 

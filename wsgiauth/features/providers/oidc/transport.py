@@ -85,10 +85,8 @@ class Transport:
         raise self._failures.wrong(f"{request.what}: {result}")
 
     def _is_left_alone(self, request: Request) -> bool:
-        failures = {each: self._failed_at.get(each) for each in {False, request.is_optional}}
-        return any(
-            each is not None and abs(self._now() - each) < REST for each in failures.values()
-        )
+        failed_at = [self._failed_at.get(each) for each in {False, request.is_optional}]
+        return any(each is not None and abs(self._now() - each) < REST for each in failed_at)
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
