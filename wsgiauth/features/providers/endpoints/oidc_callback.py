@@ -61,6 +61,9 @@ class _Arrival(NamedTuple):
     provider: Provider
     account: ProviderAccount
 
+    def refusal(self, reason: str, detail: str) -> ProviderError:
+        return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
+
 
 class ProviderCallback(ProviderEndpoint):
     """Does the errand of a browser that comes back; every failure is a page and an event."""
@@ -109,7 +112,7 @@ class ProviderCallback(ProviderEndpoint):
             try:
                 return _ERRANDS[begun.errand.purpose](arrival)
             except UnauthenticatedError:  # the URL of the login page would contain this one
-                raise _failure(provider, "session ended") from None
+                raise _failures(provider).callback("session ended") from None
 
 
 def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
@@ -122,12 +125,12 @@ def _read_query(environ: WSGIEnvironment, provider: Provider) -> Mapping[str, st
     try:
         found = query_fields(environ, _PARAMETERS)
     except ValidationError:
-        raise _failure(provider, "query") from None
+        raise _failures(provider).callback("query") from None
     return {name: value for name, value in found.items() if value}
 
 
-def _failure(provider: Provider, reason: str) -> ProviderError:
-    return Failures(provider.entry.title).callback(reason)
+def _failures(provider: Provider) -> Failures:
+    return Failures(provider.entry.title)
 
 
 def _read_errand(
@@ -137,7 +140,7 @@ def _read_errand(
     cookie = site.identifier.sent_cookie(environ, ERRAND, tag)
     begun = site.require(Providers).errands.find(cookie, provider.entry.name, state)
     if begun is None:
-        raise _failure(provider, "no cookie" if is_tag(tag) and not cookie else "state")
+        raise _failures(provider).callback("no cookie" if is_tag(tag) and not cookie else "state")
     return begun
 
 
@@ -150,12 +153,12 @@ def _ask(
 ) -> ProviderAccount:
     """Exchange the code for the account; a failure counts as an attempt of the client."""
     if site.tokens.now() >= begun.expires_at:
-        raise _failure(provider, "state")
+        raise _failures(provider).callback("state")
     attempt = site.throttle.provider(site.clients.networks(environ))
     attempt.begin()
     ends_at = begun.expires_at + CLOCK_SKEW  # a slow clock accepts the errand for longer
     if not one_time.record(begun.state, "used state", expires_at=ends_at):
-        raise _failure(provider, "state used")
+        raise _failures(provider).callback("state used")
     purge_some(OneTimeSecret, site.tokens.now())
 
     def is_known(subject: str) -> bool:
@@ -282,10 +285,10 @@ def _confirm(arrival: _Arrival) -> Response:
             " that is, or confirm in another way.",
             title=title,
         )
-        raise ProviderError(HTTPStatus.FORBIDDEN, "another account", detail)
+        raise arrival.refusal("another account", detail)
     if _needs_second_step(submission, session.user, account):
         detail = _("%(title)s cannot replace your two-step verification.", title=title)
-        raise ProviderError(HTTPStatus.FORBIDDEN, "one factor", detail)
+        raise arrival.refusal("one factor", detail)
     issued = freshness.confirm(
         session.session_id,
         session.user,
@@ -294,7 +297,7 @@ def _confirm(arrival: _Arrival) -> Response:
         origin=ProviderLogin.of(account),
     )
     if issued is None:
-        raise _failure(arrival.provider, "session ended")
+        raise _failures(arrival.provider).callback("session ended")
     member = MemberSubmission(**vars(submission), member=session)
     return hand_over_renewed(member, issued, _("Confirmed."))
 
@@ -302,7 +305,7 @@ def _confirm(arrival: _Arrival) -> Response:
 def _require_same_user(arrival: _Arrival, session: UserSession | None) -> UserSession:
     if session is None or session.user.id != arrival.begun.errand.user_id:
         detail = _("You are not logged in to the account from which you began. Log in to it first.")
-        raise ProviderError(HTTPStatus.FORBIDDEN, "another user", detail)
+        raise arrival.refusal("another user", detail)
     actors.identify(session.user.id)
     return session
 
