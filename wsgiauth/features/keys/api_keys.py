@@ -78,7 +78,7 @@ class ListedKey(NamedTuple):
 
     id: str  # its handle: names it in lists and forms, and is no credential
     name: str
-    permissions: tuple[str, ...]  # the key has those of them that its owner has
+    permissions: tuple[str, ...]  # valid while the owner has them, too
     created_at: datetime
     expires_at: datetime
     # The beginning of the hour, or the creation if that is later; None for a key without any use.

@@ -101,7 +101,7 @@ class ProviderLogin(NamedTuple):
         return bool(tokens.exists())
 
     def is_valid_for(self, user: User) -> bool:
-        """Return whether the login still identifies the user, who is locked, as by `revoke`."""
+        """Lock the user, as `revoke` does; return whether the login still identifies the user."""
         lock_user(user.id)
         identity: Identity | None = Identity.get_or_none(Identity.id == self.identity_id)
         return identity is not None and identity.user_id == user.id and not self.has_ended()

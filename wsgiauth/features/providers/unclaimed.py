@@ -102,7 +102,7 @@ def finish(unclaimed: Unclaimed, now: float) -> bool:
 def list_unclaimed(
     site: Site, cookies: Iterable[TaggedCookie]
 ) -> Iterator[tuple[Unclaimed, Provider]]:
-    """Yield the accounts that wait for these cookies, with those providers that the site has."""
+    """Yield the accounts that wait for these cookies, if the site still has their provider."""
     now, providers = site.tokens.now(), site.part(Providers)
     for cookie in cookies:
         waiting = find(cookie, now)

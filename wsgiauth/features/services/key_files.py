@@ -51,7 +51,7 @@ def _read(path: Path) -> bytes:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
             raise refused(path, "is not a file")
-        # Windows has no such modes.
+        # Windows does not have these modes.
         if os.name == "posix" and status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             mode = f"{stat.S_IMODE(status.st_mode):04o}"
             raise refused(path, f"can be opened by other users (mode {mode}): run chmod 600")
