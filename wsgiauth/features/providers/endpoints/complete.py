@@ -14,6 +14,7 @@ from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress, request_provider_address
 from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.proposals import propose_username
 from wsgiauth.features.providers.redirects import ProviderEndpoint
 from wsgiauth.features.providers.unclaimed import (
     Unclaimed,
