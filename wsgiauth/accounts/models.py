@@ -7,6 +7,8 @@ the sessions of the user if the change requires it.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from typing import Any, ClassVar
@@ -17,8 +19,8 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.locks import remove_locked
-from wsgiauth.accounts.references import refusing_referenced
 from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
+from wsgiauth.exceptions import InUseError
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
@@ -310,6 +312,18 @@ PROVEN_HERE = frozenset({PROVEN_BY_LINK, PROVEN_BY_OPERATOR})
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
 _KEY_OF = {"username": User.username_key, "email": User.email_key}
+
+
+@contextmanager
+def refusing_referenced(username: str) -> Iterator[None]:
+    """Raise InUseError if rows of the application keep a user from being deleted.
+
+    Around the transaction, because a deferred foreign key, such as Django's, fails at its commit.
+    """
+    try:
+        yield
+    except peewee.IntegrityError as error:
+        raise InUseError(username) from error
 
 
 def is_proven_here(user: User) -> bool:

@@ -11,8 +11,7 @@ from wsgiauth.accounts.known_permissions import (
     held_permissions,
     offered_permissions,
 )
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.references import refusing_referenced
+from wsgiauth.accounts.models import User, refusing_referenced
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
