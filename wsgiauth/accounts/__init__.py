@@ -1,11 +1,7 @@
-"""Create, change, find and delete accounts: what HTTP and the command line call.
+"""Create, change, find and delete accounts, for HTTP and the command line.
 
-Application code can also use `User.objects`. It applies the rules for names, but it receives only
-the hash of a password.
-
-Every function and method of this package that uses the database raises peewee.DatabaseError if it
-fails. Whatever checks a new password raises RetryLaterError if the file BREACHED_PASSWORDS cannot
-be read.
+Functions of this package raise peewee.DatabaseError if the database fails. A check of a new
+password raises RetryLaterError if the file BREACHED_PASSWORDS cannot be read.
 """
 
 from collections.abc import Mapping
@@ -24,20 +20,13 @@ from wsgiauth.storage.models import NO_PASSWORD, utc_now
 
 
 class NewAccount:
-    """What a new user would be: names and a password, as typed, checked once and then passed on.
+    """The names and the password of a new user, as typed; None: the user has no password.
 
-    Only its methods read the database or compute a hash.
-
-    Args:
-        username, email: As typed.
-        password: As typed; None: the user logs in without one.
-        settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
-        answers: What else the application asked for.
-        language: See `User`.
+    The rules are checked once, here. Only the methods read the database or compute a hash.
 
     Attributes:
-        errors: A message for each rule that it breaks, by field.
-        answers: As given.
+        errors: A message for each broken rule, by field.
+        answers: The values of the application's own fields.
     """
 
     def __init__(
@@ -64,43 +53,26 @@ class NewAccount:
 
     @property
     def is_telling(self) -> bool:
-        """Whether `check` says if a name is taken, or the application has checked a value."""
+        """Whether `check` tells if a name is taken, or the application has checked a value."""
         return self.answers.are_telling or not self._names.keys() <= self.errors.keys()
 
     def has_email(self, email: str) -> bool:
-        """Return whether it has the same email address: see `names.is_same_mailbox`."""
+        """Return whether the account has this email address: see `names.is_same_mailbox`."""
         return names.is_same_mailbox(self._names["email"], email)
 
     def check(self) -> None:
-        """Raise an error if the account cannot be created.
-
-        Raises:
-            ValidationError: A rule is broken; `errors` also reports taken names.
-            TakenError: Another user has a name; no rule is broken.
-        """
+        """Raise ValidationError or TakenError, as `names.refuse_names` does."""
         names.refuse_names(User, self._names, self.errors)
 
-    def create(
-        self, *, is_staff: bool = False, is_superuser: bool = False, is_verified: bool = False
-    ) -> User:
-        """Check, hash the password and insert; raise what `check` does."""
-        return self.insert(
-            self.hash_password(),
-            is_staff=is_staff,
-            is_superuser=is_superuser,
-            email_verified_at=utc_now() if is_verified else None,
-            email_verified_by=PROVEN_BY_OPERATOR if is_verified else "",
-        )
-
     def hash_password(self) -> str:
-        """Check, and return the hash of the password, if there is one; raise what `check` does."""
+        """Check the account, and return the hash of the password or `NO_PASSWORD`."""
         self.check()  # before hashing, which costs a thousand times more
         if self._password is None:
             return NO_PASSWORD
         return hash_password(self._password, rounds=self._rounds)
 
     def register(self, hashed_password: str) -> User:
-        """Insert the user, and pass the answers on in the same transaction; see `insert`.
+        """Insert the user, and pass the answers on in the same transaction.
 
         Raises:
             ValidationError: The application refused an answer.
@@ -114,31 +86,20 @@ class NewAccount:
         return user
 
     @repeated_after_conflict
-    def insert(
-        self,
-        hashed_password: str,
-        *,
-        is_staff: bool = False,
-        is_superuser: bool = False,
-        email_verified_at: datetime | None = None,
-        email_verified_by: str = "",
-    ) -> User:
-        """Insert the user; of two processes that checked a name, one then raises TakenError."""
+    def insert(self, hashed_password: str, **fields: object) -> User:
+        """Insert the user; of two processes that checked a name, one then raises TakenError.
+
+        `fields` are further fields of `User`.
+        """
         return User.create(
-            **self._names,
-            hashed_password=hashed_password,
-            is_staff=is_staff,
-            is_superuser=is_superuser,
-            email_verified_at=email_verified_at,
-            email_verified_by=email_verified_by,
-            language=self._language,
+            **self._names, **fields, hashed_password=hashed_password, language=self._language
         )
 
 
 def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | None = None) -> None:
     """Raise ValidationError or TakenError if a new user cannot have these names, by field.
 
-    `errors` are those of other fields, which are reported with those of the names.
+    ValidationError also reports `errors`, the messages about other fields.
     """
     names.refuse_names(User, written, {**(errors or {}), **names.name_errors(written)})
 
@@ -156,20 +117,24 @@ def create_user(
     """Create a user with all fields in one transaction, and return it.
 
     Args:
-        username, email: As typed.
-        password: As typed; only its hash is stored.
+        username, email, password: As typed; only the hash of the password is stored.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         is_staff, is_superuser: See `User`.
         is_verified: Whether you know that the user reads emails to the address; see
             `User.email_verified_by`.
 
     Raises:
-        ValidationError: A rule is broken; `errors` holds the messages of every field, including
-            those about taken names.
+        ValidationError: A rule is broken; `errors` also reports taken names.
         TakenError: Another user has the username or email address; no rule is broken.
     """
     account = NewAccount(username, email, password, settings=settings)
-    return account.create(is_staff=is_staff, is_superuser=is_superuser, is_verified=is_verified)
+    return account.insert(
+        account.hash_password(),
+        is_staff=is_staff,
+        is_superuser=is_superuser,
+        email_verified_at=utc_now() if is_verified else None,
+        email_verified_by=PROVEN_BY_OPERATOR if is_verified else "",
+    )
 
 
 def hash_new_password(user: User, password: str, *, settings: Settings) -> str:
@@ -197,11 +162,8 @@ def update_user(
     Args:
         user: The user to change; the object has the new values afterwards.
         username, email: As typed.
-        email_verified_at: When the user proved the address (UTC). Another `email` alone makes it
-            None.
-        email_verified_by: What proved it; see `User`. If unset, that is unknown.
-        is_active: False also ends all sessions of the user.
-        is_staff, is_superuser, language: See `User`.
+        is_active, is_staff, is_superuser, language, email_verified_at, email_verified_by: See
+            `User`.
 
     Returns:
         Whether anything changed.
@@ -250,7 +212,7 @@ def delete_user(user: User) -> None:
 def find_user(name: str) -> User | None:
     """Return the user with this username or email address, in any letter case, or None.
 
-    An email address contains an `@` and a username does not, so a name matches at most one user.
+    A name matches at most one user, because every email address contains an `@`, and no username.
     """
     # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):
@@ -261,9 +223,9 @@ def find_user(name: str) -> User | None:
 
 
 def lock_user(user_id: int) -> User | None:
-    """Return a user as stored, or None; no other transaction changes the row before this one ends.
+    """Lock a user until the transaction ends, and return them as stored, or None.
 
-    Call this in a transaction, before other reads: MariaDB's later reads then see what was
+    Lock before other reads of the transaction: on MariaDB, they then see every change that was
     committed before the lock.
     """
     return next(iter(lock_users(User, [user_id])), None)

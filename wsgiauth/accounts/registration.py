@@ -1,13 +1,14 @@
-"""Fields that the application adds to the creation of an account, and its function for the answers.
+"""Fields that the application adds to the creation of an account, and its function for the values.
 
-`AuthMiddleware` takes them as `registration` and `on_registered`. The values are the application's:
-wsgiauth checks them, passes them on once, and stores none.
+`AuthMiddleware` takes them as `registration` and `on_registered`. wsgiauth checks the values,
+passes them on once, and stores none.
 """
 
 import inspect
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
@@ -20,13 +21,11 @@ Check = Callable[[str], str | None]
 OnRegistered = Callable[[User, Mapping[str, str]], object]
 
 MAX_FIELDS = 10
-# Characters of all values. In a form or in JSON, each takes at most 12 bytes of the 16 KiB that a
-# request can have.
-MAX_CHARACTERS = 800
+MAX_CHARACTERS = 800  # of all values; each takes at most 12 bytes of a request's 16 KiB
 NAME_MAX_LENGTH = 50  # characters
 LABEL_MAX_LENGTH = 200  # characters
 
-# Of the forms that create accounts, of their pages and scripts, and of the columns of an import.
+# Used by forms that create accounts, by their pages and scripts, and by the columns of an import.
 RESERVED = frozenset(
     {
         *("username", "email", "password", "account", "next", "once", "remember", "token"),
@@ -48,19 +47,19 @@ _REORDERING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI",
 
 
 class Field:
-    """A field that the application adds to the creation of an account. Its values are strings.
+    """A field that the application adds to the creation of an account.
 
-    Values have no white space around them. One that is left out is empty.
+    Its values are strings without white space around them; a missing value is empty.
 
     Args:
         name: The name in forms, in JSON and in a file to import: lower-case letters, digits, `_`.
-        label: What the page and the OpenAPI document call it.
-        required: Whether it cannot be left out.
-        max_length: In characters; those of all fields together are limited, too.
-        autocomplete: Tokens of the HTML standard, with which a browser fills it in: "tel",
+        label: The name on the page and in the OpenAPI document.
+        required: Whether a value must be given.
+        max_length: In characters; the total of all fields is limited, too.
+        autocomplete: Tokens of the HTML standard, by which a browser fills in the field: "tel",
             "organization", or "off" (WCAG 2.2, success criterion 1.3.5).
-        check: Called with each value that is not empty. Returns why it is refused, for people, or
-            None.
+        check: Called with each value that is not empty. Returns why the value is refused, for
+            people, or None.
 
     Raises:
         ConfigurationError: An argument is wrong.
@@ -128,33 +127,26 @@ class Field:
         return None if found is None else _message(found)
 
 
+@dataclass(frozen=True)
 class Answers:
-    """What a new user has sent in the fields of the application.
+    """The values of a new user for the fields of the application.
 
     Attributes:
-        values: By field; an empty string for one that was left out.
+        values: By field; an empty string for a missing value.
         errors: A message for each field that is refused.
-        are_telling: Whether the errors can say what a stranger is not to find out without limit:
-            an application may check a secret, or what is taken.
+        are_telling: Whether the errors can reveal a secret of the application, such as taken
+            values, so that requests must be limited.
     """
 
-    def __init__(
-        self,
-        values: Mapping[str, str],
-        errors: Mapping[str, list[str]],
-        *,
-        are_telling: bool,
-        on_registered: OnRegistered | None,
-    ) -> None:
-        self.values: dict[str, str] = dict(values)
-        self.errors: dict[str, list[str]] = dict(errors)
-        self.are_telling: bool = are_telling
-        self._on_registered: OnRegistered | None = on_registered
+    values: dict[str, str]
+    errors: dict[str, list[str]]
+    are_telling: bool
+    on_registered: OnRegistered | None
 
     @property
     def are_passed_on(self) -> bool:
-        """Whether there is a function for them."""
-        return self._on_registered is not None
+        """Whether the application has a function for them."""
+        return self.on_registered is not None
 
     def pass_on(self, user: User) -> None:
         """Call `on_registered`, in the transaction that creates `user`.
@@ -163,28 +155,21 @@ class Answers:
             ValidationError: It refused a value.
             ApplicationError: It failed, or ended the transaction.
         """
-        if self._on_registered is None:
+        if self.on_registered is None:
             return
         try:
-            # The inner `atomic` is a savepoint. It fails if the transaction is no longer the same:
-            # the function has ended it, as any CREATE TABLE does on MariaDB, or has hidden an error
-            # after which PostgreSQL makes a rollback of each commit.
-            with (
-                application_code("on_registered", passes=(ValidationError,)),
-                database.atomic(),
-            ):
-                self._on_registered(user, dict(self.values))
+            # The inner `atomic` is a savepoint. It fails if the function has ended the transaction,
+            # as any CREATE TABLE does on MariaDB, or has hidden an error after which PostgreSQL
+            # turns a commit into a rollback.
+            with application_code("on_registered", passes=(ValidationError,)), database.atomic():
+                self.on_registered(user, dict(self.values))
         except ValidationError as refusal:
             kind = TakenError if isinstance(refusal, TakenError) else ValidationError
             raise kind(_as_messages(refusal.errors)) from refusal
 
 
 class Registration:
-    """What a site asks for when an account is created, besides names and a password.
-
-    Args:
-        fields: Of the application, in their order on the page.
-        on_registered: Called with each new user and the values, by field.
+    """The fields of a site, in their order on the page, and the function for their values.
 
     Raises:
         ConfigurationError: An argument is wrong.
@@ -209,11 +194,7 @@ class Registration:
         self.on_registered: OnRegistered | None = on_registered
 
     def read(self, sent: Mapping[str, str]) -> Answers:
-        """Return the answers in the fields that a client has sent.
-
-        Raises:
-            ApplicationError: A `check` failed.
-        """
+        """Return the answers in the fields of a request, or raise ApplicationError."""
         values = {name: _cleaned(sent.get(name, "")) for name in self.names}
         problems = {each.name: each.problem(values[each.name]) for each in self.fields}
         errors = {name: [problem] for name, problem in problems.items() if problem is not None}
@@ -229,7 +210,7 @@ NOTHING = Registration().read({})
 
 
 def _cleaned(value: str) -> str:
-    """Return a value without white space around it; an empty string if nothing of it is seen."""
+    """Return a value without white space around it; an empty string if all of it is invisible."""
     return "" if _is_blank(value) and not _is_refused(value) else value.strip()
 
 
@@ -238,7 +219,6 @@ def _is_blank(text: str) -> bool:
 
 
 def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return errors of the application as messages."""
     return {
         str(name): [_message(each) for each in ([found] if isinstance(found, str) else found)]
         for name, found in errors.items()
@@ -246,7 +226,7 @@ def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
 
 
 def _message(text: str) -> Message:
-    """Return a string of the application as a message; a class that is markup does not count."""
+    """Return a string of the application as a message; markup becomes plain text."""
     return text if isinstance(text, Message) else of_application(str(text))
 
 
