@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from wsgiauth.accounts.models import User
 from wsgiauth.storage.context import current_request, default_database
 from wsgiauth.storage.models import as_utc
 
-# The columns that a request needs: all but the id, which it knows; the keys and `locks`, which are
-# for statements alone; and `is_active`, because only active users are callers.
+# The columns that a request needs. It knows the id and `is_active`, because only active users are
+# callers; only statements use the keys of names and `locks`.
 CALLER = (
     User.username,
     User.email,
@@ -24,14 +24,13 @@ CALLER = (
     User.language,
 )
 
-# Parsing takes four times as long as a look-up, and the same users ask again and again.
+# Parsing takes four times as long as a look-up in the cache.
 _moment = lru_cache(maxsize=4096)(as_utc)
-_new = User.__new__
 
 
 def from_row(user_id: int, row: Sequence[Any]) -> User:
     """Return the active user of a row that begins with the columns of `CALLER`."""
-    user: Any = _new(User)
+    user: Any = User.__new__(User)
     user.__data__ = {
         "id": user_id,
         "username": row[0],
@@ -50,5 +49,4 @@ def from_row(user_id: int, row: Sequence[Any]) -> User:
     user.__rel__ = {}
     user._dirty = set()
     user.origin = current_request()[0] or default_database()
-    made: User = user
-    return made
+    return cast(User, user)

@@ -30,7 +30,7 @@ class GroupObjects(Objects["Group"]):
     """Create and find groups, as `Group.objects`."""
 
     def create(self, *, name: str) -> Group:
-        """Insert a group without permissions and members, and return it.
+        """Insert a group and return it.
 
         Raises:
             ValidationError: The name breaks a rule; `errors` holds the messages.
@@ -52,8 +52,8 @@ class Group(RightsHolder):
 
     Attributes:
         name: Unique without regard to letter case or compatibility forms; shown as typed.
-        name_key, origin: Internal, as those of `User`.
-        objects: Creates and finds groups: `create`, `find`, and the others of `User.objects`.
+        name_key, origin: Internal: see `User`.
+        objects: Creates and finds groups: see `User`; `find` ignores the case of a name.
     """
 
     objects: ClassVar[GroupObjects]
@@ -77,7 +77,7 @@ class Group(RightsHolder):
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
         """Write the name with its key, if it has changed.
 
-        The arguments are those of Peewee's `Model.save`; there is nothing else that `only` selects.
+        The arguments are those of Peewee's `Model.save`; `only` has no effect.
 
         Raises:
             ValidationError: The name breaks a rule.
@@ -141,7 +141,7 @@ class Group(RightsHolder):
 
 
 class UserRights(RightsHolder):
-    """The part of `User` that is about permissions and groups."""
+    """The methods of `User` for permissions and groups."""
 
     # If an API key identified the user: its permissions, and whether its owner is a superuser.
     _limit: frozenset[str] | None = None
@@ -156,9 +156,9 @@ class UserRights(RightsHolder):
     def permissions(self) -> frozenset[str]:
         """The permissions granted to this user and to their groups.
 
-        Read from the database on each access, in one statement. A superuser has every permission,
-        but only the granted ones are listed here. If an API key identified the user, these are the
-        permissions of the key that its owner has.
+        Each access reads them from the database, in one statement. A superuser has every
+        permission, but only the granted ones are listed here. If an API key identified the user,
+        the list has only the permissions of the key that its owner has.
         """
         if self._limit is not None and self._has_every:
             return self._limit
@@ -177,13 +177,13 @@ class UserRights(RightsHolder):
         return query.order_by(Group.name_key).bind(self.origin or storage.current())
 
     def has_permission(self, permission: str) -> bool:
-        """Return whether the user has `permission`, which has the form `<app>.<action>`.
+        """Return whether the user has `permission`.
 
         An active superuser has every permission; an inactive user has none. If an API key
-        identified the user, the key must have the permission, and its owner too.
+        identified the user, both the key and its owner must have the permission.
 
         Raises:
-            ValueError: `permission` has another form.
+            ValueError: `permission` does not have the form `<app>.<action>`.
         """
         names.check_permission(permission)
         if not self.is_active:
@@ -196,9 +196,7 @@ class UserRights(RightsHolder):
         return self._limit is not None
 
     def join(self, group: Group | str) -> bool:
-        """Make the user a member of a group, and return whether anything changed.
-
-        A group can be given by its name, in any letter case.
+        """Add the user to a group, or the group of this name, and return whether anything changed.
 
         Raises:
             ValueError: `group` is of another application.
@@ -209,7 +207,7 @@ class UserRights(RightsHolder):
             return self._join(group)
 
     def leave(self, group: Group | str) -> bool:
-        """Take the user out of a group, given as to `join`, and return whether anything changed.
+        """Remove the user from a group, given as to `join`, and return whether anything changed.
 
         Raises:
             ValueError: `group` is of another application.
@@ -227,8 +225,7 @@ class UserRights(RightsHolder):
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)
                 return True
-            # It can have been deleted meanwhile. A read without a lock would not see that, because
-            # the transaction has read before.
+            # Only a read with a lock sees that another transaction has deleted the group meanwhile.
             _locked(joined.id).get()
         return False
 
@@ -255,24 +252,24 @@ class UserRights(RightsHolder):
 
 
 def keep_group_names(user: UserRights, found: Sequence[str]) -> None:
-    """Keep the names of the groups that were read with a user, in an object for one request."""
+    """Keep the names of the groups that were read with a user, for one request."""
     user._group_names = found
 
 
 def group_names(user: UserRights) -> Sequence[str]:
-    """Return what `keep_group_names` kept; nothing if an API key identified the user."""
+    """Return the names that `keep_group_names` kept; none if an API key identified the user."""
     return user._group_names
 
 
 def limit(user: UserRights, permissions: frozenset[str]) -> None:
-    """Limit an object, not the stored user, to some permissions; it loses its flags."""
-    values = vars(user)["__data__"]  # not the attributes, which `save` would write
+    """Limit an object, but not the stored user, to some permissions, and clear its flags."""
+    values = vars(user)["__data__"]  # `save` would write a change of the attributes
     user._limit, user._has_every = permissions, values["is_superuser"]
     values["is_staff"] = values["is_superuser"] = False
 
 
 def _locked(group_id: int) -> Any:
-    """Return a query of a group that waits for other changes of it, and sees them."""
+    """Return a query that locks a group, and sees changes that were committed before the lock."""
     stored = Group.select(Group.id).where(Group.id == group_id)
     return stored.for_update() if database.for_update else stored
 
@@ -281,7 +278,7 @@ def resolve_group(group: Group | str) -> Group:
     """Return `group` itself, or the group with that name, ignoring case.
 
     Raises:
-        ValueError: It is a group of another application, where another group may have its id.
+        ValueError: The group is of another application, where its id can mean another group.
         Group.DoesNotExist: There is no group with this name.
     """
     if isinstance(group, Group):

@@ -1,6 +1,6 @@
-"""The lock of users: changes of an account, and of what belongs to it, exclude each other.
+"""The lock of users: changes of an account and of its rows exclude each other.
 
-docs/concurrency.md has what it keeps. A change that can take away a superuser goes through it.
+docs/concurrency.md lists them. A change that can take away a superuser uses `change_locked`.
 """
 
 from collections.abc import Callable, Collection
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _Result = TypeVar("_Result")
 
-# The user who is not the last superuser until the transaction of this context ends: what was
-# locked for that need not be looked for again, in an order that could cause a deadlock.
+# The user who is not the last superuser until the transaction of this context ends. A second search
+# for a witness could lock rows in an order that causes a deadlock.
 _dispensable: ContextVar[tuple[peewee.Database, int] | None] = ContextVar(
     "wsgiauth.dispensable", default=None
 )
@@ -28,9 +28,7 @@ _dispensable: ContextVar[tuple[peewee.Database, int] | None] = ContextVar(
 def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
     """Lock users in the order of their ids, to prevent deadlocks; return them as stored.
 
-    Args:
-        users: The model, which this module cannot import.
-        user_ids: Those without a user are left out.
+    `users` is the model, which this module cannot import.
     """
     is_chosen = users.id.in_(user_ids)
     if database.locks_by_writing:
@@ -40,10 +38,9 @@ def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
 
 
 def remove_locked(user: "User", remove: Callable[[], int]) -> int:
-    """Call `remove` as `change_locked` does, and return how many rows it has changed.
+    """Call `remove` as `change_locked` does, and return the number of rows that it has changed.
 
-    Within a `change_locked` of the same user, which has made sure that another superuser remains,
-    only call it.
+    Within a `change_locked` of the same user, another superuser is locked already.
     """
     if _dispensable.get() == (storage.current(), user.id):
         return remove()
@@ -71,7 +68,7 @@ def change_locked(
     Args:
         is_removal: Whether `change` can take away a superuser.
         actor: The user who makes the change, whose row is locked as well.
-        check: Called first, with the rows locked; raises what refuses the change.
+        check: Called first, with the rows locked; raises an exception to refuse the change.
 
     Raises:
         LastSuperuserError: No other active superuser would remain.
@@ -94,8 +91,8 @@ def change_locked(
                 if not is_superuser or any(locked.values()):
                     return _call_without(user, change)
                 transaction.rollback()  # a lock that MariaDB wrote could abort the other process
-            # Query outside the transaction: MariaDB aborts a transaction that waits for a row
-            # which has changed since its first read. Each witness is tried once, so the loop ends.
+            # Outside the transaction: MariaDB aborts a transaction that waits for a row which has
+            # changed since its first read. Each witness is tried once, so the loop ends.
             others = users.select(users.id).where(
                 users.is_superuser, users.is_active, users.id.not_in(seen)
             )

@@ -1,8 +1,4 @@
-"""The Peewee model of users; `groups.UserRights` is the part of it about permissions and groups.
-
-`User.save` applies the rules for names, which are in `names`. `User.update`, which it uses, ends
-the sessions of the user if the change requires it.
-"""
+"""The Peewee model of users; its base class `groups.UserRights` has permissions and groups."""
 
 from __future__ import annotations
 
@@ -25,7 +21,7 @@ from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
-# The columns of the filters and of orders of the staff panel.
+# The columns of the filters and orders of the staff panel.
 _FILTERED_BY = ("is_active", "is_staff", "is_superuser", "email_verified_at", "last_login_at")
 
 
@@ -34,7 +30,7 @@ class User(UserRights):
 
     Saving applies the rules for names, and ends the user's sessions if the change requires it.
     Neither saving nor deleting an object removes the last active superuser. Of Peewee's bulk
-    queries, `User.update(...)` ends sessions; they do nothing else of this.
+    queries, only `User.update(...)` ends sessions; none applies the other rules.
 
     Methods that use the database raise peewee.DatabaseError if it fails. Internal attributes can
     change in any version; they have no underscore because queries name them.
@@ -42,28 +38,28 @@ class User(UserRights):
     Attributes:
         username: Unique without regard to letter case or compatibility forms; shown as typed.
         email: Unique in the same way; shown as typed.
-        hashed_password: A bcrypt hash; empty without a password, so that none matches. A new one
-            ends all sessions of the user.
+        hashed_password: A bcrypt hash; empty: no password matches. A new hash ends all sessions of
+            the user.
         is_active: Whether the user can log in. False ends all sessions of the user and revokes all
             API keys; requests of an inactive user are anonymous.
         is_staff: Whether the user can use the application's administration pages.
         is_superuser: Whether the user has every permission.
         created_at: When the account was created (UTC).
-        email_verified_at: When the user proved that they read emails to `email` (UTC), or None.
-            Another `email` makes it None, unless it is set at the same time.
-        email_verified_by: What proved that: "link" (an email of this site), "operator" (someone who
-            administers the site knows it, which counts as much), or the issuer of the provider that
-            has verified the address. Empty if unknown, which counts as little as a provider. A new
+        email_verified_at: When the user proved that they read emails to `email` (UTC), or None. A
+            new `email` makes it None, unless it is set at the same time.
+        email_verified_by: The proof: "link" (an email of this site), "operator" (someone who
+            administers the site knows the address; as good as a link), or the issuer of the
+            provider that verified the address. Empty: unknown, and no better than a provider. A new
             `email_verified_at` makes it empty, unless it is set at the same time.
-        last_login_at: When the user last logged in (UTC), or None. Logins within an hour after it
-            do not change it.
-        language: The language of the user's pages and emails, such as `de`; an empty string if the
-            user has not chosen one. The first login stores what the browser asks for.
+        last_login_at: When the user last logged in (UTC), or None. Logins within the next hour do
+            not change it.
+        language: The language of the user's pages and emails, such as `de`; empty: none is chosen.
+            The first login stores the language that the browser asks for.
         username_key, email_key: Internal: the names as they are compared; saving sets them.
         security_stamp: Internal: the number of times that all sessions of the user were ended at
-            once. Each session stores the stamp of its start, and is valid only while the two are
-            equal. Only the database increments it; saving an object does not set it.
-        locks: Internal: what MariaDB changes to lock the user: see `locks`.
+            once. A session is valid only while its own stamp equals it. Only the database
+            increments it; saving an object does not set it.
+        locks: Internal: MariaDB increments it to lock the user: see `locks`.
         origin: Internal: the database that the object was read from.
         objects: Creates and finds users: `create`, `get`, `get_or_none`, `filter`, `all`, `count`.
     """
@@ -119,12 +115,12 @@ class User(UserRights):
     def update(cls, data: Any = None, /, **changes: Any) -> peewee.ModelUpdate:
         """Return Peewee's UPDATE, which increments the stamp if it must end sessions.
 
-        That is the case for a new `hashed_password`, and for an `is_active` other than True. The
-        UPDATE itself increments, so that concurrent changes never arrive at the same stamp. Another
-        `email` also clears `email_verified_at`, and another `email_verified_at` what proved it.
+        A new `hashed_password` and an `is_active` other than True end sessions. The UPDATE itself
+        increments, so that concurrent changes never get the same stamp. A new `email` also clears
+        `email_verified_at`, and a new `email_verified_at` clears `email_verified_by`.
 
-        The arguments are those of Peewee's `Model.update`. A `security_stamp` among them replaces
-        the increment: `security_stamp=User.security_stamp` keeps the sessions.
+        The arguments are those of Peewee's `Model.update`; `security_stamp=User.security_stamp`
+        keeps the sessions.
 
         Raises:
             ValueError: `security_stamp` is a number, which could make ended sessions valid again.
@@ -143,11 +139,11 @@ class User(UserRights):
     def save(self, force_insert: bool = False, only: Any = None) -> int | bool:
         """Write the changed fields, and end the user's sessions if necessary.
 
-        The arguments are those of Peewee's `Model.save`. Of `only`, too, just the changed fields
-        are written. A name or a flag that is stored already is no change.
+        The arguments are those of Peewee's `Model.save`; of the fields in `only`, too, it writes
+        only those that have changed. A name or a flag that is stored already is no change.
 
         Returns:
-            Something true if anything was written, as Peewee does.
+            A true value if anything was written, as Peewee does.
 
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
@@ -177,9 +173,9 @@ class User(UserRights):
             dirty: set[str] = vars(self)["_dirty"]
             dirty.discard("security_stamp")  # only the database increments it
             if "email" in dirty and "email_verified_at" not in dirty:
-                self.email_verified_at = None  # the proof was another address's
+                self.email_verified_at = None
             if "email_verified_at" in dirty and "email_verified_by" not in dirty:
-                self.email_verified_by = ""  # the proof was another one
+                self.email_verified_by = ""
         changed = self._changed(only)
         if only is not None:
             only = [self._meta.fields[name] for name in sorted(changed)]
@@ -251,7 +247,7 @@ class User(UserRights):
         self.__data__["security_stamp"] = stamp.scalar()
 
     def _stored_email(self) -> dict[str, str]:
-        """Return the stored address, again as `unproven` if that is so, and the language."""
+        """Return the stored address, also as `unproven` if it is, and the language."""
         columns = (User.email, User.email_verified_at, User.language)
         email, verified_at, language = self._stored(*columns) or ("", None, "")
         unproven = "" if verified_at else email
@@ -301,13 +297,13 @@ class User(UserRights):
 
 User.objects = UserObjects(User)
 
-# A new password or a deactivation changes the user's stamp, and leaves the rows of the sessions
-# that it ends to expire.
+# A new password or a deactivation changes the user's stamp; the rows of the ended sessions stay
+# until they expire.
 IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
 
-# What proved an address, if no provider did; see `User`. Neither can be an issuer, which is a URL.
-PROVEN_BY_LINK = "link"  # its owner has opened an emailed link
-PROVEN_BY_OPERATOR = "operator"  # someone knows it who can change every account anyway
+# Values of `email_verified_by`. Neither can be an issuer, which is a URL.
+PROVEN_BY_LINK = "link"  # the user has opened an emailed link
+PROVEN_BY_OPERATOR = "operator"  # an operator can change every account anyway
 PROVEN_HERE = frozenset({PROVEN_BY_LINK, PROVEN_BY_OPERATOR})
 
 _FLAGS = ("is_active", "is_staff", "is_superuser")
@@ -329,18 +325,16 @@ def refusing_referenced(username: str) -> Iterator[None]:
 def is_proven_here(user: User) -> bool:
     """Return whether an emailed link of this site, or an operator, has proven the address.
 
-    A provider that has verified the address can be wrong, or lie: then someone else has created
-    the account. So does an account whose proof is unknown count here as unproven.
+    If a provider verified the address wrongly, someone else has created the account. An unknown
+    proof counts as little.
     """
     return user.email_verified_at is not None and user.email_verified_by in PROVEN_HERE
 
 
 def verified_by_operator(user: User, email: str | None = None) -> dict[str, Any]:
-    """Return what `update_user` stores if an operator knows that an address is the user's own.
+    """Return the changes for `update_user` if an operator knows that the user reads an address.
 
-    Args:
-        user: The user, whose proof by this site remains as it is.
-        email: A new address, if that is the one.
+    `email` is the address if it is a new one. A proof by this site stays as it is.
     """
     if email in (None, user.email) and is_proven_here(user):
         return {}

@@ -1,7 +1,7 @@
 """The base classes of `User` and `Group`, and the tables whose rows belong to them.
 
-The methods of `User` and `Group` read and delete these rows. Therefore the tables come first, with
-foreign keys that Peewee resolves when it meets classes of these names.
+The methods of `User` and `Group` use these tables, so they are defined first. Peewee resolves their
+deferred foreign keys when it meets classes of these names.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ class Objects(Generic[_Row]):
         self._model = model
 
     def get(self, *query: Any, **filters: Any) -> _Row:
-        """Return the first one that matches.
+        """Return the first match.
 
         Raises:
-            User.DoesNotExist, Group.DoesNotExist: None matches.
+            User.DoesNotExist, Group.DoesNotExist: There is no match.
         """
         return self._model.get(*query, **filters)
 
     def get_or_none(self, *query: Any, **filters: Any) -> _Row | None:
-        """Return the first one that matches, or None."""
+        """Return the first match, or None."""
         return self._model.get_or_none(*query, **filters)
 
     def filter(self, *query: Any, **filters: Any) -> peewee.ModelSelect[_Row]:
-        """Return those that match: `filter(is_staff=True)`, `filter(User.id > 7)`."""
+        """Return all matches: `filter(is_staff=True)`, `filter(User.id > 7)`."""
         return self._model.select().filter(*query, **filters)
 
     def all(self) -> peewee.ModelSelect[_Row]:
@@ -58,7 +58,7 @@ class Objects(Generic[_Row]):
         return self._model.select().order_by(self._model._meta.primary_key)
 
     def count(self) -> int:
-        """Return the number of all."""
+        """Return how many there are."""
         return self._model.select().count()
 
 
@@ -116,7 +116,7 @@ class RightsHolder(BoundModel):
     def revoke(self, *permissions: str) -> bool:
         """Revoke all given permissions or none, and return whether anything changed.
 
-        A permission of one of a user's groups stays: leave the group, or revoke it from the group.
+        A user keeps the permissions of their groups.
 
         Raises:
             ValueError: A permission does not have the form `<app>.<action>`.
@@ -149,16 +149,13 @@ class RightsHolder(BoundModel):
         return bool(revoked)
 
     def _lock(self) -> None:
-        """Lock the row, if it is in the database, before others that belong to it.
-
-        Changes that lock the same rows in another order would wait for each other.
-        """
+        """Lock the row, if it is stored, before its rows in other tables, to prevent deadlocks."""
 
     def _grants_of(self) -> Any:
-        """Return the column for the holder, of the table of permissions."""
+        """Return the column of the table of permissions that names the holder."""
 
     def _report_rights(self, change: str, what: str) -> None:
-        """Emit an event, such as: `granted` a permission."""
+        """Emit an event, such as `granted` and a permission."""
 
 
 def _belongs_to(model: str, **options: Any) -> Any:
@@ -166,7 +163,7 @@ def _belongs_to(model: str, **options: Any) -> Any:
 
 
 class Permission(Model):
-    """A permission, `<app>.<action>`, that is granted to one user."""
+    """A permission that is granted to one user."""
 
     user_id: int
     user: Any = _belongs_to("User")
@@ -178,7 +175,7 @@ class Permission(Model):
 
 
 class GroupPermission(Model):
-    """A permission, `<app>.<action>`, that is granted to the members of a group."""
+    """A permission that is granted to the members of a group."""
 
     group_id: int
     group: Any = _belongs_to("Group", index=False)
@@ -204,7 +201,7 @@ class Membership(Model):
 
 
 class Session(Model):
-    """What a login starts. Its token is valid while the row exists and has the user's stamp.
+    """A login starts a session. Its token is valid while the row exists and has the user's stamp.
 
     Times are in seconds since the epoch, except `created_at`.
 
@@ -212,18 +209,18 @@ class Session(Model):
         id: Random; the token's `jti` claim (RFC 7519 section 4.1.7).
         stamp: The user's `security_stamp` at the last proof.
         created_at: When the session began (UTC).
-        expires_at: When it ends if it is not used.
-        last_seen_at: When it was last used, as far as is known: it moves with `expires_at`.
-        ends_at: When it ends whatever happens.
+        expires_at: When the session ends without further use.
+        last_seen_at: The last use that moved `expires_at`.
+        ends_at: When the session ends in any case.
         idle: By how many seconds use moves `expires_at`; 0: use does not move it.
-        authenticated_at: When the user last proved who they are.
-        methods: By what, separated by spaces: names of RFC 8176 section 2, such as `pwd`.
+        authenticated_at: When the user last proved their identity.
+        methods: How they proved it: names of RFC 8176 section 2, such as `pwd`, between spaces.
         generation: The number of the current pair of tokens; 0: the session has no refresh token.
-        refreshed_at: When that pair was issued.
-        unused: `generation` while neither token of that pair was presented. Any other number:
-            that is not so, or not known.
-        reissued: The number of the last pair that replaced one whose answer seems lost. Access
-            tokens with a lower number are refused. 0: there was none.
+        refreshed_at: When the current pair was issued.
+        unused: `generation` while no client has presented a token of the current pair. Any other
+            number: a client has, or that is unknown.
+        reissued: The number of the last pair that replaced one whose answer seems lost; 0: none.
+            Access tokens with a lower number are refused.
         reissued_for: The number of the refresh token for which that pair was issued.
         address: The client's address when the session began; can be empty.
         agent: The client's User-Agent then, cut and with printable ASCII only; can be empty.
@@ -253,20 +250,23 @@ class Session(Model):
 
 
 class Key(Model):
-    """An API key. Times are in seconds since the epoch."""
+    """An API key. Times are in seconds since the epoch.
 
-    # Names the key in the key itself, in lists and events; no credential.
+    Attributes:
+        id: Names the key in the key itself, in lists and in events; no credential.
+        digest: The SHA-256 digest of the whole key, in hexadecimal digits.
+        permissions: Sorted, between spaces.
+        last_used_at: To the hour; None: never, as far as is known.
+    """
+
     id: peewee.CharField[str] = peewee.CharField(max_length=12, primary_key=True)
     user_id: int
     user: peewee.ForeignKeyField[User] = _belongs_to("User")
     name: peewee.CharField[str] = peewee.CharField(max_length=names.KEY_NAME_MAX_LENGTH)
-    # The SHA-256 digest of the whole key, in hexadecimal digits.
     digest: peewee.CharField[str] = peewee.CharField(max_length=64)
-    # Sorted, between spaces.
     permissions: peewee.TextField[str] = peewee.TextField()
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
     expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
-    # To the hour; None: never, as far as is known.
     last_used_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
 
     class Meta:
@@ -274,22 +274,25 @@ class Key(Model):
 
 
 class OneTimeSecret(Model):
-    """A secret that was handed out and not used yet."""
+    """A secret that was handed out and not used yet.
 
-    # The digest of the secret.
+    Attributes:
+        id: The digest of the secret.
+        purpose: The only purpose for which the secret can be used.
+        user: None: the secret is for a client without an account.
+        stamp: The user's `security_stamp` when the secret was issued.
+        subject: The digest of an email address that the secret depends on, or None.
+        data: Depends on the purpose; can be empty.
+        expires_at: In seconds since the epoch.
+    """
+
     id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
-    # What it permits; it permits nothing else.
     purpose: peewee.CharField[str] = peewee.CharField(max_length=32)
-    # None: the secret is for a client without an account.
     user_id: int | None
     user: peewee.ForeignKeyField[User | None] = _belongs_to("User", null=True)
-    # The user's `security_stamp` when the secret was issued.
     stamp: peewee.IntegerField[int] = peewee.IntegerField(default=0)
-    # The digest of an email address that the secret depends on, or None.
     subject: peewee.CharField[str | None] = peewee.CharField(max_length=64, null=True, index=True)
-    # As the purpose demands; can be empty.
     data: peewee.TextField[str] = peewee.TextField(default="")
-    # Seconds since the epoch.
     expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
 
     class Meta:
@@ -297,11 +300,9 @@ class OneTimeSecret(Model):
 
 
 def insert_new(model: type[Model], **row: object) -> bool:
-    """Insert a row that refers to others, and return whether it was not there yet.
+    """Insert a row in a transaction; return False if it exists, or if a foreign key refuses it.
 
-    Call this in a transaction; a refused row does not end it. If False, either the row exists, or
-    one that it refers to does not. (MariaDB's INSERT IGNORE would also ignore the latter, without
-    saying so.)
+    MariaDB's INSERT IGNORE would not report the foreign key.
     """
     try:
         with database.atomic():
@@ -326,7 +327,7 @@ def revoke_keys(user_id: int) -> int:
 
 
 def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:
-    """Delete the secrets of a user for some purposes, but for the rows with the ids in `keep`."""
+    """Delete the secrets of a user for some purposes, except the ids in `keep`."""
     with database.atomic():
         of_user = OneTimeSecret.delete().where(OneTimeSecret.user == user_id)
         if keep:

@@ -1,7 +1,7 @@
-"""Changes of accounts by members of the staff: the rights that they need, checked in a transaction.
+"""Changes of accounts by members of the staff, and the rights for them: see docs/staff.md.
 
-What was read before the transaction can be outdated: `administer` locks both users, reads them
-again, and only then decides. docs/staff.md has the rights as a table.
+Each change locks and reads the users again before it decides, because an earlier read can be
+outdated.
 """
 
 from collections.abc import Callable
@@ -30,28 +30,28 @@ _Result = TypeVar("_Result")
 
 
 class Right(Enum):
-    """What a member of the staff needs for a change."""
+    """The right that a member of the staff needs for a change."""
 
-    SUPPORT = auto()  # for what leaves the account as it is: to end its sessions, to send a link
+    SUPPORT = auto()  # to revoke sessions or to send a link, without a change of the account
     MANAGE = auto()  # to activate and deactivate an account
     GOVERN = auto()  # to change flags, permissions and groups, and to delete an account
 
 
 class Party(NamedTuple):
-    """A user of a change, and what the right to it depends on."""
+    """A user who makes or undergoes a change, with their permissions."""
 
     user: User
     permissions: frozenset[str]  # also those of the user's groups
 
     @classmethod
     def read(cls, user_id: int) -> Self:
-        """Return a user as the database has them now, or raise User.DoesNotExist."""
+        """Return a user as stored, or raise User.DoesNotExist."""
         user: User = User.get_by_id(user_id)
         return cls(user, user.permissions)
 
 
 def refusal_reason(right: Right, actor: Party, target: Party) -> str | None:
-    """Return why `actor` does not have a right to change `target`, for people, or None."""
+    """Return why `actor` cannot change `target`, for people, or None."""
     if not (actor.user.is_active and actor.user.is_staff):
         return _("Only members of the staff can change other accounts.")
     if actor.user.id == target.user.id:
@@ -79,10 +79,11 @@ def administer(
     *,
     is_removal: bool = False,
 ) -> _Result:
-    """Change a user on behalf of a member of the staff, and return what `change` returns.
+    """Call `change` with the user as stored, in a transaction, and return its result.
 
-    Both users can be outdated; `change` is called in the transaction, with the user as stored.
-    `is_removal` says whether it can take away a superuser.
+    Args:
+        actor: The member of the staff.
+        is_removal: Whether `change` can take away a superuser.
 
     Raises:
         ForbiddenError: The actor does not have the right.
@@ -99,14 +100,14 @@ def administer(
         if reason is not None:
             raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
 
-    def change_present() -> _Result:
+    def change_stored() -> _Result:
         return change(User.get_by_id(user.id))
 
-    return change_locked(user, change_present, is_removal=is_removal, actor=actor, check=check)
+    return change_locked(user, change_stored, is_removal=is_removal, actor=actor, check=check)
 
 
 def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
-    """Change groups as `administer` changes a user; only superusers can."""
+    """Change groups in a transaction; raise ForbiddenError if the actor is not a superuser."""
     with database.atomic():
         present = lock_user(actor.id)
         if present is None or not can_govern(present):
@@ -115,9 +116,9 @@ def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
 
 
 def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
-    """Return why `actor` does not have the right to invite a person, for people, or None.
+    """Return why `actor` cannot invite a person, for people, or None.
 
-    `gives_rights`: whether the account is to be one of the staff, gets permissions or joins groups.
+    `gives_rights`: whether the account joins the staff or groups, or gets permissions.
     """
     if not (actor.user.is_active and actor.user.is_staff):
         return _("Only members of the staff can invite people.")
@@ -133,7 +134,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
 def administer_invitation(
     actor: User, change: Callable[[], _Result], *, gives_rights: bool
 ) -> _Result:
-    """Invite a person as `administer` changes a user; `change` inserts the invitation."""
+    """Insert an invitation by `change` in a transaction, or raise ForbiddenError."""
     with database.atomic():
         reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
         if reason is not None:
@@ -142,7 +143,7 @@ def administer_invitation(
 
 
 def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
-    """Lock the user who invites, as `lock_user` does, and return why they cannot invite now."""
+    """Lock the user who invites, and return why they cannot invite now, for people, or None."""
     present = lock_user(actor_id)
     if present is None:
         return _DELETED
@@ -150,7 +151,7 @@ def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
 
 
 def refused(actor: User, right: str, detail: str) -> ForbiddenError:
-    """Report that a user lacks a right, such as `TO_INVITE`, and return the exception for it."""
+    """Report that a user lacks a right, such as `TO_INVITE`; return the exception to raise."""
     events.emit("refused", user_id=actor.id, reason=f"lacks the right {right}")
     return ForbiddenError(detail)
 
