@@ -78,6 +78,6 @@ def wsgiauth_client(wsgiauth_app: AuthMiddleware) -> Callable[..., Any]:
 
 @pytest.fixture
 def wsgiauth_mailbox(wsgiauth_app: AuthMiddleware) -> Callable[[], testing.Mails]:
-    """Return `wsgiauth.testing.mailbox` for this application, which sends no mail from now on."""
+    """Return `wsgiauth.testing.mailbox` for this application, which sends no email from now on."""
     testing.mailbox(wsgiauth_app)
     return partial(testing.mailbox, wsgiauth_app)

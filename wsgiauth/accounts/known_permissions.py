@@ -1,8 +1,7 @@
-"""The permissions of a site, which it asks for or grants, and those that a user holds.
+"""The permissions that a site asks for or grants, and the permissions of a user.
 
-A guard registers its permission when it decorates a view, and the staff panel does when it is made.
-`AuthMiddleware(permissions=…)` registers those that the application's own code asks for.
-So a process knows the permissions of the views that it has imported.
+A guard registers its permission when it decorates a view, so a process knows the permissions of the
+views that it has imported. `AuthMiddleware(permissions=…)` registers those of the application.
 """
 
 from difflib import get_close_matches
@@ -26,7 +25,7 @@ class KnownPermission(NamedTuple):
     name: str
     is_asked_for: bool  # by a guard, the panel or the application in this process
     users: int  # with a grant of their own; members of groups do not count
-    groups: tuple[str, ...]  # to which it is granted
+    groups: tuple[str, ...]  # the names of the groups that have it
 
 
 class HeldPermission(NamedTuple):
@@ -34,7 +33,7 @@ class HeldPermission(NamedTuple):
 
     name: str
     is_own: bool  # whether it is granted to the user themselves
-    groups: tuple[str, ...]  # those of the user that have it
+    groups: tuple[str, ...]  # the names of the user's groups that have it
 
 
 def register(permission: str) -> None:
@@ -48,26 +47,22 @@ def asked_for() -> frozenset[str]:
 
 
 def offered_permissions() -> tuple[str, ...]:
-    """Return the permissions that the site asks for and those of groups, by name.
+    """Return the permissions that the site asks for or grants to groups, by name.
 
-    Permissions that only single users have are left out: with a million users, it would take too
-    long to find them.
+    Permissions that only single users have are left out, because it would take too long to find
+    them among a million users.
     """
     rows: Any = GroupPermission.select(GroupPermission.name).distinct().limit(_MOST).tuples()
     return tuple(sorted({*asked_for(), *(name for (name,) in rows)}))
 
 
 def similar_permission(permission: str) -> str:
-    """Return the offered permission that was perhaps meant; empty if none is similar."""
-    similar = get_close_matches(permission, offered_permissions(), n=1, cutoff=_LIKENESS)
-    return "".join(similar)
+    """Return the offered permission that is most similar, or an empty string."""
+    return "".join(get_close_matches(permission, offered_permissions(), n=1, cutoff=_LIKENESS))
 
 
 def known_permissions() -> list[KnownPermission]:
-    """Return all permissions that are asked for or granted, by name.
-
-    It reads all granted permissions.
-    """
+    """Return all permissions that are asked for or granted, by name; read every grant for it."""
     counts: Any = Permission.select(Permission.name, peewee.fn.COUNT(peewee.SQL("*")))
     users: dict[str, int] = dict(counts.group_by(Permission.name).tuples())
     groups = _groups_by_permission(_GRANTED_TO_GROUPS)

@@ -1,4 +1,4 @@
-"""Lists of users, a page at a time, and of groups; users as documents for JSON."""
+"""Lists of users and of groups; users as documents for JSON."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,11 +14,11 @@ from wsgiauth.storage.models import utc_text
 
 PAGE = 500  # users per query
 _LAST = "\U0010ffff"  # after every character that a name can have
-COUNTED = 1000  # members and permissions of one group, at most
+COUNTED = 1000  # members or permissions of one group, at most
 
 
 class GroupSize(NamedTuple):
-    """How much belongs to a group; `COUNTED + 1` stands for any larger number."""
+    """The numbers of members and permissions of a group; `COUNTED + 1` stands for more."""
 
     members: int
     permissions: int
@@ -46,7 +46,7 @@ def user_pages(
         )
     number: Any = User.id
     if group is not None:
-        # By the membership's number, so that the database reads a page of its index, not all of it.
+        # By the membership, so that the database reads only a page of the index.
         number = Membership.user
         query = query.join(Membership).where(Membership.group == group.id).order_by(number)
     last_id = 0
@@ -63,7 +63,7 @@ def user_pages(
 
 
 def profile(user: User) -> dict[str, object]:
-    """Return what a user can know about themselves, ready for JSON."""
+    """Return the document for JSON that a user sees about themselves."""
     return {
         **summary(user, sorted(user.permissions)),
         "groups": [group.name for group in user.groups],
@@ -73,7 +73,7 @@ def profile(user: User) -> dict[str, object]:
 
 
 def summary(user: User, permissions: list[str]) -> dict[str, object]:
-    """Return a profile without groups, from what has been read already; permissions are sorted."""
+    """Return a user as a document for JSON, with their sorted permissions, without a query."""
     return {
         "id": user.id,
         "username": user.username,
@@ -88,7 +88,7 @@ def summary(user: User, permissions: list[str]) -> dict[str, object]:
 
 
 def group_documents() -> list[dict[str, object]]:
-    """Return all groups, by name, ready for JSON; with three queries."""
+    """Return all groups, by name, as documents for JSON; with three queries."""
     permissions: dict[int, list[str]] = {}
     for row in GroupPermission.select().order_by(GroupPermission.name):
         permissions.setdefault(row.group_id, []).append(row.name)
@@ -107,7 +107,7 @@ def group_documents() -> list[dict[str, object]]:
 def group_sizes(group_ids: Sequence[int]) -> list[GroupSize]:
     """Return the sizes of groups, in the order given, with one query.
 
-    It reads at most `COUNTED + 1` entries of an index for each number, so its work is bounded.
+    The query reads at most `COUNTED + 1` entries of an index for each number.
     """
     indexes = (
         (Membership.group, Membership.user),
@@ -123,7 +123,7 @@ def group_sizes(group_ids: Sequence[int]) -> list[GroupSize]:
 def _count(index: Sequence[Any], group_id: int) -> Any:
     group = index[0]
     rows = group.model.select(peewee.SQL("1")).where(group == group_id).limit(COUNTED + 1)
-    # In the order of the index, so that PostgreSQL does not read the table, and skip other groups.
+    # In the order of the index: otherwise, PostgreSQL can read the table and skip other groups.
     rows = rows.order_by(*index)
     return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
 

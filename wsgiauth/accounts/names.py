@@ -1,7 +1,6 @@
-"""Which names, email addresses and permissions are valid, and which of them are equal.
+"""The rules for names, email addresses and permissions: which are valid, and which are equal.
 
-The lowest layer of the account rules. Models do not save what these functions refuse, so the rules
-apply to HTTP, to the command line and to code.
+Models save only valid ones, so the rules apply to HTTP, to the command line and to code.
 """
 
 import re
@@ -32,7 +31,7 @@ _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
 
 LEADING_DASH = _("A username cannot begin with -.")  # a command line would read it as an option
 
-_HANDLE = re.compile("[0-9A-Za-z]{1,64}")  # of a key, a second factor and so on
+_HANDLE = re.compile("[0-9A-Za-z]{1,64}")  # the id of a key, a second factor and so on
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # One address only, without characters that have a meaning in an email header or a domain name.
 _LABEL = r"""[^@,;:<>()\[\]"\\.\u3002]+"""  # of the domain
@@ -42,13 +41,12 @@ _EMAIL = re.compile(rf"""[^@,;:<>()\[\]"\\]+@{_LABEL}(\.{_LABEL})*""")
 # points (whose normal form a later Unicode may still change) and every kind of space.
 _REFUSED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Cn", "Co", "Zs", "Zl", "Zp"})
 
-# Blank characters that are in none of these categories: Unicode's Default_Ignorable_Code_Point and
-# the blank Braille pattern.
+# Blank characters in other categories: Unicode's Default_Ignorable_Code_Point and the blank Braille
+# pattern.
 _BLANK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
     "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
 )
-
 
 # White space, and invisible characters that keyboards and clipboards add: zero-width spaces and
 # joiners, marks and embeddings of a direction, and the byte-order mark.
@@ -58,13 +56,13 @@ _AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + (
 
 
 class _Kind(NamedTuple):
-    """What holds for all names of a kind, with the messages for people about those refused."""
+    """The limit for one kind of names, and the messages for people about refused names."""
 
     max_length: int  # characters
     missing: str
     too_long: str
-    refused: str  # of a name with a character that is refused
-    misspaced: str = ""  # of a kind that can have spaces
+    refused: str  # for a name with a refused character
+    misspaced: str = ""  # if the names can have spaces
 
 
 _USERNAME = _Kind(
@@ -112,20 +110,17 @@ _KEY_NAME = _Kind(
 
 
 def typed(name: str) -> str:
-    """Return a name that a person typed, without spaces and invisible characters around it.
-
-    No name has them, and phones and clipboards add them.
-    """
+    """Return a name without the spaces and invisible characters that phones add around it."""
     return name.strip(_AROUND)
 
 
 def key(name: str) -> str:
     """Return the form in which names are compared.
 
-    Two names with the same key are equal. This is the compatibility caseless match of the Unicode
-    Standard, section 3.13, definition D146. Look-alike letters of different scripts differ. After
-    an `@`, both spellings of an international domain are equal (RFC 5890 section 2.3.2.1), if the
-    one in Unicode is its own key: `xn--bo-hia.de` is boß.de, whose key is that of another domain.
+    Names with the same key are equal: the compatibility caseless match of the Unicode Standard,
+    section 3.13, definition D146. Look-alike letters of different scripts differ. After an `@`,
+    both spellings of an international domain are equal (RFC 5890 section 2.3.2.1) if the Unicode
+    spelling is its own key. (`xn--bo-hia.de` is boß.de, whose key is another domain.)
     """
     folded = _fold(name)
     local, at, domain = folded.rpartition("@")
@@ -153,10 +148,7 @@ def username_problem(username: str) -> str | None:
 
 
 def email_problem(email: str) -> str | None:
-    """Return why `email` is refused, for people, or None.
-
-    Does not check that the address exists: only a message sent there could show that.
-    """
+    """Return why `email` is refused, for people, or None; the address need not exist."""
     problem = _problem(email, _EMAIL_ADDRESS)
     # RFC 2047: email software decodes `=?...?=` in a header, line breaks included.
     if problem is None and not (
@@ -180,10 +172,7 @@ def key_name_problem(name: str) -> str | None:
 
 
 def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return the messages for a `username`, `email` or `name` of a group, by field.
-
-    Valid fields have no entry.
-    """
+    """Return the messages for an invalid `username`, `email` or `name` of a group, by field."""
     problems = {field: _RULES[field](name) for field, name in fields.items()}
     return {field: [problem] for field, problem in problems.items() if problem is not None}
 
@@ -191,8 +180,7 @@ def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
 def is_same_mailbox(one: str, other: str) -> bool:
     """Return whether two email addresses differ at most in the case of ASCII letters.
 
-    The keys by which names are compared also fold letters that look alike, which are the mailboxes
-    of different people.
+    Their keys also equal letters that look alike, which can be mailboxes of different people.
     """
     is_ascii = one.isascii() and other.isascii()
     return one == other or (is_ascii and one.lower() == other.lower())
@@ -206,19 +194,15 @@ def refuse_names(
     owner_id: int | None = None,
     is_refused: bool = False,
 ) -> None:
-    """Raise an error if a rule is broken or a name is taken; it reports both.
+    """Raise ValidationError if there are `errors`, or TakenError if only a name is taken.
 
     Args:
         model: `User` or `Group`.
         written: The names, by field.
-        errors: What `name_errors` says of them. A name that breaks a rule is not looked up.
+        errors: The result of `name_errors`. A name that breaks a rule is not looked up.
         owner_id: The user or group that is allowed to have the names.
-        is_refused: Whether the database has just refused them, perhaps because of a row that the
-            transaction cannot see yet.
-
-    Raises:
-        ValidationError: There are `errors`.
-        TakenError: Another one has a name, and there are no `errors`.
+        is_refused: Whether the database has just refused the names, perhaps because of a row that
+            the transaction cannot see yet.
     """
     fields = model._meta.fields
     lock: Any = database.shared_lock if is_refused else ""  # a string is a clause of its own
@@ -258,9 +242,9 @@ def check_permission(permission: str) -> str:
 
 
 def _decode_label(label: str) -> str:
-    """Return a label of a domain in Unicode if it is `xn--` and what a key could have.
+    """Return the Unicode form of an `xn--` label if a key can contain it, otherwise the label.
 
-    Otherwise it stays as it is: it can still be a name, and never gets the key of another domain.
+    So no label gets the key of another domain.
     """
     # Decoding takes quadratic time, but no domain name has a longer label.
     if not label.startswith(_ACE_PREFIX) or len(label) > _LABEL_MAX_LENGTH:
@@ -274,14 +258,14 @@ def _decode_label(label: str) -> str:
     # Folding would make another domain of it: ß is valid beside ss (RFC 5892 section 2.6).
     if not is_reversible or _fold(decoded) != decoded:
         return label
-    # What is decoded to ASCII, or must be decoded twice, is no international label.
+    # A label that decodes to ASCII, or to another `xn--` label, is not international.
     if decoded.isascii() or decoded.startswith(_ACE_PREFIX):
         return label
     return label if is_invisible(decoded) or not re.fullmatch(_LABEL, decoded) else decoded
 
 
 def is_invisible(form: str) -> bool:
-    """Return whether there is a space, or a character that is invisible or unstable."""
+    """Return whether a string has a space, or an invisible or unstable character."""
     return _BLANK.search(form) is not None or not _REFUSED_CATEGORIES.isdisjoint(
         map(unicodedata.category, form)
     )
@@ -301,8 +285,8 @@ def _problem(name: str, kind: _Kind) -> str | None:
     # Check the length first: normalizing a hostile string takes quadratic time.
     if len(name) > kind.max_length:
         return kind.too_long
-    # A key can be longer than its name (one ligature becomes eighteen letters), and can contain a
-    # space although the name has none, so check both.
+    # Check the key, too: it can be longer than its name (one ligature becomes eighteen letters),
+    # and can contain a space although the name has none.
     for form in (name, key(name)):
         if len(form) > kind.max_length:
             return kind.too_long
@@ -315,5 +299,5 @@ _RULES = {"username": username_problem, "email": email_problem, "name": group_pr
 
 
 def is_handle(text: object) -> bool:
-    """Return whether `text` has the form of a handle, and so can be part of a query."""
+    """Return whether `text` has the form of an id in a URL, so that it can be part of a query."""
     return isinstance(text, str) and _HANDLE.fullmatch(text) is not None

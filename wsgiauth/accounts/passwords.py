@@ -1,7 +1,7 @@
 """Passwords: the rules for new ones, hashing and verifying. Only this module imports `bcrypt`.
 
-HTTP, the command line and `create_user` apply the rules. Sources: NIST SP 800-63B-4 section
-3.1.1.2; OWASP ASVS 5.0 section 6.2; OWASP Password Storage and Authentication Cheat Sheets.
+Sources: NIST SP 800-63B-4 section 3.1.1.2; OWASP ASVS 5.0 section 6.2; OWASP Password Storage and
+Authentication Cheat Sheets.
 """
 
 import logging
@@ -43,8 +43,8 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
     """Return why `password` cannot be a new password of this user, for people, or None.
 
     There are no composition rules, and spaces count as characters (ASVS 6.2.5). A common password
-    is refused, also with a few characters before or after it. A longer password that merely
-    contains a common one is accepted.
+    with a few characters before or after it is refused; a longer password that contains a common
+    one is accepted.
 
     Takes less than a hundredth of the time of one bcrypt at cost 12, for any password; with
     BREACHED_PASSWORDS, about thirty small reads in addition.
@@ -85,9 +85,8 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
 def normal_form(password: str) -> str:
     """Return `password` in NFC (RFC 8265 section 4.2.2, NIST SP 800-63B-4 section 3.1.1.2).
 
-    Keyboards and clipboards write the same letters in different code points, such as é, and every
-    syllable of Korean. A password that is too long in any form stays as it is: normalizing a
-    hostile string takes quadratic time.
+    Keyboards and clipboards write the same letters, such as é, in different code points. A password
+    that is too long in any form stays as it is: normalizing a hostile string takes quadratic time.
     """
     return password if len(password) > _MOST_TYPED else unicodedata.normalize("NFC", password)
 
@@ -104,7 +103,7 @@ def presented_problem(password: str) -> str | None:
 
 
 def _forms(password: str) -> tuple[str, ...]:
-    """Return in which forms a hash can be of `password`.
+    """Return the forms of `password` that can have been hashed: in NFC, and as typed.
 
     An earlier version hashed passwords as they were typed, and other tools still do.
     """
@@ -131,14 +130,12 @@ def _problem_of_form(form: str) -> str | None:
 def hash_password(password: str, *, rounds: int | None = None) -> str:
     """Return the bcrypt hash of `password`, for `User.hashed_password`.
 
-    Refuses only passwords that bcrypt cannot represent. `password_problem` checks the length and
-    whether a password is common.
+    Does not apply the rules for new passwords, such as the minimum length.
 
     Args:
-        password: As typed; encoded as UTF-8 in NFC, see `normal_form`.
-        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. Without it, BCRYPT_ROUNDS of
-            the site that serves the present request; outside a request, that of the process
-            environment.
+        password: As typed; hashed as UTF-8 in NFC.
+        rounds: bcrypt's cost, 4 to 31: the hash takes 2**rounds steps. None: BCRYPT_ROUNDS of the
+            site that serves the request; outside a request, of the process environment.
 
     Raises:
         ValueError: The password is longer than 72 bytes in UTF-8, where bcrypt stops reading, or
@@ -172,14 +169,12 @@ def matching_form(
 ) -> str | None:
     """Return the form of `password` that matches the hash, in NFC or as typed; None if none does.
 
-    Always computes exactly one bcrypt; two for a password that was not typed in NFC. Neither
-    number depends on the hash, or on whether there is one.
-
-    An empty password, a password that bcrypt cannot represent, a corrupt hash and a missing hash
-    all take as long as a wrong password.
+    Always computes exactly one bcrypt; two for a password that was not typed in NFC. So an empty
+    password, a password that bcrypt cannot represent, a corrupt hash and a missing hash all take as
+    long as a wrong password.
 
     Not defended: comparing with a hash whose cost is not `rounds` takes a different time. The
-    user's next successful login replaces such a hash.
+    user's next successful login replaces the hash.
 
     Args:
         password: As presented.
@@ -195,22 +190,22 @@ def matching_form(
     else:
         can_match = password != ""
     stored = hashed_password.encode()
-    # Each form is compared, also after one matches: an inactive user's login fails all the same.
+    # Compare every form, also after a match: a quicker failure would reveal the correct password of
+    # an inactive user.
     matching = [form for form in _forms(password) if bcrypt.checkpw(_presented(form), stored)]
     return next((form for form in matching if can_match and not _problem_of_form(form)), None)
 
 
 def _presented(form: str) -> bytes:
-    """Return bytes for bcrypt to take as long as for a password, even if there cannot be one."""
+    """Return bytes that bcrypt accepts, also for a password that it cannot represent."""
     return form.encode(errors="replace").replace(b"\0", b"")[:MAX_BYTES]
 
 
 def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
     """Return whether the cost of the hash differs from `rounds`.
 
-    A hash of a higher cost is replaced as well. Comparing with it takes longer than for an unknown
-    user, which shows an attacker that the account exists, and each guess takes more processor time
-    than the operator chose.
+    A hash of a higher cost is replaced as well: a comparison takes longer than for an unknown user,
+    which shows an attacker that the account exists.
     """
     return int(hashed_password[4:6]) != rounds
 

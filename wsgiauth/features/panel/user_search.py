@@ -1,14 +1,14 @@
 """Find users, by a part of their names and by properties: a page at a time, in any order.
 
-A page is a SELECT with every criterion. It begins after the last user of the page before, rather
-than at a number of rows, so that no user is skipped or repeated while others register.
+A page begins after the last user of the previous page, rather than at a number of rows, so that no
+user is skipped or repeated while others register.
 
 No index finds a part of a name, and none has every order with every combination of filters. So a
 page takes two steps, which together have a time limit:
 
-1. Read the ids of the users who match, in any order, up to `COUNTED` + 1.
-2. If these are all, sort them. Otherwise so many match that a few rows in the order of an index
-   have enough of them for a page.
+1. Read the ids of at most `COUNTED` + 1 users who match, in any order.
+2. If these are all, sort them. Otherwise, so many users match that a few rows in the order of an
+   index have enough of them for a page.
 """
 
 import operator
@@ -42,7 +42,7 @@ _CHUNK = 500  # users of one query, for a list of all
 _DIGITS = 19  # a number that has fewer fits into 64 bits
 _ALL, _NONE = peewee.SQL("1 = 1"), peewee.SQL("1 = 0")  # conditions
 
-# What the orders compare; the id decides between equal times.
+# The columns of the orders; the id decides between equal times.
 _COLUMNS: dict[str, Any] = {
     "created": User.id,
     "username": User.username_key,
@@ -57,7 +57,7 @@ _TIMES: dict[str, Any] = {
 
 
 class Criteria(NamedTuple):
-    """Which users to find; None and an empty string stand for any."""
+    """Which users to find; None and an empty string match any."""
 
     search: str = ""  # a part of the username or the email address, ignoring case
     is_superuser: bool | None = None
@@ -90,17 +90,17 @@ class Found(NamedTuple):
 
     users: list[FoundUser]
     sort: str  # their order
-    total: int = 0  # how many users match, at least; at most `COUNTED` + 1
+    total: int = 0  # at least so many users match; at most `COUNTED` + 1
     is_exact: bool = True  # whether exactly so many match
-    before: str = ""  # where the page before ends; empty if there is none
+    before: str = ""  # where the previous page ends; empty if there is none
     after: str = ""  # where the next page begins; empty if there is none
     timed_out: bool = False  # whether the users could not be found within the time limit
 
 
 class _Position(NamedTuple):
-    """The place of a user in an order; the user may have been deleted since."""
+    """The place of a user in an order, even if the user has been deleted since."""
 
-    value: Any  # in the column of the order; None without a time
+    value: Any  # of the column of the order; None: no time
     id: int
 
 
@@ -108,10 +108,9 @@ def find_users(criteria: Criteria, sort: str = "", *, after: str = "", before: s
     """Return a page of users.
 
     Args:
-        criteria: Which users.
-        sort: Their order, of `SORTS`; empty for the usual one.
-        after, before: The end of the page before, or the beginning of the page after, as in
-            `Found`; the first page if they are of no page.
+        sort: One of `SORTS`; empty for the usual order.
+        after, before: The end of the previous page, or the beginning of the next page, from
+            `Found`. Other strings give the first page.
     """
     search = _Search(criteria, sort, ends_at=monotonic() + TIME_LIMIT)
     total, is_exact = search.count()
@@ -136,13 +135,10 @@ def all_users(criteria: Criteria, sort: str = "") -> Iterator[FoundUser]:
 
 
 class _Search:
-    """The users who meet criteria, in an order.
+    """The users who match criteria, in an order: `sort` is one of `SORTS`, or "-verified".
 
     Args:
         ends_at: When the time for all statements ends (`monotonic`); None: never.
-
-    Attributes:
-        sort: The order, of `SORTS` or "-verified".
     """
 
     def __init__(self, criteria: Criteria, sort: str, ends_at: float | None = None) -> None:
@@ -152,7 +148,7 @@ class _Search:
         self._few: list[int] | None = None  # the ids of all users who match, if they are few
 
     def count(self) -> tuple[int, bool]:
-        """Return how many users match, at least, and whether exactly so many do."""
+        """Return a number of users who match, and whether it is exact or a minimum."""
         try:
             with database.time_limit(COUNT_LIMIT):
                 ids = [each for (each,) in self._select(User.id).limit(COUNTED + 1).tuples()]
@@ -204,19 +200,19 @@ class _Search:
         return rows
 
     def _ranges(self, position: _Position | None, is_descending: bool) -> list[tuple[Any, Any]]:
-        """Return conditions for all users after a position, and what orders those of each.
+        """Return the conditions for all users after a position, each with the columns of its order.
 
-        Each range is a part of an index, in its order. Users without a time are a range of their
-        own, because databases disagree on the place of NULL. Here, NULL comes before every time.
-        Users with the time of the position are another range, because MariaDB reads a whole index
-        to compare pairs.
+        Each condition is a range of an index, in its order. Users without a time are a range of
+        their own, because databases disagree on the place of NULL. Here, NULL comes before every
+        time. Users with the time of the position are another range, because MariaDB reads a whole
+        index to compare pairs.
         """
         column, number = self._column, User.id
         beyond = operator.lt if is_descending else operator.gt
         value, last = position or _Position(None, 0)
         if not column.null:
             if column is User.id and self._criteria.group_id is not None:
-                column = Membership.user  # the index of the members of a group has this order
+                column = Membership.user  # the order of the index of a group's members
             return [(_ALL if position is None else beyond(column, value), [column])]
         timed, never = [column.is_null(False)], [column.is_null()]
         if value is not None:
@@ -225,7 +221,7 @@ class _Search:
         elif position is not None:
             never = [column.is_null() & beyond(number, last)]
             timed = [] if is_descending else timed
-        # MariaDB would sort NULL by the column, too. PostgreSQL needs it to know the index's order.
+        # MariaDB would sort by a column of NULL, too. PostgreSQL needs it to use the index's order.
         of_never = [number] if _is_mariadb() else [column, number]
         [has_time] = (getattr(self._criteria, name) for name in _TIMES if _TIMES[name] is column)
         with_time = [(each, [column, number]) for each in timed if has_time is not False]
@@ -242,7 +238,7 @@ class _Search:
         return query
 
     def _hint(self) -> str:
-        """Return SQL that lets MariaDB or SQLite read the index of the order.
+        """Return SQL that makes MariaDB or SQLite read the index of the order.
 
         Otherwise, they could sort all users with a frequent value of a filter. PostgreSQL knows
         which values are frequent.
@@ -272,7 +268,7 @@ class _Search:
         return f"{self.sort}:{number}" if is_alone else f"{self.sort}:{value}~{number}"
 
     def _parse(self, text: str) -> _Position | None:
-        """Return the position that a string in a URL stands for, or None if it stands for none."""
+        """Return the position of a string in a URL, or None."""
         sort, _, key = text.partition(":")
         value, _, digits = key.rpartition("~")
         is_number = digits.isascii() and digits.isdigit() and len(digits) < _DIGITS
