@@ -1,7 +1,6 @@
 """The exceptions of wsgiauth, all derived from `WsgiAuthError`.
 
-Expected outcomes (a wrong password, no token) are return values, not exceptions. An exception means
-an invalid setting, invalid new data, or a request that is malformed or cannot be processed.
+Expected outcomes (a wrong password, no token) are return values, not exceptions.
 """
 
 from collections.abc import Mapping
@@ -25,7 +24,7 @@ class ConfigurationError(WsgiAuthError, ValueError):
     """A setting is missing or invalid; the message names it and states the requirement.
 
     Attributes:
-        problems: The mistakes, a sentence each; the message has them on lines of their own.
+        problems: The mistakes, a sentence each; the message has one on each line.
     """
 
     def __init__(self, *problems: str) -> None:
@@ -65,15 +64,15 @@ class TakenError(ValidationError):
 
     def __init__(self, errors: dict[str, list[str]]) -> None:
         super().__init__(errors)
-        if "name" in errors:  # that of a group
+        if "name" in errors:  # of a group
             self.detail = _("The group name is taken; see `errors`.")
 
 
 class ApplicationError(WsgiAuthError):
-    """A function of the application failed, such as `on_registered`.
+    """A function of the application failed, such as `on_registered`; nothing has changed.
 
-    The message names it, for developers; `__cause__` is its exception, if it raised one. Both are
-    logged already. Nothing has changed.
+    The message names the function, for developers; `__cause__` is its exception, if it raised one.
+    Both are logged already.
 
     Attributes:
         status: The HTTP status of the response.
@@ -87,7 +86,7 @@ class ApplicationError(WsgiAuthError):
 
 
 class ClaimsError(ApplicationError):
-    """The application's `claims` function failed, or returned what a token cannot have.
+    """The application's `claims` function failed, or its result cannot be in a token.
 
     No session has begun or changed.
     """
@@ -117,7 +116,7 @@ class InUseError(WsgiAuthError):
 
 
 class Again(NamedTuple):
-    """A login at a provider that a button of a page begins again, as it began before."""
+    """A login at a provider that a button of a page begins again."""
 
     provider: str  # the name of its entry
     title: str
@@ -131,11 +130,11 @@ class RequestError(WsgiAuthError):
     Attributes:
         status: The HTTP status of the response.
         code: A stable, machine-readable name of the cause.
-        detail: One sentence for people. It never repeats what the client sent.
+        detail: One sentence for people. It never repeats input of the client.
         headers: Additional headers of the response.
-        pages: Where the user can go on: the texts of links, by their path below the mount.
-        again: What a button begins again, or None.
-        errors: What else is wrong with the fields of a form: messages for people, by field name.
+        pages: Links for the user: their texts, by the path below the mount.
+        again: The login that a button begins again, or None.
+        errors: Other mistakes in the fields of a form: messages for people, by field name.
     """
 
     errors: Mapping[str, list[str]] = MappingProxyType({})
@@ -158,14 +157,11 @@ class RequestError(WsgiAuthError):
 
 
 class NotFoundError(RequestError):
-    """There is nothing at this path, or nothing that the user is allowed to know about."""
+    """The path leads to nothing, or to nothing that the user is allowed to know about."""
 
     def __init__(self) -> None:
-        super().__init__(
-            HTTPStatus.NOT_FOUND,
-            "not_found",
-            _("Check the address. What it led to may have been deleted."),
-        )
+        detail = _("Check the address. What it led to may have been deleted.")
+        super().__init__(HTTPStatus.NOT_FOUND, "not_found", detail)
 
 
 class ForbiddenError(RequestError):
@@ -184,26 +180,22 @@ class UnauthenticatedError(RequestError):
     """
 
     def __init__(self, error: str | None, *, accepts_keys: bool = False) -> None:
-        super().__init__(
-            HTTPStatus.UNAUTHORIZED, error or "unauthenticated", _("Log in to open this page.")
-        )
+        detail = _("Log in to open this page.")
+        super().__init__(HTTPStatus.UNAUTHORIZED, error or "unauthenticated", detail)
         self.error = error
         self.accepts_keys = accepts_keys
 
 
 class InsufficientAuthenticationError(RequestError):
-    """A request needs a recent proof of who the user is (RFC 9470).
+    """A request needs a recent proof of the user's identity (RFC 9470).
 
     Attributes:
         max_age: How old the proof can be, in seconds.
     """
 
     def __init__(self, max_age: int) -> None:
-        super().__init__(
-            HTTPStatus.UNAUTHORIZED,
-            INSUFFICIENT_AUTHENTICATION,
-            _("Confirm that it is you, then try again."),
-        )
+        detail = _("Confirm that it is you, then try again.")
+        super().__init__(HTTPStatus.UNAUTHORIZED, INSUFFICIENT_AUTHENTICATION, detail)
         self.max_age = max_age
 
 
@@ -237,11 +229,8 @@ class KeyNotAcceptedError(RequestError):
     """A request needs a session, and came with an API key (RFC 6750 section 3.1)."""
 
     def __init__(self) -> None:
-        super().__init__(
-            HTTPStatus.FORBIDDEN,
-            INSUFFICIENT_SCOPE,
-            _("An API key cannot be used here: log in with a password."),
-        )
+        detail = _("An API key cannot be used here: log in with a password.")
+        super().__init__(HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail)
 
 
 class LinkExpiredError(RequestError):
@@ -260,15 +249,12 @@ class TooManyKeysError(RequestError):
     """A user has the maximum number of API keys."""
 
     def __init__(self, limit: int) -> None:
-        super().__init__(
-            HTTPStatus.CONFLICT,
-            "too_many_keys",
-            ngettext(
-                "A user can have %(num)s API key. Revoke it, then create the new one.",
-                "A user can have %(num)s API keys. Revoke one, then create the new one.",
-                limit,
-            ),
+        detail = ngettext(
+            "A user can have %(num)s API key. Revoke it, then create the new one.",
+            "A user can have %(num)s API keys. Revoke one, then create the new one.",
+            limit,
         )
+        super().__init__(HTTPStatus.CONFLICT, "too_many_keys", detail)
 
 
 class RetryLaterError(RequestError):
@@ -279,23 +265,20 @@ class RetryLaterError(RequestError):
 
 
 class ProviderError(RequestError):
-    """An OpenID provider cannot be used now, or what it or the browser sent is refused.
+    """An OpenID provider cannot be used now, or its answer or the browser's request is refused.
 
     Attributes:
-        reason: The cause for the log, in a few fixed words; never anything that was sent.
-        seconds: When to try again, for an answer 503.
+        reason: The cause for the log, in a few fixed words; never input.
+        seconds: After how many seconds to try again, for a response with status 503.
     """
 
     def __init__(
         self, status: HTTPStatus, reason: str, detail: str, *, seconds: int | None = None
     ) -> None:
         is_unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
-        super().__init__(
-            status,
-            "provider_unavailable" if is_unavailable else "provider_failed",
-            detail,
-            headers=() if seconds is None else (("Retry-After", str(seconds)),),
-        )
+        code = "provider_unavailable" if is_unavailable else "provider_failed"
+        headers = () if seconds is None else (("Retry-After", str(seconds)),)
+        super().__init__(status, code, detail, headers=headers)
         self.reason = reason
         self.seconds = seconds
         self.pages: Mapping[str, str] = {"login": _("Back to the login page")}

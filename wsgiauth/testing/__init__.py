@@ -1,10 +1,8 @@
 """Tools for tests of your application: users, groups, logged-in clients, and its emails.
 
-`pytest_plugin` offers them as fixtures. No other module imports this one.
-
-`application` is always the `AuthMiddleware` (in Flask, `app.wsgi_app`), and `user` one of its
-users; None is the user `ada`, who is created if missing. Every function raises TypeError if it is
-given something else.
+`pytest_plugin` offers them as fixtures. `application` is always the `AuthMiddleware` (in Flask,
+`app.wsgi_app`), and `user` one of its users; None: the user `ada`, who is created if missing. Every
+function raises TypeError for other objects.
 """
 
 from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes

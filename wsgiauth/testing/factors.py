@@ -13,7 +13,7 @@ class Authenticator:
     """An authenticator app of a user, as `add_authenticator` returns it.
 
     Attributes:
-        secret: The key that it shares with the site, in Base32, for other software.
+        secret: The key that the app shares with the site, in Base32, for other software.
     """
 
     def __init__(self, application: AuthMiddleware, device: Totp) -> None:
@@ -26,10 +26,9 @@ class Authenticator:
         return f"<Authenticator {self._device.id}>"
 
     def code(self) -> str:
-        """Return the code that the app shows now, which logs the user in once.
+        """Return the present code of the app, which is valid once.
 
-        Each call makes the code usable again, so that a test can log in twice without waiting for
-        the next code.
+        Each call makes the code valid again, so that a test need not wait for the next code.
         """
         with context.using(self._application.database):
             Totp.update(counter=0).where(Totp.id == self._device.id).execute()
@@ -42,10 +41,7 @@ class Authenticator:
 def add_authenticator(
     application: AuthMiddleware, user: User | None = None, name: str = "Phone"
 ) -> Authenticator:
-    """Give `user` an authenticator app, so that a login asks for its code.
-
-    Args:
-        name: How the user calls the app.
+    """Add an authenticator app with a name to `user`, so that a login asks for its code.
 
     Raises:
         ValueError: The site has no second factors, or the user is deleted or from another
@@ -61,7 +57,7 @@ def add_authenticator(
 
 
 def recovery_codes(application: AuthMiddleware, user: User | None = None) -> list[str]:
-    """Return new recovery codes of `user`; older ones work no longer.
+    """Return new recovery codes of `user`, which replace older ones.
 
     A login asks for one only if the user has a second factor: see `add_authenticator`.
 

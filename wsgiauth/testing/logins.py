@@ -15,12 +15,7 @@ from wsgiauth.features.providers.identities import rows_of
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
-from wsgiauth.testing.people import (
-    connect,
-    present_user,
-    require_middleware,
-    require_provider,
-)
+from wsgiauth.testing.people import connect, present_user, require_middleware, require_provider
 
 if TYPE_CHECKING:
     from webtest import TestApp
@@ -37,9 +32,7 @@ def bearer(
     """Log `user` in and return an Authorization header for any client (RFC 6750 section 2.1).
 
     Args:
-        confirmed_minutes_ago: See `logged_in`.
-        minutes_left: See `logged_in`.
-        second_factor: See `logged_in`.
+        confirmed_minutes_ago, minutes_left, second_factor: See `logged_in`.
 
     Raises:
         ValueError: The user is inactive, deleted, or from another application.
@@ -52,11 +45,7 @@ def bearer(
 def api_key(
     application: AuthMiddleware, user: User, permissions: Iterable[str] = ()
 ) -> dict[str, str]:
-    """Make an API key and return an Authorization header for any client.
-
-    Args:
-        user: The owner.
-        permissions: The permissions of the key; the owner must have them.
+    """Make an API key with permissions and return an Authorization header for any client.
 
     Raises:
         ValueError: The user is inactive, deleted, or from another application, or does not have a
@@ -85,14 +74,14 @@ def logged_in(
 
     Args:
         remember: Whether "Keep me logged in" was ticked.
-        confirmed_minutes_ago: How long ago the user proved who they are; after `FRESH_MINUTES`,
-            sensitive changes ask for it again.
-        minutes_left: After how many minutes without a request the login ends; 0: it has ended.
+        confirmed_minutes_ago: When the user proved their identity; after `FRESH_MINUTES`, sensitive
+            changes ask for a new proof.
+        minutes_left: After how many minutes without a request the session ends; 0: it has ended;
             None: as for a new login.
-        second_factor: Whether the login was proven by a second factor, too; None: if the user has
-            or must have one.
-        provider: The name of the provider in `OIDC_PROVIDERS` by whose account the user logged in,
-            who gets one if they have none; None: by the password.
+        second_factor: Whether a second factor proved the login, too; None: if the user has or must
+            have one.
+        provider: The provider in `OIDC_PROVIDERS` of the login; a user without an account there
+            gets one. None: a login with a password.
 
     Raises:
         ImportError: WebTest is not installed.
@@ -104,13 +93,7 @@ def logged_in(
     settings = require_middleware(application).site.settings
     lifetime = lifetimes.of_browser(settings, remember=remember)
     token = _log_in(
-        application,
-        user,
-        lifetime,
-        confirmed_minutes_ago,
-        minutes_left,
-        second_factor,
-        provider=provider,
+        application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor, provider
     )
     client = TestApp(application)
     client.cookiejar.set_cookie(_login_cookie(application, token))
@@ -154,7 +137,7 @@ def _log_in(
 
 
 def _provider_login(application: AuthMiddleware, user: User, provider: str) -> ProviderLogin:
-    """Return a login by the user's account of a provider; connect one if there is none."""
+    """Return a login by the user's account at a provider; connect one if there is none."""
     issuer = require_provider(application, provider).entry.issuer
     if issuer not in [each.issuer for each in rows_of(user)]:
         connect(application, user, provider, f"account-of-{user.id}")

@@ -15,16 +15,16 @@ class Mails(list[EmailMessage]):
 
     @property
     def links(self) -> list[str]:
-        """The links in the texts of all these emails, in their order."""
+        """The links in the texts of all emails, in their order."""
         return [link for each in self for link in _LINK.findall(each.get_content())]
 
 
 def mailbox(application: AuthMiddleware) -> Mails:
-    """Return all emails that the site has sent, since its start or the first call.
+    """Return all emails that the site has sent since its start or the first call.
 
-    The first call ends the site's thread that sends emails, and replaces the transport. Then
-    each call sends what is due, in the thread of the test. With `MAIL_URL="memory:"`, there is no
-    thread; with another one, call this before what your test does.
+    The first call stops the site's thread that sends emails, and replaces the transport. Each call
+    sends due emails in the thread of the test. Unless `MAIL_URL` is "memory:", call this before the
+    actions of your test.
 
     Raises:
         ValueError: The site sends no emails, because it has no MAIL_URL.

@@ -32,13 +32,12 @@ def make_user(
     """Create a user of `application` and return it.
 
     Args:
-        username: The name; the email address is this name at example.org, unless `fields` has one.
-        password: The password, for tests that log in with it; None for an unknown one, or for none
-            at all with `identities`.
+        username: The email address is this name at example.org, unless `fields` has one.
+        password: For tests that log in with it. None: unknown; with `identities`, no password.
         permissions: The permissions to grant.
-        groups: The names of the groups to join; missing ones are created, without permissions.
-        identities: The accounts of other providers by which the user logs in: the name of a
-            provider in `OIDC_PROVIDERS`, and the subject.
+        groups: The names of the groups to join; missing groups are created.
+        identities: The accounts at other providers: the name of a provider in `OIDC_PROVIDERS`, and
+            the subject.
         fields: Other fields of `User`, such as `is_staff=True`.
 
     Raises:
@@ -65,11 +64,7 @@ def make_user(
 
 
 def make_group(application: AuthMiddleware, name: str, permissions: Iterable[str] = ()) -> Group:
-    """Return the group of `application` with this name, created if missing.
-
-    Args:
-        name: The name.
-        permissions: The permissions to grant.
+    """Return the group of this name, created if missing, and grant it the permissions.
 
     Raises:
         ValidationError: See `Group.save`.
@@ -82,7 +77,7 @@ def make_group(application: AuthMiddleware, name: str, permissions: Iterable[str
 
 
 def connect(application: AuthMiddleware, user: User, provider: str, subject: str) -> None:
-    """Connect the account of a provider with this subject to a user, who gets no notice."""
+    """Connect the account of a provider with this subject to a user, without a notice."""
     entry = require_provider(application, provider).entry
     account = ProviderAccount(entry.name, entry.issuer, subject, name=subject[:100])
     with database.atomic():
@@ -102,7 +97,7 @@ def require_provider(application: AuthMiddleware, name: str) -> Provider:
 
 
 def present_user(application: AuthMiddleware, user: User | None) -> User | None:
-    """Return the user as they are now, because the application may have changed them."""
+    """Return the user as stored, because the application may have changed them, or None."""
     if user is None:
         user = User.objects.get_or_none(username="ada") or make_user(application)
     check_user(user)

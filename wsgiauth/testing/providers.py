@@ -18,23 +18,20 @@ def provider_account(
     groups: Iterable[str] = (),
     second_factor: bool = False,
 ) -> None:
-    """Let every login with a provider be by this account from now on, without a network.
+    """Make every further login at a provider use this account, without a network.
 
-    A POST to /auth/oidc/NAME then leads to the callback at once, as if a person had logged in at
+    A POST to /auth/oidc/NAME then leads directly to the callback, as if a person had logged in at
     the provider. Everything else is as with the provider itself: the cookie, `state`, the page for
     an account that no user has, the second step. Another call replaces the account.
 
     Args:
-        provider: Its name in `OIDC_PROVIDERS`.
-        subject: What names the account at the provider (`sub`): 1 to 255 printable ASCII
-            characters.
-        email: The email address that the provider says.
-        email_verified: Whether it says that it has verified the address.
-        username: `preferred_username`.
-        groups: The values of the claim that the entry names by `groups=`; without it, they do not
-            count.
-        second_factor: Whether the provider says that it asked for a second factor; it counts with
-            `second_factor=trusted`.
+        provider: The name of the provider in `OIDC_PROVIDERS`.
+        subject: The claim `sub`: 1 to 255 printable ASCII characters.
+        email, email_verified: The claims of these names.
+        username: The claim `preferred_username`.
+        groups: The claim that the entry names by `groups=`; without it, they have no effect.
+        second_factor: Whether the provider says that it asked for a second factor; this has an
+            effect with `second_factor=trusted`.
 
     Raises:
         ValueError: The site has no provider of this name.

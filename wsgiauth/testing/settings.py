@@ -17,8 +17,8 @@ def make_settings(**changes: Any) -> Settings:
     """Return settings for tests: random keys, fast hashes, and a database in memory.
 
     Each `AuthMiddleware` with these settings has its own empty database. Limits by address are off,
-    because all tests have the same address. With `MAIL_URL="memory:"`, there is mail: see
-    `mailbox`. Its links lead to http://localhost, as WebTest's clients do.
+    because all tests have the same address. `MAIL_URL="memory:"` turns on emails, whose links lead
+    to http://localhost, as WebTest's clients do: see `mailbox`.
 
     Args:
         changes: Settings by name, which replace these.

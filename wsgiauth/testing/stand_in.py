@@ -1,6 +1,6 @@
-"""A provider without a network, whose every login is by the account that a test has described.
+"""A provider without a network: each login uses the account that a test has described.
 
-Only `provider_account` imports this, because it needs the packages of the extra `oidc`.
+`provider_account` imports it when called, because it needs the packages of the extra `oidc`.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,11 +17,7 @@ from wsgiauth.settings.oidc import ProviderEntry
 
 
 class StandIn(Client):
-    """Sends no request.
-
-    Args:
-        claims: Those of the ID token, without the time of the login, which is now.
-    """
+    """A client that sends no request; the ID token has `claims` and the time of the login."""
 
     def __init__(
         self, entry: ProviderEntry, clock: Callable[[], float], claims: Mapping[str, Any]
@@ -41,7 +37,7 @@ class StandIn(Client):
         redirect_uri: str,
         is_known: Callable[[str], bool],
     ) -> ProviderAccount:
-        """Return the account."""
+        """Return the account with the claims."""
         now = int(self._now())
         return make_account(self._entry, {**self._claims, "auth_time": now}, now)
 
