@@ -1,9 +1,7 @@
-"""Sentences for people: each is a string in English that can also be shown in other languages.
+"""Sentences for people: English strings that a response can show in the language of its reader.
 
-`_` and its siblings mark a sentence for translation, as gettext's functions do, but translate
-nothing. A `Message` is the English string, which logs, commands and exceptions show as it is. It
-also keeps the sentence and its values apart, so that a response can show it in the language of its
-reader: see `languages`.
+`_`, `ngettext` and `pgettext` mark a sentence for translation, but do not translate it: logs,
+commands and exceptions are in English, and `languages` translates.
 
 A sentence is whole, because other languages order its parts in another way. It has a named
 placeholder, such as `%(name)s`, for each value, and `%%` for a percent sign.
@@ -18,16 +16,13 @@ from markupsafe import Markup, escape
 
 
 class Speaker(Protocol):
-    """A language, as far as a message needs it."""
+    """The methods of `languages.language.Language` that a message needs."""
 
     def say(self, text: str) -> str:
         """Return a message in this language, and any other string as it is."""
 
     def html(self, text: str) -> Markup:
-        """Return the HTML of a message in this language, or of any other string.
-
-        A string in a message, such as a name, keeps its own direction if that is another one.
-        """
+        """Return the HTML of a message in this language, or of any other string."""
 
     def markup(
         self,
@@ -41,8 +36,8 @@ class Speaker(Protocol):
         """Return the HTML of a literal in a template; the values in it are escaped."""
 
 
-# The language of the page or the email that is being rendered. A template could not pass it on to
-# a message: the macros that it imports know nothing of what it is rendered with.
+# The language of the page or the email that is being rendered. The macros that a template imports
+# cannot pass it on, because they do not know the template's values.
 _speaker: ContextVar[Speaker] = ContextVar("wsgiauth_speaker")
 
 
@@ -51,10 +46,10 @@ class Message(str):
 
     Attributes:
         text: The sentence with its placeholders; with a number, the form for one.
-        values: By placeholder. A language writes numbers in its own way, and translates messages.
+        values: By placeholder. A language formats numbers, and translates messages.
         plural: The form for several; empty without a number.
-        number: What chooses the form.
-        context: What distinguishes the text from others that are the same in English.
+        number: The number that chooses the form.
+        context: Distinguishes texts that are the same in English.
     """
 
     __slots__ = ("context", "number", "plural", "text", "values")
@@ -74,7 +69,7 @@ class Message(str):
         number: int = 1,
         context: str = "",
     ) -> Self:
-        """Return the message; its string is the one in English."""
+        """Return the message, which is the English string."""
         chosen = plural if plural and number != 1 else text
         message = super().__new__(cls, filled(chosen, values, written))
         message.text, message.values = text, values
@@ -92,18 +87,14 @@ class Message(str):
 
 
 class Joined(Message):
-    """Several messages or strings, one after the other.
-
-    Attributes:
-        parts: They, and what is between them.
-    """
+    """Several messages or strings, one after the other: `parts` also has the separators."""
 
     __slots__ = ("parts",)
 
     parts: tuple[str, ...]
 
     def __new__(cls, parts: Iterable[str], separator: str = " ") -> Self:
-        """Return them with a separator, which can be a message, too."""
+        """Return the parts with a separator, which can be a message, too."""
         pairs = [each for part in parts for each in (separator, part)]
         joined = str.__new__(cls, "".join(pairs[1:]))
         joined.parts = tuple(pairs[1:])
@@ -121,12 +112,12 @@ def ngettext(one: str, several: str, num: int, /, **values: object) -> Message:
 
 
 def pgettext(context: str, text: str, /, **values: object) -> Message:
-    """Return a string that can have another translation in another context."""
+    """Return a sentence that can have another translation in another context."""
     return Message(text, values, context=context)
 
 
 def list_of(items: Iterable[str]) -> Joined:
-    """Return items with a comma, or what else is between them in a language."""
+    """Return items with commas, or with the separator of a language."""
     return Joined(items, pgettext("between the items of a list", ", "))
 
 
@@ -141,24 +132,24 @@ def filled(text: str, values: Mapping[str, object], write: Callable[[object], ob
 
 
 def written(value: object) -> object:
-    """Return a number as it is written in English, and any other value as it is."""
+    """Return a number in the English format, and any other value as it is."""
     return f"{value:,}" if type(value) is int else value
 
 
 def said(text: str) -> str:
-    """Return a message in the language of what is being rendered, in English outside of that."""
+    """Return a message in the language that is being rendered, or in English."""
     language = _speaker.get(None)
     return str(text) if language is None else language.say(text)
 
 
 def speaker() -> Speaker:
-    """Return the language of what is being rendered."""
+    """Return the language that is being rendered."""
     return _speaker.get()
 
 
 @contextmanager
 def speaking(language: Speaker) -> Iterator[None]:
-    """Render in a language."""
+    """Render in a language in a `with` block."""
     token = _speaker.set(language)
     try:
         yield
@@ -167,5 +158,5 @@ def speaking(language: Speaker) -> Iterator[None]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its English noun, for operators: in the plural if it is not 1."""
+    """Return a number with its English noun, for operators; add an `s` if it is not 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

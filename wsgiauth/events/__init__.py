@@ -1,10 +1,8 @@
 """Events of accounts: `emit` logs each one, and passes it to the application.
 
-A change is also written to the audit trail, in its own transaction. An event identifies a user by
-id only: it never has the submitted username, because people sometimes type their password there.
-
-Every function in this folder that reads or writes the trail raises peewee.DatabaseError if that
-fails.
+A change is also written to the audit trail, in its own transaction; this raises
+peewee.DatabaseError if it fails. An event identifies a user by id only: it never has the submitted
+username, because people sometimes type their password there.
 """
 
 import json
@@ -70,7 +68,7 @@ class Event(NamedTuple):
     """An event of an account.
 
     Attributes:
-        name: One of those that docs/events.md lists.
+        name: The name; docs/events.md lists them.
         time: When it happened, in UTC.
         user_id: The account, or None if there is none or it is unknown.
         address: The client's address, from REMOTE_ADDR; None outside a request, and while a
@@ -97,8 +95,7 @@ class Event(NamedTuple):
 Subscriber = Callable[[Event], object]
 Recorder = Callable[[Event, Mapping[str, str]], object]  # also gets the `details` of `emit`
 
-# By database, so that a site gets the events of its own accounts only, but also those of its code
-# outside requests.
+# By database, so that a site gets only the events of its own accounts, also outside requests.
 _subscribers: WeakKeyDictionary[peewee.Database, tuple[Subscriber, ...]] = WeakKeyDictionary()
 _recorders: WeakKeyDictionary[peewee.Database, tuple[Recorder, ...]] = WeakKeyDictionary()
 
@@ -118,8 +115,7 @@ def subscribe_once(database: peewee.Database, subscriber: Subscriber) -> None:
 def record(database: peewee.Database, recorders: Iterable[Recorder]) -> None:
     """Call `recorders` in the transaction of each change of the accounts in `database`.
 
-    What they write is committed with the change, or not at all. An exception in one of them fails
-    the change. Internal: an application subscribes.
+    An exception in one of them fails the change.
     """
     _recorders[database] = tuple(recorders)
 
@@ -133,15 +129,15 @@ def emit(
 ) -> None:
     """Record an event, log it in one line and call the subscribers.
 
-    Call this in the transaction of the change, so that its record is committed with it. The event
-    is logged, and passed to the subscribers, after the commit, and never after a rollback. One of
-    `REFUSALS` is not recorded, and is logged immediately.
+    Call this in the transaction of the change, so that both are committed together. The log and the
+    subscribers get the event after the commit, and never after a rollback. One of `REFUSALS` is not
+    recorded, and is logged immediately.
 
     Args:
         name: One of `LEVELS`.
         user_id: The account.
         reason: The cause or the detail. Never anything that a client sent.
-        details: What else a recorder needs; neither the log nor a subscriber gets it.
+        details: Further values for recorders alone.
     """
     is_change = name not in REFUSALS
     chosen = storage.current_or_none() if is_change else context.database()
@@ -153,10 +149,10 @@ def emit(
     _write(event)
     for recorder in _recorders.get(chosen, ()):
         recorder(event, details or {})
-    if not chosen.in_transaction():
+    if chosen.in_transaction():
+        chosen.after_commit(lambda: _deliver(event, chosen))
+    else:
         _deliver(event, chosen)
-        return
-    chosen.after_commit(lambda: _deliver(event, chosen))
 
 
 def _deliver(event: Event, database: peewee.Database | None) -> None:

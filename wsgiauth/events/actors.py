@@ -1,10 +1,8 @@
-"""Who makes a change: `user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.
+"""The actor of a change: `user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.
 
-An API key acts for its user; after `command line` is the user of the operating system.
-
-On the way of a request: `app` begins with `OWNER`, because the client of a login or of a link acts
-for the account of the event, and the endpoints that identify their caller name them. In the views
-of the wrapped application, the caller is `wsgiauth.user` of the environ.
+Below the mount, `app` begins with `OWNER`, because the client of a login or of a link acts for the
+account of the event. Endpoints that identify their caller then name the caller. In the views of the
+wrapped application, the actor is `wsgiauth.user` of the environ.
 """
 
 import getpass
@@ -29,7 +27,7 @@ _actor: ContextVar[str | None] = ContextVar("wsgiauth.actor", default=None)
 
 @contextmanager
 def acting(actor: str) -> Iterator[None]:
-    """Let `actor` be who makes the changes in a `with` block."""
+    """Make `actor` the actor of the changes in a `with` block."""
     token = _actor.set(actor)
     try:
         yield
@@ -38,23 +36,23 @@ def acting(actor: str) -> Iterator[None]:
 
 
 def identify(user_id: int, key_id: str | None = None) -> None:
-    """Name the user, or their API key, that acts until the end of the present `acting` block."""
+    """Make a user, or their API key, the actor until the present `acting` block ends."""
     _actor.set(user(user_id, key_id))
 
 
 def user(user_id: int, key_id: str | None = None) -> str:
-    """Return the actor that is a user, or an API key of theirs."""
+    """Return the actor for a user, or for their API key."""
     return f"user {user_id}" if key_id is None else f"user {user_id} key {key_id}"
 
 
 def user_id_of(actor: str) -> int | None:
-    """Return the id of the user that an actor is, or None if it is none."""
+    """Return the id of the user in an actor, or None."""
     match = _USER.fullmatch(actor)
     return None if match is None else int(match[1])
 
 
 def is_actor(text: str) -> bool:
-    """Return whether a string is an actor as it is stored, and not the name of a user."""
+    """Return whether a string has the form of an actor, and is not the name of a user."""
     return (
         text == CODE
         or f"{text} ".startswith(f"{COMMAND_LINE} ")
@@ -63,7 +61,7 @@ def is_actor(text: str) -> bool:
 
 
 def key_of(actor: str) -> str:
-    """Return the id of the API key by which a user acted, or an empty string."""
+    """Return the id of the API key in an actor, or an empty string."""
     match = _USER.fullmatch(actor)
     return "" if match is None else match[2] or ""
 
@@ -75,21 +73,21 @@ def split(actor: str | None) -> tuple[str | None, str | None]:
 
 
 def command_line() -> str:
-    """Return the actor of a command: the user of the operating system who runs it."""
+    """Return the actor of a command, with the user of the operating system if they have a name."""
     try:
         name = getpass.getuser()
-    except (KeyError, OSError, ImportError):  # as in a container, where the user has no name
+    except (KeyError, OSError, ImportError):  # as in a container
         return COMMAND_LINE
     return f"{COMMAND_LINE} {name}"
 
 
 def current(database: peewee.Database | None, owner_id: int | None) -> str | None:
-    """Return who acts at present.
+    """Return the present actor for an event.
 
     Args:
-        database: Of the event. A user of another database is no actor in it.
-        owner_id: The user who acts if only an account is known, as at a login; None if that can be
-            anyone, as at a failed login.
+        database: The database of the event. A user of another database is not an actor.
+        owner_id: The user who acts if only an account is known, as at a login; None: unknown, as at
+            a failed login.
     """
     actor = _actor.get()
     if actor == OWNER:

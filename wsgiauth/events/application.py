@@ -1,7 +1,4 @@
-"""Calls of the functions that the application passed to `AuthMiddleware`.
-
-What they raise is the application's error, and is logged with its traceback.
-"""
+"""Calls of the functions that the application passed to `AuthMiddleware`."""
 
 import logging
 from collections.abc import Iterator
@@ -19,10 +16,10 @@ def application_code(name: str, *, passes: tuple[type[Exception], ...] = ()) -> 
 
     Args:
         name: The function, for the log.
-        passes: Exceptions that are an answer of the function.
+        passes: The exceptions that the function is allowed to raise.
 
     Raises:
-        ApplicationError: It raised another exception, which is the cause.
+        ApplicationError: It raised another exception, which is logged and is the cause.
     """
     try:
         with actors.acting(actors.CODE):

@@ -1,8 +1,8 @@
 """Look up a password in two lists: the common passwords that are shipped, and BREACHED_PASSWORDS.
 
-The latter has the format of Have I Been Pwned: one line for each password, with its SHA-1 in
-upper-case hexadecimal digits, a colon and a count, sorted by the hash. It has tens of gigabytes, so
-it is never read as a whole.
+BREACHED_PASSWORDS has the format of Have I Been Pwned: one line for each password, with its SHA-1
+in upper-case hexadecimal digits, a colon and a count, sorted by the hash. The file has tens of
+gigabytes.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _MAX_LINE = 256  # bytes; longer lines are not found
 
 
 def is_common(password: str) -> bool:
-    """Return whether `password`, as returned by `names.key`, is in the list that is shipped."""
+    """Return whether `password`, as returned by `names.key`, is in the shipped list."""
     # A line feed in the password would match across two lines.
     if len(password) > MAX_LENGTH or "\n" in password:
         return False
@@ -32,12 +32,9 @@ def is_common(password: str) -> bool:
 
 
 def is_breached(password: str, file: str | os.PathLike[str]) -> bool:
-    """Return whether `password`, as typed, is in the file, with about thirty small reads.
+    """Return whether `password`, as typed, is in the file; raise OSError if it cannot be read.
 
     Opens the file for each password, so that it can be replaced while the process runs.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     # The published format prescribes SHA-1, which protects nothing here.
     digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest().upper()
@@ -71,9 +68,6 @@ def has_line(lines: BinaryIO, prefix: bytes) -> bool:
     Args:
         lines: Sorted by their bytes; each ends in a line feed.
         prefix: The beginning of the line. End it with a line feed to find a whole line.
-
-    Raises:
-        OSError: The file cannot be read.
     """
     low, high = 0, lines.seek(0, 2)
     while high - low > _BLOCK:  # a matching line begins at `low` or later, before `high`

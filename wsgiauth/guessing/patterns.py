@@ -10,7 +10,7 @@ _KEYBOARDS = (
     *("qwertzuiopü+", "asdfghjklöä#", "yxcvbnm,.-", "1qay", "asdfghjklñ", "asdfghjklç"),
     *("azertyuiop", "qsdfghjklm", "wxcvbn,;:!", "1aqw", "йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),
 )
-# On lines of their own, so that none of them goes on in the next.
+# One on each line, so that no run continues in the next one.
 RUNS = "\n".join(run for way in (*_ALPHABETS, *_KEYBOARDS) for run in (way, way[::-1]))
 _SHORTEST_RUN = 3  # characters; shorter runs are frequent in random strings
 

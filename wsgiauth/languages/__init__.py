@@ -1,7 +1,4 @@
-"""The languages of a site, and which of them a client asks for.
-
-A language comes from the list of the site alone: what a client sends only chooses one of it.
-"""
+"""The languages of a site. Accept-Language can only choose one of them."""
 
 from collections.abc import Iterator, Sequence
 from os import PathLike
@@ -13,7 +10,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages.catalogues import files_in, key
 from wsgiauth.languages.language import Language
 
-# Those that are shipped, with their names: the list on every page loads no catalogue.
+# The shipped languages, with their names, so that the list on every page loads no catalogue.
 SHIPPED = {
     "en": "English",
     "de": "Deutsch",
@@ -31,9 +28,9 @@ class Languages:
     """The languages of a site, in their order.
 
     Args:
-        names: Of the setting LANGUAGES; the first one is the default. Without any, all that are
-            shipped and all in the folder.
-        folder: Of the setting TRANSLATIONS: further catalogues, and changes of the shipped ones.
+        names: The setting LANGUAGES; the first one is the default. Empty: all shipped languages,
+            and all in the folder.
+        folder: The setting TRANSLATIONS: further catalogues, and changes of the shipped ones.
 
     Raises:
         ConfigurationError: A name has no catalogue, or a catalogue in the folder is wrong.
@@ -43,7 +40,7 @@ class Languages:
         self, names: Sequence[str] = (), folder: str | PathLike[str] | None = None
     ) -> None:
         shipped, of_site = files_in(_CATALOGUES), files_in(folder) if folder else {}
-        # In the order of those that are shipped, and spelled as they are.
+        # In the order of the shipped languages, and spelled as they are.
         spelled = {key(name): name for name in (*SHIPPED, *of_site, *SHIPPED)}
         changes = {spelled[key(name)]: files for name, files in of_site.items()}
         for name in names:
@@ -57,7 +54,7 @@ class Languages:
             files = [*changes.get(name, ()), *shipped.get(name, ())]
             self._by_name[name] = Language(name, files, SHIPPED.get(name))
             if name in changes:
-                _ = self._by_name[name].catalogues  # a mistake in them is found at start
+                _ = self._by_name[name].catalogues  # report a mistake in them at start
         self.default: Language = next(iter(self))
 
     def __iter__(self) -> Iterator[Language]:
@@ -68,11 +65,11 @@ class Languages:
         return len(self._by_name)
 
     def find(self, name: str) -> Language | None:
-        """Return the language of exactly this name, or None."""
+        """Return the language of this name, spelled exactly so, or None."""
         return self._by_name.get(name)
 
     def accepted(self, header: str) -> Language | None:
-        """Return the one that Accept-Language asks for, by RFC 4647 section 3.4, or None."""
+        """Return the language for Accept-Language, by RFC 4647 section 3.4, or None."""
         if not header or len(header) > _MAX_HEADER:
             return None
         accept = create_accept_language_header(header)

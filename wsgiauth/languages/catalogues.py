@@ -1,7 +1,7 @@
 """Catalogues of translations: GNU gettext's `.mo` files, as the standard library reads them.
 
-A translation is refused if it has other placeholders or tags than the English text: otherwise it
-could fail when it is shown, or change what a page does.
+A translation with other placeholders or tags than the English text is refused: it could fail when
+it is shown, or change what a page does.
 """
 
 import gettext
@@ -26,7 +26,7 @@ _REFUSED_CATEGORIES = frozenset(("Cc", "Cs", "Zl", "Zp"))  # Unicode: controls, 
 _CONTEXT_END = "\x04"  # between a context and its text: GNU gettext manual, section 10.3
 PLACEHOLDER = re.compile(r"(?<!%)(?:%%)*%\((\w+)\)s")
 _NUMBER = "num"  # the placeholder of the number that chooses a form
-# Each form of a language is that of one of them.
+# Every plural form of a language is the form of one of these numbers.
 _NUMBERS = (*range(1001), 10_000, 100_000, 1_000_000)
 
 
@@ -60,7 +60,7 @@ class Catalogue(gettext.GNUTranslations):
         return self._texts.get((key, self._form_for(number)) if plural else key)
 
     def _pairs(self) -> Iterator[tuple[str, str, frozenset[str]]]:
-        """Yield each text, its translation, and which placeholders that can add or leave out."""
+        """Yield each text, its translation, and the placeholders that only one of them can have."""
         for key, translation in self._texts.items():
             text, form = (key, -1) if isinstance(key, str) else key
             text = text.rpartition(_CONTEXT_END)[2]
@@ -72,12 +72,9 @@ class Catalogue(gettext.GNUTranslations):
 def translation_problem(
     text: str, translation: str, optional: Set[str] = frozenset()
 ) -> str | None:
-    """Return what is wrong with a translation, as the end of a sentence about it, or None.
+    """Return the fault of a translation, as the end of a sentence about it, or None.
 
-    Args:
-        text: In English.
-        translation: In the other language.
-        optional: The placeholders that it can add or leave out.
+    `optional` are the placeholders that only one of both can have.
     """
     if PERCENT_ALONE.search(translation):
         return 'has a percent sign alone: write "%%"'
@@ -99,7 +96,7 @@ def translation_problem(
 
 
 def _are_nested(tags: list[str]) -> bool:
-    """Return whether each tag is closed in the order of HTML; none of our texts has a void one."""
+    """Return whether the tags are closed in the order of HTML; our texts have no void elements."""
     opened: list[str] = []
     for tag in tags:
         name = re.split(r"[\s>]", tag.strip("</"))[0]
@@ -115,7 +112,7 @@ def _names_in(text: str) -> set[str]:
 
 
 def folder_problem(folder: str) -> str | None:
-    """Return what is wrong with a folder of catalogues, as the end of a sentence, or None."""
+    """Return the fault of a folder of catalogues, as the end of a sentence, or None."""
     if not Path(folder).is_dir():
         return "does not exist or is not a folder"
     has_any = any(Path(folder).glob(_FILES))
@@ -125,7 +122,7 @@ def folder_problem(folder: str) -> str | None:
 def files_in(folder: str | PathLike[str]) -> Mapping[str, list[Path]]:
     """Return the catalogues in a folder by the language: `pt-BR` for the folder `pt_BR`.
 
-    A site can have several for a language, such as `wsgiauth-site.mo` beside `wsgiauth.mo`.
+    A language can have several, such as `wsgiauth-site.mo` beside `wsgiauth.mo`.
 
     Raises:
         ConfigurationError: A folder with a catalogue is not named after a language.
@@ -143,10 +140,7 @@ def files_in(folder: str | PathLike[str]) -> Mapping[str, list[Path]]:
 
 
 def is_language(name: str) -> bool:
-    """Return whether a name is a tag of a language, perhaps with script and region (RFC 5646).
-
-    gettext writes `_` for its `-`.
-    """
+    """Return whether a name is a language tag (RFC 5646), also with gettext's `_` for `-`."""
     return _LANGUAGE.fullmatch(name.replace("_", "-")) is not None
 
 

@@ -1,8 +1,7 @@
 """Dates and times of day for people, in UTC.
 
-The catalogues have the names of the months and the order of the parts, so that a language is
-complete with its catalogue. A test compares those that are shipped with the data of Unicode's CLDR,
-which the standard library lacks.
+The catalogues have the names of the months and the order of the parts. A test compares the shipped
+ones with Unicode's CLDR, which the standard library lacks.
 """
 
 from datetime import datetime

@@ -14,7 +14,7 @@ from wsgiauth.messages import Joined, Message, filled, pgettext
 
 # ISO 639 and ISO 15924: languages and scripts that are written from right to left.
 _RIGHT_TO_LEFT = frozenset(("ar", "arab", "ckb", "dv", "fa", "he", "hebr", "ps", "sd", "ug", "ur"))
-# First strong isolate, pop directional isolate: a value such as an IP address keeps its own
+# First strong isolate, pop directional isolate: so a value such as an IP address keeps its own
 # direction in a sentence from right to left.
 _ISOLATED = "\u2068\\g<0>\u2069"
 _BDI = Markup("<bdi>%s</bdi>")
@@ -25,36 +25,35 @@ _THOUSAND = pgettext("how the digits of a number are grouped", "1,000")
 
 
 class Language:
-    """A language of the site. English is the texts themselves, unless a catalogue changes them.
+    """A language of the site. English texts need no catalogue.
 
     Args:
-        name: By BCP 47, such as `de` or `pt-BR`.
-        files: Its catalogues, which are read when they are first used; in the first one, a
-            translation takes precedence.
-        title: Its name in itself; None: a catalogue has it.
+        name: A tag of BCP 47, such as `de` or `pt-BR`.
+        files: The catalogues; an earlier one takes precedence.
+        title: The name of the language in the language itself; None: a catalogue has it.
     """
 
     def __init__(self, name: str, files: Sequence[Path] = (), title: str | None = None) -> None:
         self.name = name
         self._files = files
         self._title = title
-        # By the text and its context; with a number, by the translation.
+        # By the text and its context, or by the translation of a text with a number.
         self._markups: dict[tuple[str, str | None], Markup] = {}
 
     @cached_property
     def catalogues(self) -> tuple[Catalogue, ...]:
-        """The catalogues, as they were when they were first used."""
+        """The catalogues, which are read at the first use."""
         return tuple(map(_read, self._files))
 
     @cached_property
     def direction(self) -> str:
-        """`rtl` if it is written from right to left, otherwise `ltr`."""
+        """`rtl` if the language is written from right to left, otherwise `ltr`."""
         parts = self.name.lower().split("-")
         return "ltr" if _RIGHT_TO_LEFT.isdisjoint(parts) else "rtl"
 
     @cached_property
     def title(self) -> str:
-        """Its name in itself, such as "Deutsch"; its code if no catalogue has it."""
+        """The name in the language itself, such as "Deutsch"; the tag if no catalogue has it."""
         return self._title or self._translation(_NAME.text, context=_NAME.context) or self.name
 
     def say(self, text: str) -> str:
@@ -69,7 +68,7 @@ class Language:
     def html(self, text: str) -> Markup:
         """Return the HTML of a message in this language, or of any other string.
 
-        A string in a message, such as a name, keeps its own direction if that is another one.
+        A string in a message, such as a name, keeps its own direction.
         """
         if not isinstance(text, Message):
             return escape(text)
@@ -90,7 +89,7 @@ class Language:
         """Return the HTML of a literal in a template; the values in it are escaped.
 
         Raises:
-            KeyError, TypeError, ValueError: The text and the values do not fit each other.
+            KeyError, TypeError, ValueError: The values do not fit the text.
         """
         key = (text, context) if not plural else (self._chosen(text, plural, number, context), None)
         markup = self._markups.get(key)
@@ -118,11 +117,8 @@ class Language:
     def _translation(
         self, text: str, plural: str = "", number: int = 1, context: str = ""
     ) -> str | None:
-        for catalogue in self.catalogues:
-            found = catalogue.find(context, text, plural, number)
-            if found is not None:
-                return found
-        return None
+        found = (each.find(context, text, plural, number) for each in self.catalogues)
+        return next((each for each in found if each is not None), None)
 
     def _written(self, value: object) -> object:
         if type(value) is int:
@@ -139,9 +135,9 @@ class Language:
         return _BDI % value if is_mixed else value
 
     def _with_safe_text(self, translation: str) -> Markup:
-        """Return a translation whose tags are HTML; all other characters stand for themselves.
+        """Return a translation, escaped except for character references and its tags.
 
-        Its tags are those of the text: see `catalogues`. A character reference stays one.
+        `catalogues` has checked that the tags are the same as in the text.
         """
         tags = TAG.findall(translation)
         texts = map(self._safe, TAG.split(translation))
@@ -151,22 +147,18 @@ class Language:
     def _safe(self, text: str) -> str:
         parts = _REFERENCE.split(text)
         safe = "".join(each if number % 2 else escape(each) for number, each in enumerate(parts))
-        # An element with nothing but the value has one direction anyway, and people copy it.
+        # Not alone in an element: there, a value has one direction anyway, and people copy it.
         is_mixed = self.direction == "rtl" and not PLACEHOLDER.fullmatch(text)
         return PLACEHOLDER.sub(_ISOLATED, safe) if is_mixed else safe
 
 
-@cache
-def _read(file: Path) -> Catalogue:
-    """Return a catalogue, which is read once in a process: pages and emails share it."""
-    return Catalogue(file)
-
+_read = cache(Catalogue)  # once in a process, for pages and emails
 
 ENGLISH = Language("en")  # without catalogues
 
 
 def has_message(value: object) -> bool:
-    """Return whether there is a message in a document."""
+    """Return whether a document has a message."""
     if isinstance(value, Mapping):
         return any(map(has_message, value.values()))
     return any(map(has_message, value)) if isinstance(value, list) else isinstance(value, Message)
