@@ -8,7 +8,7 @@ import inspect
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
@@ -46,6 +46,7 @@ _REFUSED_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _REORDERING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
 
 
+@dataclass(eq=False, repr=False)
 class Field:
     """A field that the application adds to the creation of an account.
 
@@ -65,16 +66,16 @@ class Field:
         ConfigurationError: An argument is wrong.
     """
 
-    def __init__(
-        self,
-        name: str,
-        label: str,
-        *,
-        required: bool = False,
-        max_length: int = 100,
-        autocomplete: str = "",
-        check: Check | None = None,
-    ) -> None:
+    name: str
+    label: str
+    _: KW_ONLY
+    required: bool = False
+    max_length: int = 100
+    autocomplete: str = ""
+    check: Check | None = None
+
+    def __post_init__(self) -> None:
+        name = self.name
         if not (_NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
             raise ConfigurationError(
                 "The name of a Field must begin with a lower-case letter, and have only such"
@@ -82,22 +83,17 @@ class Field:
             )
         if name in RESERVED:
             raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
-        if _is_blank(label) or len(label) > LABEL_MAX_LENGTH:
+        if _is_blank(self.label) or len(self.label) > LABEL_MAX_LENGTH:
             raise _wrong(name, f"label must be a string of 1 to {LABEL_MAX_LENGTH} characters")
-        if _is_refused(label):
+        if _is_refused(self.label):
             raise _wrong(name, "label must be one line")
-        if not 1 <= max_length <= MAX_CHARACTERS:
+        if not 1 <= self.max_length <= MAX_CHARACTERS:
             raise _wrong(name, f"max_length must be a number from 1 to {MAX_CHARACTERS}")
-        if not (autocomplete == "" or _TOKENS.fullmatch(autocomplete)):
+        if not (self.autocomplete == "" or _TOKENS.fullmatch(self.autocomplete)):
             raise _wrong(name, 'autocomplete must be tokens of the HTML standard, such as "tel"')
-        if check is not None:
-            _require_function(check, f"the check of the Field {name}")
-        self.name: str = name
-        self.label: str = _message(label)
-        self.required: bool = required
-        self.max_length: int = max_length
-        self.autocomplete: str = autocomplete
-        self.check: Check | None = check
+        if self.check is not None:
+            _require_function(self.check, f"the check of the Field {name}")
+        self.label = _message(self.label)
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
