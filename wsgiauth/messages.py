@@ -10,35 +10,16 @@ placeholder, such as `%(name)s`, for each value, and `%%` for a percent sign.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup, escape
 
-
-class Speaker(Protocol):
-    """The methods of `languages.language.Language` that a message needs."""
-
-    def say(self, text: str) -> str:
-        """Return a message in this language, and any other string as it is."""
-
-    def html(self, text: str) -> Markup:
-        """Return the HTML of a message in this language, or of any other string."""
-
-    def markup(
-        self,
-        text: str,
-        values: Mapping[str, object],
-        *,
-        plural: str = "",
-        number: int = 1,
-        context: str = "",
-    ) -> Markup:
-        """Return the HTML of a literal in a template; the values in it are escaped."""
-
+if TYPE_CHECKING:
+    from wsgiauth.languages.language import Language
 
 # The language of the page or the email that is being rendered. The macros that a template imports
 # cannot pass it on, because they do not know the template's values.
-_speaker: ContextVar[Speaker] = ContextVar("wsgiauth_speaker")
+_speaker: "ContextVar[Language]" = ContextVar("wsgiauth_speaker")
 
 
 class Message(str):
@@ -142,13 +123,13 @@ def said(text: str) -> str:
     return str(text) if language is None else language.say(text)
 
 
-def speaker() -> Speaker:
+def speaker() -> "Language":
     """Return the language that is being rendered."""
     return _speaker.get()
 
 
 @contextmanager
-def speaking(language: Speaker) -> Iterator[None]:
+def speaking(language: "Language") -> Iterator[None]:
     """Render in a language in a `with` block."""
     token = _speaker.set(language)
     try:

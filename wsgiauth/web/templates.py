@@ -10,8 +10,8 @@ import jinja2
 from jinja2.bccache import Bucket
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.languages.language import ENGLISH
-from wsgiauth.messages import Speaker, speaking
+from wsgiauth.languages.language import ENGLISH, Language
+from wsgiauth.messages import speaking
 from wsgiauth.web import translations
 
 _PACKAGE = Path(__file__).parents[1]
@@ -78,13 +78,13 @@ class Templates:
         )
         translations.install(self._environment)
 
-    def render(self, name: str, language: Speaker = ENGLISH, **values: object) -> str:
+    def render(self, name: str, language: Language = ENGLISH, **values: object) -> str:
         """Render a template in a language."""
         with speaking(language):
             return self._environment.get_template(name).render(values)
 
-    def check(self, name: str, language: Speaker = ENGLISH, **values: object) -> str:
-        """Render an example, to find a mistake in its template at start.
+    def check(self, name: str, language: Language = ENGLISH, **values: object) -> str:
+        """Render an example, so that a mistake in its template is found at start.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
