@@ -176,7 +176,7 @@ class UnauthenticatedError(RequestError):
 
     Attributes:
         error: `invalid_token` (RFC 6750 section 3.1) if a token was presented and rejected.
-        accepts_keys: Whether an API key would do.
+        accepts_keys: Whether an API key would be accepted.
     """
 
     def __init__(self, error: str | None, *, accepts_keys: bool = False) -> None:

@@ -72,12 +72,7 @@ class NewAccount:
         return hash_password(self._password, rounds=self._rounds)
 
     def register(self, hashed_password: str) -> User:
-        """Insert the user, and pass the answers on in the same transaction.
-
-        Raises:
-            ValidationError: The application refused an answer.
-            ApplicationError: A function of the application failed.
-        """
+        """Insert the user, and call `Answers.pass_on` in the same transaction."""
         if not self.answers.are_passed_on:
             return self.insert(hashed_password)
         with database.atomic():

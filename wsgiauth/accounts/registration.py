@@ -99,11 +99,7 @@ class Field:
         return f"<Field {self.name}>"
 
     def problem(self, value: str) -> str | None:
-        """Return why a value is refused, for people, or None.
-
-        Raises:
-            ApplicationError: `check` failed.
-        """
+        """Return why a value is refused, for people, or None; ApplicationError: `check` failed."""
         if not value:
             return _("This field is required.") if self.required else None
         if len(value) > self.max_length:
@@ -165,11 +161,7 @@ class Answers:
 
 
 class Registration:
-    """The fields of a site, in their order on the page, and the function for their values.
-
-    Raises:
-        ConfigurationError: An argument is wrong.
-    """
+    """The fields of a site, in their order on the page, and the function for their values."""
 
     def __init__(
         self, fields: Iterable[Field] = (), on_registered: OnRegistered | None = None

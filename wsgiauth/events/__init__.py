@@ -56,10 +56,8 @@ CHANGES = (
     "key_ended",
     "users_exported",
 )
-LEVELS = dict.fromkeys(CHANGES, logging.INFO)
-LEVELS |= dict.fromkeys(
-    (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned"), logging.WARNING
-)
+_WARNINGS = (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned")
+LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(_WARNINGS, logging.WARNING)
 
 _PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a single dash means None
 

@@ -45,7 +45,7 @@ class Catalogue(gettext.GNUTranslations):
             self._texts.pop("", None)  # the header
             self._form_for: Callable[[int], int] = vars(self)["plural"]
             self._uses = Counter(map(self._form_for, _NUMBERS))
-        except Exception as error:  # a damaged file, or its formula of plural forms, can raise any
+        except Exception as error:  # a damaged file, or its formula for plurals, can raise any
             message = f"TRANSLATIONS: {file} is no compiled catalogue: {error}"
             raise ConfigurationError(message) from None
         for text, translation, optional in self._pairs():
@@ -69,9 +69,7 @@ class Catalogue(gettext.GNUTranslations):
             yield text, translation, frozenset([_NUMBER] if is_optional else [])
 
 
-def translation_problem(
-    text: str, translation: str, optional: Set[str] = frozenset()
-) -> str | None:
+def translation_problem(text: str, translation: str, optional: Set[str]) -> str | None:
     """Return the fault of a translation, as the end of a sentence about it, or None.
 
     `optional` are the placeholders that only one of both can have.
