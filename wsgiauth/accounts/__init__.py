@@ -20,7 +20,7 @@ from wsgiauth.storage.models import NO_PASSWORD, utc_now
 
 
 class NewAccount:
-    """The names and the password of a new user, as typed; None: the user has no password.
+    """The names of a new user, and the password or None, as typed.
 
     The rules are checked once, here. Only the methods read the database or compute a hash.
 
@@ -207,7 +207,7 @@ def delete_user(user: User) -> None:
 def find_user(name: str) -> User | None:
     """Return the user with this username or email address, in any letter case, or None.
 
-    A name matches at most one user, because every email address contains an `@`, and no username.
+    A name matches at most one user, because email addresses contain an `@`, and usernames do not.
     """
     # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):

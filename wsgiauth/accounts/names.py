@@ -194,7 +194,9 @@ def refuse_names(
     owner_id: int | None = None,
     is_refused: bool = False,
 ) -> None:
-    """Raise ValidationError if there are `errors`, or TakenError if only a name is taken.
+    """Raise ValidationError if there are `errors`, or else TakenError if a name is taken.
+
+    ValidationError reports taken names, too.
 
     Args:
         model: `User` or `Group`.

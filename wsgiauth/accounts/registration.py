@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.events.application import application_code
+from wsgiauth.events.actors import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.messages import Message, _, ngettext, of_application
 from wsgiauth.storage import database

@@ -201,7 +201,7 @@ class Membership(Model):
 
 
 class Session(Model):
-    """A login starts a session. Its token is valid while the row exists and has the user's stamp.
+    """A session of a user. Its token is valid while the row exists and has the user's stamp.
 
     Times are in seconds since the epoch, except `created_at`.
 
@@ -210,7 +210,7 @@ class Session(Model):
         stamp: The user's `security_stamp` at the last proof.
         created_at: When the session began (UTC).
         expires_at: When the session ends without further use.
-        last_seen_at: The last use that moved `expires_at`.
+        last_seen_at: When use last moved `expires_at`.
         ends_at: When the session ends in any case.
         idle: By how many seconds use moves `expires_at`; 0: use does not move it.
         authenticated_at: When the user last proved their identity.

@@ -6,6 +6,7 @@ wrapped application, the actor is `wsgiauth.user` of the environ.
 """
 
 import getpass
+import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,10 @@ from contextvars import ContextVar
 
 import peewee
 
+from wsgiauth.exceptions import ApplicationError
 from wsgiauth.storage import context
+
+logger = logging.getLogger("wsgiauth")
 
 CODE = "code"
 COMMAND_LINE = "command line"
@@ -33,6 +37,27 @@ def acting(actor: str) -> Iterator[None]:
         yield
     finally:
         _actor.reset(token)
+
+
+@contextmanager
+def application_code(name: str, *, passes: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Run a function of the application in a `with` block, as the actor `code`.
+
+    Args:
+        name: The function, for the log.
+        passes: The exceptions that the function is allowed to raise.
+
+    Raises:
+        ApplicationError: It raised another exception, which is logged and is the cause.
+    """
+    try:
+        with acting(CODE):
+            yield
+    except passes:
+        raise
+    except Exception as error:
+        logger.exception("%s failed", name)
+        raise ApplicationError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
 def identify(user_id: int, key_id: str | None = None) -> None:

@@ -8,8 +8,7 @@ function raises TypeError for other objects.
 from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes
 from wsgiauth.testing.logins import api_key, bearer, logged_in
 from wsgiauth.testing.mails import Mails, mailbox
-from wsgiauth.testing.people import make_group, make_user
-from wsgiauth.testing.providers import provider_account
+from wsgiauth.testing.people import make_group, make_user, provider_account
 from wsgiauth.testing.settings import make_settings
 
 __all__ = [
