@@ -62,7 +62,7 @@ class _Kind(NamedTuple):
     missing: str
     too_long: str
     refused: str  # for a name with a refused character
-    misspaced: str = ""  # if the names can have spaces
+    misspaced: str = ""  # if the names can have single spaces
 
 
 _USERNAME = _Kind(
@@ -160,7 +160,7 @@ def email_problem(email: str) -> str | None:
 
 def group_problem(name: str) -> str | None:
     """Return why `name`, such as "Blog editors", is refused for a group, for people, or None."""
-    problem = _spaced_problem(name, _GROUP_NAME)
+    problem = _problem(name, _GROUP_NAME)
     if problem is None and key(name).startswith("-"):
         return _("A group name cannot begin with -.")
     return problem
@@ -168,7 +168,7 @@ def group_problem(name: str) -> str | None:
 
 def key_name_problem(name: str) -> str | None:
     """Return why `name` is refused for an API key, for people, or None."""
-    return _spaced_problem(name, _KEY_NAME)
+    return _problem(name, _KEY_NAME)
 
 
 def name_errors(fields: Mapping[str, str]) -> dict[str, list[str]]:
@@ -273,17 +273,13 @@ def is_invisible(form: str) -> bool:
     )
 
 
-def _spaced_problem(name: str, kind: _Kind) -> str | None:
-    if not isinstance(name, str):
-        return kind.missing
-    if name.startswith(" ") or name.endswith(" ") or "  " in name:
-        return kind.misspaced
-    return _problem(name.replace(" ", "_"), kind)
-
-
 def _problem(name: str, kind: _Kind) -> str | None:
     if not (isinstance(name, str) and name):
         return kind.missing
+    if kind.misspaced:
+        if name.startswith(" ") or name.endswith(" ") or "  " in name:
+            return kind.misspaced
+        name = name.replace(" ", "_")
     # Check the length first: normalizing a hostile string takes quadratic time.
     if len(name) > kind.max_length:
         return kind.too_long
