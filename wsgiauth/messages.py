@@ -103,8 +103,11 @@ def list_of(items: Iterable[str]) -> Joined:
 
 
 def of_application(text: str) -> Message:
-    """Return a string of the application as a message, which its catalogues can translate."""
-    return text if isinstance(text, Message) else Message(text.replace("%", "%%"), {})
+    """Return a string of the application as a message, which its catalogues can translate.
+
+    Markup becomes plain text, so that a page escapes it.
+    """
+    return text if isinstance(text, Message) else Message(str(text).replace("%", "%%"), {})
 
 
 def filled(text: str, values: Mapping[str, object], write: Callable[[object], object]) -> str:

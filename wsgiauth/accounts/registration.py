@@ -14,7 +14,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.events.actors import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
-from wsgiauth.messages import Message, _, ngettext, of_application
+from wsgiauth.messages import _, ngettext, of_application
 from wsgiauth.storage import database
 
 Check = Callable[[str], str | None]
@@ -93,7 +93,7 @@ class Field:
             raise _wrong(name, 'autocomplete must be tokens of the HTML standard, such as "tel"')
         if self.check is not None:
             _require_function(self.check, f"the check of the Field {name}")
-        self.label = _message(self.label)
+        self.label = of_application(self.label)
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
@@ -116,7 +116,7 @@ class Field:
             found = self.check(value)
             if not (found is None or (isinstance(found, str) and found)):
                 raise TypeError(f"it must return a message or None, not {found!r}")
-        return None if found is None else _message(found)
+        return None if found is None else of_application(found)
 
 
 @dataclass(frozen=True)
@@ -208,14 +208,9 @@ def _is_blank(text: str) -> bool:
 
 def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return {
-        str(name): [_message(each) for each in ([found] if isinstance(found, str) else found)]
+        str(name): [of_application(each) for each in ([found] if isinstance(found, str) else found)]
         for name, found in errors.items()
     }
-
-
-def _message(text: str) -> Message:
-    """Return a string of the application as a message; markup becomes plain text."""
-    return text if isinstance(text, Message) else of_application(str(text))
 
 
 def _is_refused(text: str) -> bool:
