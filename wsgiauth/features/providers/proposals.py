@@ -6,15 +6,10 @@ from wsgiauth.accounts import names
 
 
 def propose_username(wanted: Iterable[str]) -> str:
-    """Return a username that keeps the rules, made of the first of these strings that can be one.
+    """Return a username made of the first of these strings that can be one, or an empty string.
 
-    A user may have it already: a proposal of another one would say so, without being counted.
-
-    Args:
-        wanted: Usernames or email addresses, of which the part before the `@` counts.
-
-    Returns:
-        An empty string if there is none.
+    The name can be taken: a check here would reveal taken names, without a limit. Of an email
+    address, the part before the `@` counts.
     """
     return next(filter(None, map(_as_username, wanted)), "")
 
