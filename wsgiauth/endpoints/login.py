@@ -1,7 +1,5 @@
 """GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
-from http import HTTPStatus
-
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
@@ -10,9 +8,10 @@ from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
+from wsgiauth.forms.endpoint import unauthorized
 from wsgiauth.forms.handover import (
     REMEMBER,
     GuestForm,
@@ -31,7 +30,7 @@ from wsgiauth.forms.proofs import (
     ask_for_second_step,
     invalid_passkey,
     passkey_options,
-    require_code,
+    require_factor,
 )
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
@@ -41,7 +40,6 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import leads_to, mount_url, with_next
-from wsgiauth.web.www_authenticate import challenge
 
 _NOTICES = {
     "closed": _("Your account is closed."),
@@ -89,20 +87,18 @@ class LogIn(GuestForm):
         if user is not None and submission.site.factors.is_needed_by(user):
             if not submission.fields[CODE]:
                 return ask_for_second_step(submission, user)
-            methods = f"{PASSWORD} {require_code(submission, user)}"
+            methods = f"{PASSWORD} {require_factor(submission, user)}"
         issued = None if user is None else _start_session(submission, user, methods)
         if issued is None:
-            raise RequestError(
-                HTTPStatus.UNAUTHORIZED,
+            raise unauthorized(
                 "invalid_credentials",
                 _("The username and password do not match an active account."),
-                headers=(challenge(None),),
             )
         if not submission.is_program:
             return hand_over(submission, issued)
         if has_token(submission):
-            # The new token replaces the one that was sent. The browser's cookie is not replaced, so
-            # a script that fetches a token does not log the user out of the pages.
+            # The new token replaces the one that was sent. A script that sent the browser's cookie
+            # fetches a token without logging the user out of the pages.
             end_previous_session(submission)
         return json_response(token_document(submission.site, issued))
 
@@ -127,7 +123,7 @@ class LogIn(GuestForm):
 
 
 def _require_possible(name: str, password: str) -> None:
-    """Refuse what no account has, without a look-up, a count or a hash."""
+    """Refuse a name or password that no account has, without a look-up, a count or a hash."""
     errors: dict[str, list[str]] = {}
     if not name:
         errors["username"] = [_("Enter your username or email address.")]
@@ -147,7 +143,7 @@ def _was_logged_out(submission: Submission) -> bool:
 
 
 def _notice(submission: Submission, done: Done) -> str:
-    """Return what has just been done, or why the user is asked to log in."""
+    """Return the sentence about what was just done, or why the user is asked to log in."""
     environ, site = submission.environ, submission.site
     if site.identifier.has_rival_cookies(environ):
         return _(
@@ -156,7 +152,7 @@ def _notice(submission: Submission, done: Done) -> str:
             " settings of your browser, then log in again.",
             name=site.identifier.cookie_name(environ),
         )
-    if _is_unsent(submission):
+    if query_field(environ, "done") == UNSENT:
         return _UNSENT
     if _leads_to_complete(submission):
         return _TO_CONNECT
@@ -170,10 +166,6 @@ def _leads_to_complete(submission: Submission) -> bool:
     if origins is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
         return False
     return bool(tabs.cookies_for(environ, site, origins.waiting, destination))
-
-
-def _is_unsent(submission: Submission) -> bool:
-    return query_field(submission.environ, "done") == UNSENT
 
 
 def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
@@ -197,23 +189,23 @@ def _start_program_session(submission: Submission, user: User, methods: str) -> 
 
 def _log_in_with_passkey(submission: Submission) -> IssuedTokens:
     """Start a session of the user whose passkey it is, without a name or a password."""
-    proof, issued = _accept(submission, submission.fields[CREDENTIAL]), None
+    proof, issued = _accept_passkey(submission), None
     if proof is not None:
         issued = start_browser_session(submission, proof.user, methods=proof.methods)
-    if proof is None or issued is None:  # or the user has just changed
+    if issued is None:  # or the user has just changed
         events.emit("login_failed", reason="passkey")
         raise invalid_passkey()
     return issued
 
 
-def _accept(submission: Submission, credential: str) -> KeyProof | None:
-    """Return whose passkey it is; count what costs a query or a signature."""
-    site, networks = submission.site, submission.networks
+def _accept_passkey(submission: Submission) -> KeyProof | None:
+    """Return whose passkey it is; count an attempt that costs a query or a signature."""
+    site = submission.site
     keys, now = site.part(BrowserKeys), site.tokens.now()
-    presented = keys.read(credential, LOG_IN, now=now) if keys else None
+    presented = keys.read(submission.fields[CREDENTIAL], LOG_IN, now=now) if keys else None
     if presented is None:
         return None
-    attempt = site.throttle.passkey(networks)
+    attempt = site.throttle.passkey(submission.networks)
     attempt.begin()
     proof = presented.accept()
     if proof is not None:

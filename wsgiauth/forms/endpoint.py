@@ -26,6 +26,7 @@ from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
+from wsgiauth.web.www_authenticate import challenge
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
 
@@ -179,6 +180,11 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
         "cross_origin",
         _("This request came from another site, so nothing was done."),
     )
+
+
+def unauthorized(code: str, detail: str) -> RequestError:
+    """Return the 401 for credentials that are not accepted (RFC 6750 section 3)."""
+    return RequestError(HTTPStatus.UNAUTHORIZED, code, detail, headers=(challenge(None),))
 
 
 def read_json_alone(environ: WSGIEnvironment) -> dict[str, object]:
