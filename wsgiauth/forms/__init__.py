@@ -1,10 +1,9 @@
-"""The one shape of a URL with a form: parse, act, and answer as JSON or as a page.
+"""The base classes of URLs with a form: parse, act, and answer as JSON or as a page.
 
-Three kinds of clients send a form. A program sends JSON, and is answered with JSON. A script of
-this site sends a form and asks for JSON. A browser sends a form, and gets a page or a redirect.
+A program sends JSON and gets JSON. A script of this site sends a form and asks for JSON. A browser
+sends a form and gets a page or a redirect.
 
-All that endpoints share is in this room. Each of its functions that uses the database raises
-`peewee.DatabaseError` if the database fails.
+Each function of this room that uses the database raises `peewee.DatabaseError` if it fails.
 """
 
 from abc import abstractmethod
@@ -59,12 +58,10 @@ class Submission:
     Attributes:
         fields: The strings that the form declares, empty if they are missing; a whole number is the
             string of its digits. A name has no spaces around it, see `names.typed`.
-        lists: The lists of such strings that the form declares.
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is a safe path, otherwise an empty string.
-        once: What tells this form apart from all others; see `once`.
-        sent: See `repeated`.
-        account: Which account the page with the form was shown to; see `shown_to`.
+        once, sent: Random strings that identify this form; see `repeated`.
+        account: The account that the page was shown to; see `shown_to`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
@@ -92,24 +89,24 @@ class MemberSubmission(Submission):
 
 
 class FormPage(Page):
-    """A page with a form; few pages show all of this."""
+    """A page with a form."""
 
     typed: ClassVar[tuple[str, ...]] = ()  # the fields of its main form, in their order
 
     message: str = ""  # why the form was refused
     errors: Mapping[str, list[str]] = {}  # by field
-    notice: str = ""  # what has just been done
+    notice: str = ""  # about the last change
     next: str = ""  # where to go afterwards: a safe path, or empty
     once: str = ""  # see `once`
 
     @property
     def is_refused(self) -> bool:
-        """Whether it says why the form was refused."""
+        """Whether the form was refused."""
         return bool(self.message or self.errors)
 
     @property
     def inputs(self) -> dict[str, str]:
-        """What is in the fields of its main form, in their order."""
+        """The values in the fields of its main form, in their order."""
         return {name: getattr(self, name, "") for name in self.typed}
 
     @property
@@ -133,11 +130,11 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        """All messages in one paragraph, for a page that shows none beside its field."""
+        """All messages in one paragraph."""
         return self.text_without()
 
     def text_without(self, *fields: str) -> str:
-        """Return the messages in one paragraph, but for those that a page shows beside fields."""
+        """Return all messages but those of some fields, which the page shows beside them."""
         others = (each for name, each in self.errors.items() if name not in fields)
         return Joined(filter(None, (self.message, *chain.from_iterable(others))))
 
@@ -145,8 +142,7 @@ class Refusal:
 class Form(Endpoint, Generic[Sent]):
     """A URL whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
-    A subclass declares its fields by name; others are ignored, so that nothing else can be set from
-    outside.
+    A subclass declares its fields by name. Others are ignored, so that no client can set more.
     """
 
     fields: ClassVar[tuple[str, ...]] = ()  # strings
@@ -159,9 +155,7 @@ class Form(Endpoint, Generic[Sent]):
     def act(self, submission: Sent) -> Response:
         """Do what the form asks for, and answer as the client prefers (`wants_json`).
 
-        Raises:
-            ValidationError: A field is wrong. The form is shown again.
-            RequestError: The form is refused, and shown again.
+        After a ValidationError or a RequestError, the form is shown again.
         """
 
     @abstractmethod
@@ -169,7 +163,7 @@ class Form(Endpoint, Generic[Sent]):
         """Return the page with the form, as it was sent and with the reason if it was refused."""
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields that hold strings; on a site, there can be more than `fields`."""
+        """Return the fields that hold strings; a site can have more than `fields`."""
         return self.fields
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -209,13 +203,10 @@ class Form(Endpoint, Generic[Sent]):
 
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
-        """Return the submission with what the form has to know of its sender, or refuse it."""
+        """Return the submission with its sender, if the form needs one, or refuse it."""
 
     def _check_account(self, submission: Submission) -> None:
-        """Raise OtherAccountError for a form that was shown to another account.
-
-        A form for everyone was shown to none.
-        """
+        """Raise OtherAccountError for a form that was shown to another account."""
 
     def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
         networks = site.clients.networks(environ)
@@ -261,13 +252,7 @@ class Form(Endpoint, Generic[Sent]):
 
 
 def require_own(submission: Submission, user: User | None, *, identity_id: str = "") -> None:
-    """Raise OtherAccountError for a form that was not shown to the account that sends it.
-
-    JSON is no form of a page, and a script's form can leave the field out.
-
-    Args:
-        user, identity_id: See `require_shown_to`.
-    """
+    """Call `require_shown_to`, unless it is JSON, or a script's form without the field."""
     if submission.is_program or (submission.wants_json and not submission.account):
         return
     require_shown_to(
@@ -298,12 +283,12 @@ class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in."""
 
     is_sensitive: ClassVar[bool] = False  # needs a recent proof of who they are; see `freshness`
-    # Whether it admits sessions without the second factor that the site demands: only what such a
-    # user needs to get one, or to prove it.
+    # Whether it accepts a session without the second factor that the site demands. Only the forms
+    # with which a user sets one up or proves it do.
     admits_incomplete: ClassVar[bool] = False
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
-        """Return the user who sent a request, if they can use the form, and their session."""
+        """Return the user who sent a request, and their session, if they can use the form."""
         require = require_fresh if self.is_sensitive else require_login
         return require(environ, site, admits_incomplete=self.admits_incomplete)
 
@@ -319,7 +304,7 @@ class MemberForm(Form[MemberSubmission]):
 
 
 class ListForm(MemberForm):
-    """A form on a page with a list of what the user has; programs get the list as JSON."""
+    """A form on a page with a list; programs get the list as JSON."""
 
     @abstractmethod
     def document(self, member: UserSession, site: Site) -> dict[str, object]:
@@ -332,7 +317,7 @@ class ListForm(MemberForm):
     def answer_changed(
         self, submission: MemberSubmission, page: str, *headers: Header, name: str = ""
     ) -> Response:
-        """Answer with the list as it is now, or send the browser to a page; see `see_other`."""
+        """Answer with the changed list, or send the browser to a page; see `see_other`."""
         if submission.wants_json:
             document = self.document(submission.member, submission.site)
             return json_response(document, headers=headers)
@@ -346,19 +331,14 @@ class ListForm(MemberForm):
 
 
 def email_accepted(submission: Submission, detail: str, page: Page) -> Response:
-    """Answer that an email is on its way, if there is one to send."""
+    """Answer 202, whether there is an email to send or not."""
     if submission.wants_json:
         return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
     return submission.site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
 
 
 def see_other(submission: Submission, page: str, *headers: Header, name: str = "") -> Response:
-    """Send a browser to a page below the mount, after a form.
-
-    Args:
-        page: Its path, perhaps with a query that begins with `done`; see `forms.done`.
-        name: To what it was done.
-    """
+    """Send a browser to a page below the mount; for a query with `done` and `name`, see `done`."""
     location = f"{mount_url(submission.environ)}/{page}"
     done = done_cookies(submission.environ, location, name)
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(*headers, *done))

@@ -1,7 +1,7 @@
-"""What a form has just done, for the page to which its answer leads.
+"""Notices about a form that was just processed, on the page to which its response leads.
 
-The URL has `done=…`, and a cookie of one minute says for which URL that is true: a link cannot make
-a page say that something was done. The cookie also names what it was done to, which no URL has.
+The URL has `done=…`. A cookie of one minute confirms it, so that a prepared link shows no notice.
+The cookie also has the name of the object, which must be in no URL.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -18,15 +18,15 @@ from wsgiauth.web.urls import path_asked_for
 _DONE = "done"
 _COOKIE = OwnCookie("-done", 60)
 
-# A sentence, or a function that returns one with the name of what it was done to.
+# A sentence, or a function that returns one with the name of the object.
 Notice = str | Callable[[str], str]
 
 
 class Done(NamedTuple):
-    """What has just been done; empty strings if nothing was."""
+    """The last change; empty strings if there was none."""
 
     word: str = ""  # the `done` of the query
-    name: str = ""  # of the user, the app and so on to which it was done
+    name: str = ""  # of the object: a user, an app and so on
 
 
 def done_cookies(environ: WSGIEnvironment, location: str, name: str = "") -> tuple[Header, ...]:
@@ -40,7 +40,7 @@ def done_cookies(environ: WSGIEnvironment, location: str, name: str = "") -> tup
 
 
 def just_done(environ: WSGIEnvironment) -> Done:
-    """Return what the `done` of the query names, if the cookie says that it is true."""
+    """Return the `done` of the query if the cookie confirms it."""
     site: Site = environ["wsgiauth.site"]
     try:
         sent = urlsafe_b64decode(site.identifier.sent_cookie(environ, _COOKIE)).decode()
@@ -53,11 +53,7 @@ def just_done(environ: WSGIEnvironment) -> Done:
 
 
 def notice_of(environ: WSGIEnvironment, notices: Mapping[str, Notice]) -> str:
-    """Return what has just been done, in words; empty if nothing was.
-
-    Args:
-        notices: The words, by the `done` of the query.
-    """
+    """Return the notice about the last change, from notices by `done`; empty if there was none."""
     done = just_done(environ)
     notice = notices.get(done.word, "")
     return notice if isinstance(notice, str) else notice(done.name)

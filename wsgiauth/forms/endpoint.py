@@ -34,22 +34,22 @@ _Part = TypeVar("_Part")
 
 
 class AccountLink(NamedTuple):
-    """A link on the page of the account, and a sentence about the page that it leads to."""
+    """A link on the account page."""
 
-    group: str  # the heading of those that it is shown with
+    group: str  # the heading above it
     title: str
-    text: str
-    place: int = 0  # among those of the group: the smallest comes first
+    text: str  # a sentence about the page that it leads to
+    place: int = 0  # in the group, in ascending order
 
 
 class BackLink(NamedTuple):
     """A link that leads back from a page."""
 
-    path: str  # below the mount; `{id}` is that in the path of the page
+    path: str  # below the mount; `{id}` stands for the id in the path of the page
     text: str
 
     def filled(self, arguments: Mapping[str, str]) -> "BackLink":
-        """Return the link of a page with these parts of its path."""
+        """Return the link for a page whose path has these named parts."""
         return BackLink(self.path.format(**arguments), self.text)
 
 
@@ -58,19 +58,18 @@ STAFF, LEAVING = _("Administration"), _("Leaving")
 
 
 class Endpoint:
-    """A URL below /auth. Subclasses have a method `get`, a method `post`, or both.
+    """A URL below /auth. A subclass has a `Handler` named `get`, one named `post`, or both.
 
-    Each method takes the request's environ and the `Site`, and returns a `Response`. `app` turns
-    its exceptions into responses.
+    `app` turns their exceptions into responses.
     """
 
-    hides_address: ClassVar[bool] = False  # the URL has a secret, which no referrer must show
+    hides_address: ClassVar[bool] = False  # the URL has a secret, which no Referer must contain
     account_link: ClassVar[AccountLink | None] = None
-    is_for_staff: ClassVar[bool] = False  # for all others, the URL does not exist
+    is_for_staff: ClassVar[bool] = False  # others get 404
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
     answers_any_method: ClassVar[bool] = False  # as it does GET
     answers_head: ClassVar[bool] = True  # as it does GET, without a body
-    step: ClassVar[str] = ""  # what a user does there, if the title of the link does not say it
+    step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
 
     def is_offered(self, settings: Settings) -> bool:
@@ -78,35 +77,35 @@ class Endpoint:
         return True
 
     def variant(self, settings: Settings) -> "Endpoint":
-        """Return what answers at this URL on a site with these settings; usually this object."""
+        """Return the endpoint that answers here on a site with these settings; usually `self`."""
         return self
 
     def link_for(self, user: User) -> AccountLink | None:
-        """Return the `account_link` of a user."""
+        """Return the `account_link` for this user."""
         return self.account_link
 
     def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
-        """Return what a user does at a path with these parts; empty if that has no name."""
+        """Return the purpose of the page for a user, in words; empty if it has none."""
         link = self.link_for(user)
         return self.step or (link.title if link else "")
 
     def name_in(self, arguments: Mapping[str, str]) -> str:
-        """Return the name of what a path with these parts is about; empty if it has none."""
+        """Return the name of the user or group that the page is about; empty if it has none."""
         return ""
 
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
-        """Return what an error page at this URL shows around the error to a user."""
+        """Return the frame of an error page for a user."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
 
     @property
     def handlers(self) -> dict[str, Handler]:
-        """The functions that answer, by HTTP method."""
+        """The handlers by HTTP method."""
         names = ("get", "post")
         return {name.upper(): getattr(self, name) for name in names if hasattr(self, name)}
 
 
 class Caller(NamedTuple):
-    """Who sent a request: a user, by a session or by an API key."""
+    """The user who sent a request, by a session or by an API key."""
 
     user: User
     session_id: str | None  # None with an API key
@@ -114,7 +113,7 @@ class Caller(NamedTuple):
 
 
 def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
-    """Return who sent a request; other than by `require_login`, also by an API key.
+    """Return the user who sent a request, also by an API key.
 
     Raises:
         UnauthenticatedError: The client is anonymous.
@@ -131,9 +130,9 @@ def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
 def require_login(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
 ) -> UserSession:
-    """Return the user who sent a request, and their session; the user is the actor of its changes.
+    """Return the user who sent a request, and their session.
 
-    The forms of a page that answers the request are the user's.
+    The user becomes the actor of changes, and the owner of the forms in the response.
 
     Args:
         admits_incomplete: Whether to accept a session without the second factor that the site
@@ -142,8 +141,7 @@ def require_login(
     Raises:
         UnauthenticatedError: The client is anonymous.
         SecondFactorMissingError: The session lacks the second factor that the site demands.
-        KeyNotAcceptedError: The request came with an API key, which would do more than its
-            permissions.
+        KeyNotAcceptedError: An API key sent the request, and could exceed its permissions.
     """
     identity = site.identifier.identify(environ)
     if identity.incomplete is not None:
@@ -163,7 +161,7 @@ def require_login(
 def require_fresh(
     environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
 ) -> UserSession:
-    """Do as `require_login`, and require that the last proof is not older than FRESH_MINUTES."""
+    """Call `require_login`, and require a proof that is not older than FRESH_MINUTES."""
     session = require_login(environ, site, admits_incomplete=admits_incomplete)
     if not site.freshness.is_fresh(session.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)
@@ -199,7 +197,7 @@ def read_json_alone(environ: WSGIEnvironment) -> dict[str, object]:
 
 
 def require_part(part: _Part | None) -> _Part:
-    """Return a part of the site without which the URL is not offered, such as `Site.outbox`."""
+    """Return a part that the URL needs, such as `Site.outbox`, or raise NotFoundError."""
     if part is None:
         raise NotFoundError
     return part

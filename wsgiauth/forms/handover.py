@@ -1,8 +1,4 @@
-"""Hand a session over to its client: a token for a program, a cookie for a browser.
-
-For every endpoint that starts a session, or gives it a new id. A client that sent a token gets a
-token, and one that sent a cookie gets a cookie.
-"""
+"""The responses that hand a new or renewed session over: a token to a program, else a cookie."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -34,21 +30,21 @@ REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
 
 
 class LoggedInPage(Page):
-    """The page for a user who opens the login page and is logged in."""
+    """The login page of a user who is logged in."""
 
     template = "logged_in.html"
     username: str
     continue_url: str
     switch_url: str  # the login form, for another account
     logout_url: str
-    was_sent_here: bool  # by a page, perhaps because the user lacks a permission
+    was_sent_here: bool  # by a page, perhaps for lack of a permission
 
 
 class GuestForm(PublicForm):
-    """A form for users who are not logged in; others get a page that says that they are."""
+    """A form for anonymous clients; users who are logged in get a page that says so."""
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or with the page for a user who is logged in."""
+        """Answer with the form, or with `LoggedInPage`."""
         logged_in = _page_for_logged_in(environ, site)
         if logged_in is None:
             return super().get(environ, site)
@@ -56,7 +52,7 @@ class GuestForm(PublicForm):
 
 
 def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
-    """Return the buttons with which a page leads to a login elsewhere."""
+    """Return the buttons of the site's providers."""
     origins = site.part(Origins)
     return origins.buttons(mount_url(environ)) if origins else ()
 
@@ -69,13 +65,12 @@ def start_browser_session(
     origin: Origin | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
-    remember = REMEMBER in submission.flags
     return logins.start_browser_session(
         submission.environ,
         submission.site,
         user,
         methods=methods,
-        remember=remember,
+        remember=REMEMBER in submission.flags,
         origin=origin,
     )
 
@@ -83,8 +78,7 @@ def start_browser_session(
 def start_first_session(submission: Submission, user: User) -> IssuedTokens | None:
     """Start the session of a browser that has created an account; None if it has to log in.
 
-    The account exists, so an error of the application's `claims`, which is logged, does not make
-    the answer an error: the browser is sent to the login page.
+    An error of the application's `claims` is logged. It must not look as if there were no account.
     """
     try:
         return start_browser_session(submission, user)
@@ -100,16 +94,19 @@ def end_previous_session(submission: Submission) -> None:
 
 
 def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
-    """Return the cookie of a new session, to a browser or a script, which never sees the token."""
+    """Return the cookie of a new session; a script never sees the token."""
     cookie = _new_cookie(submission, issued)
-    location = _location_after_login(submission, issued)
+    location = destination_after_login(submission.environ, submission.destination)
+    if submission.site.identifier.incomplete_session(issued.token) is not None:
+        set_up_url = mount_url(submission.environ) + submission.site.factors.set_up_path
+        location = with_next(set_up_url, next_after_set_up(submission))
     if submission.wants_json:
         return json_response({"detail": _("Logged in."), "next": location}, headers=(cookie,))
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
 
 
 def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
-    """Return the tokens of a session for a program (RFC 6749 section 5.1), and what it lacks."""
+    """Return the tokens of a session (RFC 6749 section 5.1), and its restriction, if any."""
     document: dict[str, object] = {
         "access_token": issued.token,
         "token_type": "bearer",
@@ -125,10 +122,7 @@ def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
 
 
 def account_created(submission: Submission, user: User, issued: IssuedTokens | None) -> Response:
-    """Return the answer to the creation of an account: the profile, or where a login leads.
-
-    A browser may have got a session with it.
-    """
+    """Answer with the profile, or send the browser on; it may have got a session, too."""
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
         cookies = () if issued is None else (_new_cookie(submission, issued),)
@@ -139,16 +133,16 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
 
 
 def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
-    """Return `destination`, a safe path or empty, if a login can lead there, else the home page."""
+    """Return `destination`, a safe path, if a login can lead there; otherwise the home page."""
     home, mount = f"{root_url(environ)}/", mount_url(environ)
-    # By a prepared link, the logout would end every session at once; the others are dead ends.
+    # A link to the login with the logout as `next` would end every new session.
     if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):
         return home
     return destination or home
 
 
 def next_after_set_up(submission: Submission) -> str:
-    """Return where the set-up of a second factor leads; an empty string if no page asked for it."""
+    """Return where the set-up of a second factor leads; empty if no page asked for it."""
     wanted = submission.destination
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
@@ -158,15 +152,6 @@ def _new_cookie(submission: Submission, issued: IssuedTokens) -> Header:
     return login_cookie(submission.environ, submission.site, issued)
 
 
-def _location_after_login(submission: Submission, issued: IssuedTokens) -> str:
-    """Return where a login leads: to the set-up of a second factor if it needs one first."""
-    location = destination_after_login(submission.environ, submission.destination)
-    if submission.site.identifier.incomplete_session(issued.token) is None:
-        return location
-    set_up_url = mount_url(submission.environ) + submission.site.factors.set_up_path
-    return with_next(set_up_url, next_after_set_up(submission))
-
-
 def hand_over_renewed(
     submission: MemberSubmission, issued: IssuedTokens, detail: str, *, path: str = ""
 ) -> Response:
@@ -174,8 +159,8 @@ def hand_over_renewed(
 
     Args:
         issued: The tokens of the session, which has a new id.
-        detail: A sentence that says what happened, for scripts.
-        path: Where the browser goes without a `next`, below the mount; empty for the home page.
+        detail: The sentence for scripts.
+        path: The default of `next`, below the mount; empty for the home page.
     """
     if has_token(submission):
         return json_response(token_document(submission.site, issued))
@@ -195,10 +180,7 @@ def has_token(submission: Submission) -> bool:
 
 
 def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
-    """Return the page for a user who is logged in, or None.
-
-    None also if the query has `switch`, with which a user asks for another account.
-    """
+    """Return the page for a user who is logged in, unless they ask for another account."""
     identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
     user = identity.user
     if user is None or identity.session_id is None:  # an API key has no session
@@ -211,6 +193,5 @@ def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | 
         continue_url=destination_after_login(environ, page_asked_for),
         switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
         logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
-        # Applications send users who lack a permission here, with the page as `next`.
         was_sent_here=bool(page_asked_for),
     )

@@ -1,4 +1,4 @@
-"""What the pages that create accounts share: the fields that the application asks for."""
+"""Pages that create accounts, and the fields that the application adds to them."""
 
 import re
 from abc import abstractmethod
@@ -17,7 +17,7 @@ class NewAccountPage(FormPage):
     """A form that creates an account."""
 
     fields: tuple[Field, ...] = ()  # of the application
-    values: Mapping[str, str] = {}  # what was sent in them
+    values: Mapping[str, str] = {}  # as sent
 
     @classmethod
     @abstractmethod
@@ -26,7 +26,7 @@ class NewAccountPage(FormPage):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """All its fields: those of the application come before the password."""
+        """All its fields; the password comes after the fields of the application."""
         inputs = super().inputs
         last = {name: inputs.pop(name) for name in ("password",) if name in inputs}
         return {**inputs, **self.values, **last}
@@ -35,9 +35,7 @@ class NewAccountPage(FormPage):
 def read_answers(submission: Submission, attempt: Attempt) -> Answers:
     """Return the answers in the fields of the application.
 
-    Raises:
-        ApplicationError: A `check` failed. The attempt is counted, because a client can learn from
-            that, too.
+    If a `check` of the application fails, the attempt counts, because the client learns from that.
     """
     try:
         return submission.site.registration.read(submission.fields)
@@ -47,7 +45,7 @@ def read_answers(submission: Submission, attempt: Attempt) -> Answers:
 
 
 def sent_values(submission: Submission) -> dict[str, str]:
-    """Return what was sent in the fields of the application."""
+    """Return the values that were sent in the fields of the application."""
     names, fields = submission.site.registration.names, submission.fields
     return {name: fields[name] for name in names if name in fields}  # not every form asks
 
@@ -55,11 +53,7 @@ def sent_values(submission: Submission) -> dict[str, str]:
 def check_registration(samples: Iterable[Page], site: Site) -> None:
     """Raise ConfigurationError if a template does not ask for a required field of the site.
 
-    No account could be created with such a page.
-
-    Args:
-        samples: Examples of all pages, of which the last of each class is the most usual.
-        site: The source of the fields.
+    Of the samples of one class, the last is the most usual.
     """
     fields, values = site.registration.fields, dict.fromkeys(site.registration.names, "")
     pages = {type(each): each for each in samples if isinstance(each, NewAccountPage)}

@@ -1,11 +1,11 @@
 """Forms that a browser sends again, because its user reloads the page that answered them.
 
-`page.js` gives each sending of a form a new random `sent`, and a cookie keeps those that were
-answered with a page. Such a form does nothing the second time: its answer leads to the page with
-the form. The script also lets a reload open that page by GET, which WebKit ignores.
+`page.js` puts a new random `sent` into each submission, and a cookie keeps the values that were
+answered with a page. The second time, such a form only leads back to its page. The script also lets
+a reload open that page by GET, which WebKit ignores.
 
-This protects people, not the site: a client without the cookie can send a form again. `only_once`
-is for forms that must do something once.
+This protects people, not the site: a client without the cookie can send a form again. A form that
+must not be processed twice uses `only_once`.
 """
 
 import re
@@ -35,12 +35,12 @@ _MOST = 8  # forms, perhaps of several tabs
 
 
 def is_repeated(environ: WSGIEnvironment, site: Site, sent: str) -> bool:
-    """Return whether the browser says that this form was answered before."""
+    """Return whether the cookie says that this form was answered before."""
     return sent in _answered(environ, site)
 
 
 def answered_cookie(environ: WSGIEnvironment, site: Site, sent: str) -> tuple[Header, ...]:
-    """Return the header that keeps the form as answered; none if it is of no script of ours."""
+    """Return the header that marks a form as answered; none without a valid `sent`."""
     if not _SENT.fullmatch(sent):
         return ()
     kept = [*_answered(environ, site), sent][-_MOST:]
@@ -49,18 +49,15 @@ def answered_cookie(environ: WSGIEnvironment, site: Site, sent: str) -> tuple[He
 
 @contextmanager
 def only_once(submission: "MemberSubmission", detail: str) -> Iterator[None]:
-    """Make a change in a transaction, unless the form was carried out before.
+    """Open a transaction, or raise 409 `already_done` if the form was processed before.
 
-    A browser sends a form again on a reload. The page has a new `once` for each form; a form
-    without it can be sent any number of times. The user has a row for each form of the last day.
-
-    Raises:
-        RequestError: 409 `already_done`.
+    The page has a new `once` for each form; a form without it can be sent any number of times. The
+    user has a row for each form of the last day.
     """
     user, now = submission.member.user, submission.site.tokens.now()
     value = f"{user.id} {submission.environ['PATH_INFO']} {submission.once}"
     with database.atomic():
-        lock_user(user.id)  # first: the new row shares a lock on that of the user
+        lock_user(user.id)  # first: the new row shares a lock on the user's row
         if submission.once and not one_time.record(
             value, "sent form", user_id=user.id, expires_at=int(now) + DAY
         ):

@@ -1,4 +1,4 @@
-"""Forms belong to the account that their page was shown to; see `authentication.form_accounts`."""
+"""A form belongs to the account that its page was shown to; see `form_accounts`."""
 
 from contextlib import suppress
 from http import HTTPStatus
@@ -16,11 +16,7 @@ ACCOUNT = "account"  # the field
 
 
 class OtherAccountError(RequestError):
-    """A form was shown to another account, or does not say to which.
-
-    Args:
-        page: The path below the mount at which the user can begin again.
-    """
+    """A form was shown to another account, or does not say to which; it leads back to `page`."""
 
     def __init__(self, detail: str, page: str) -> None:
         super().__init__(HTTPStatus.FORBIDDEN, "other_account", detail)
@@ -33,10 +29,10 @@ def require_shown_to(
     """Raise OtherAccountError unless a form was shown to the account that sends it.
 
     Args:
-        user: Whose session or pending login the request has; None without one.
+        user: The user of the session or the pending login; None without one.
         sent: The field `account`.
-        page: See `OtherAccountError`.
-        identity_id: Of the account at a provider that the form is about.
+        page: The path below the mount of the page with the form.
+        identity_id: The account at a provider that the form is about.
     """
     shown_to, user_id = site.form_accounts.read(sent), 0 if user is None else user.id
     if shown_to != ShownTo(user_id, identity_id):
@@ -45,7 +41,7 @@ def require_shown_to(
 
 
 def sent_account(environ: WSGIEnvironment) -> str:
-    """Return the field `account` of a form that has nothing else to read; empty without one."""
+    """Return the field `account` of a form without other fields; empty without one."""
     with suppress(RequestError):
         if content_type(environ) == FORM:
             return text_field(read_form(environ), ACCOUNT)

@@ -1,7 +1,4 @@
-"""Which of several logins of a browser a page is about: `login` in the query of its URL.
-
-Each tab of a browser can have a login that waits, with a cookie of its own.
-"""
+"""Pending logins in several tabs: `login` in the query names the cookie of one of them."""
 
 from collections.abc import Sequence
 from urllib.parse import parse_qs, urlsplit
@@ -11,18 +8,18 @@ from wsgiauth.site import Site
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie
 from wsgiauth.web.request import query_field
 
-_LOGIN = "login"  # in the query: the tag of its cookie
+_LOGIN = "login"  # in the query: the tag of the cookie
 
 
 def path_of(page: str, tag: str) -> str:
-    """Return the path of a page, below the mount, that is about the login with this tag."""
+    """Return the path of a page, below the mount, for the login with this tag."""
     return f"{page}?{_LOGIN}={tag}"
 
 
 def sent_cookies(environ: WSGIEnvironment, site: Site, kind: OwnCookie) -> Sequence[TaggedCookie]:
-    """Return the cookie of the login that a request names, or all of this kind, the newest first.
+    """Return the cookie of the login that a request names; without a name all, newest first.
 
-    A name without its cookie is never the login of another tab.
+    A name without its cookie never means the login of another tab.
     """
     return _cookies_of(environ, site, kind, query_field(environ, _LOGIN))
 
@@ -30,7 +27,7 @@ def sent_cookies(environ: WSGIEnvironment, site: Site, kind: OwnCookie) -> Seque
 def cookies_for(
     environ: WSGIEnvironment, site: Site, kind: OwnCookie, destination: str
 ) -> Sequence[TaggedCookie]:
-    """Return what `sent_cookies` does for a request to `destination`, a safe path."""
+    """Return the `sent_cookies` of a request to `destination`, a safe path."""
     asked = parse_qs(urlsplit(destination).query).get(_LOGIN, [""])
     return _cookies_of(environ, site, kind, asked[0])
 
