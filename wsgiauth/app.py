@@ -35,9 +35,8 @@ from wsgiauth.exceptions import (
     ValidationError,
 )
 from wsgiauth.features import FEATURES, page_samples
-from wsgiauth.forms.endpoint import Endpoint, Handler
+from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
-from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
 from wsgiauth.step_up import step_up

@@ -12,6 +12,7 @@ from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms.endpoint import SiteMap
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import (
     CODE,
@@ -21,7 +22,6 @@ from wsgiauth.forms.proofs import (
     require_factor,
     requiring_password,
 )
-from wsgiauth.forms.site_map import SiteMap
 from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.pages import ProviderButton

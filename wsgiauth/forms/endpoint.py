@@ -25,7 +25,7 @@ from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import mount_url
+from wsgiauth.web.urls import Router, mount_url
 from wsgiauth.web.www_authenticate import challenge
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
@@ -102,6 +102,34 @@ class Endpoint:
         """The handlers by HTTP method."""
         names = ("get", "post")
         return {name.upper(): getattr(self, name) for name in names if hasattr(self, name)}
+
+
+Place = tuple[Endpoint, Mapping[str, str]]  # with the named parts of the path
+
+
+class SiteMap:
+    """Finds endpoints by their paths, as a user sees them."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+        self._router = Router(endpoints)
+        self._most_parts = max(path.count("/") for path in endpoints)
+
+    def find(self, path: str, user: User, settings: Settings) -> Place | None:
+        """Return the endpoint at a path, or None if it does not exist for the user."""
+        found = self._router.find(path)
+        if found is None or not found[0].is_offered(settings):
+            return None
+        return None if found[0].is_for_staff and not user.is_staff else found
+
+    def nearest(self, path: str, user: User, settings: Settings) -> Place:
+        """Return the endpoint at a path, or at the nearest one above it."""
+        # Cut first, because a client can send hundreds of thousands of parts.
+        parts = path.split("/", self._most_parts + 1)[: self._most_parts + 1]
+        for count in range(len(parts), 1, -1):
+            found = self.find("/".join(parts[:count]), user, settings)
+            if found is not None:
+                return found
+        return Endpoint(), {}
 
 
 class Caller(NamedTuple):
