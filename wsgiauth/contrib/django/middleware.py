@@ -14,8 +14,8 @@ from django.utils.cache import patch_cache_control, patch_vary_headers
 from django.utils.functional import SimpleLazyObject
 
 from wsgiauth.accounts.models import User
+from wsgiauth.contrib.django.checks import order_errors
 from wsgiauth.contrib.django.logins import finish
-from wsgiauth.contrib.django.order import order_errors
 from wsgiauth.contrib.django.rows import follow_changes, row_of
 from wsgiauth.contrib.django.sessions import close_session, open_session
 from wsgiauth.contrib.django.site import MISSING, page_url
@@ -58,7 +58,7 @@ class WSGIAuthMiddleware:
     async_capable = False
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
-        for error in order_errors(WSGIAuthMiddleware):
+        for error in order_errors():
             raise ImproperlyConfigured(error.msg)
         self.get_response = get_response
 
