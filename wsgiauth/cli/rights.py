@@ -7,10 +7,10 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
 from wsgiauth.accounts.listing import group_documents
 from wsgiauth.accounts.models import User
-from wsgiauth.console.applications import import_application
 from wsgiauth.console.command import (
     Arguments,
     UsageError,
+    import_application,
     open_database,
     require_group,
     require_user,

@@ -18,11 +18,17 @@ from webob import Request
 
 from wsgiauth import storage
 from wsgiauth.cli import graceful
-from wsgiauth.cli.applications import middleware_of
-from wsgiauth.console.applications import import_application
-from wsgiauth.console.command import Arguments, CommandError, UsageError, environment
+from wsgiauth.cli.applications import make_login_site, middleware_of
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    environment,
+    import_application,
+)
 from wsgiauth.console.output import print_error, print_line
 from wsgiauth.console.parser import Parser, positive
+from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.path_rules import parse_rules
 
 # Bytes. waitress keeps those above 512 KiB in a temporary file, before the application sees any.
@@ -103,7 +109,7 @@ def serve(arguments: Arguments) -> None:
 
 def _serve(arguments: Arguments) -> None:
     path: str | None = arguments.application
-    application = _login_alone() if path is None else _restricted(_imported(path), arguments)
+    application = make_login_site() if path is None else _restricted(_imported(path), arguments)
     max_body = arguments.max_body or (MAX_BODY_ALONE if path is None else MAX_BODY)
     proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
     host = arguments.listen[0]
@@ -164,20 +170,12 @@ def _restricted(application: WSGIApplication, arguments: Arguments) -> WSGIAppli
                 " Wrap it, or give --require or --public."
             )
         return application
-    from wsgiauth.middleware import AuthMiddleware  # with the pages, which no other command needs
-
     require, public = parse_rules(arguments.require), arguments.public
     found = middleware_of(application)
     if found is None:
         return AuthMiddleware(application, public=public, require=require)
     found.restrict(public, require)
     return application
-
-
-def _login_alone() -> WSGIApplication:
-    from wsgiauth.cli.login_alone import make_site  # with the pages, which no other command needs
-
-    return make_site()
 
 
 def _trusting(proxy: str) -> dict[str, Any]:

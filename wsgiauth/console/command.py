@@ -1,11 +1,11 @@
-"""What the commands share: how they find the settings, the database, the user.
+"""How commands find the settings, the database, a user, a group and an application.
 
-`cli` parses the command line; each command is one function. Commands call the same functions as
-the endpoints, so the same rules apply. What cannot be done raises a CommandError, an error of the
-settings a ConfigurationError, and of the database a peewee.DatabaseError.
+`cli` parses the command line; each command is one function, and calls the same functions as the
+endpoints. It raises CommandError, ConfigurationError or peewee.DatabaseError.
 """
 
 import getpass
+import importlib
 import os
 import re
 import sys
@@ -106,6 +106,37 @@ def require_group(name: str) -> Group:
     return group
 
 
+def import_application(path: str) -> object:
+    """Import `module:name`, as WSGI servers do; a `module` alone returns the module.
+
+    Raises:
+        CommandError: Its cause is an exception of the module's code, if there is one.
+        WsgiAuthError: The application raised it, because of its settings.
+    """
+    module_name, _, name = path.partition(":")
+    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
+    try:
+        module = importlib.import_module(module_name)
+    except WsgiAuthError:
+        raise
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and _is_within(module_name, error.name):
+            advice = "run this command in the folder of the application"
+            if module_name.endswith(".py"):
+                advice = f"name the module {module_name.removesuffix('.py')!r}, without .py"
+            raise CommandError(f"there is no module {module_name!r}; {advice}") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
+    finally:
+        sys.path.remove("")
+    if name and not hasattr(module, name):
+        raise CommandError(
+            f"{module_name!r} has no {name!r}; name its WSGI application, as in"
+            f" {module_name}:application"
+        )
+    return getattr(module, name) if name else module
+
+
 def _read_url() -> str:
     if sys.stdin.isatty():
         return getpass.getpass("Database URL: ").strip()
@@ -113,3 +144,8 @@ def _read_url() -> str:
     if not line:
         raise EOFError
     return line.strip()
+
+
+def _is_within(module_name: str, missing: str | None) -> bool:
+    """Return whether the missing module is this one or one of its packages."""
+    return f"{module_name}.".startswith(f"{missing}.")

@@ -9,8 +9,13 @@ from itertools import chain
 from typing import NamedTuple, TextIO
 
 from wsgiauth.accounts.registration import Field, Registration
-from wsgiauth.console.applications import import_application
-from wsgiauth.console.command import Arguments, CommandError, UsageError, open_database
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    import_application,
+    open_database,
+)
 from wsgiauth.console.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError

@@ -5,7 +5,7 @@ from webtest import TestApp
 
 from tests.support.sites import SECRET_KEY
 from wsgiauth import storage
-from wsgiauth.cli.login_alone import make_site
+from wsgiauth.cli.applications import make_login_site
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def make_client(database_url, monkeypatch):
         settings = {"SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4", "DATABASE_URL": database_url}
         for name, value in {**settings, **environ}.items():
             monkeypatch.setenv(name, value)
-        made.append(make_site())
+        made.append(make_login_site())
         return TestApp(made[0])
 
     yield make
