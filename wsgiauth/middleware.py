@@ -1,6 +1,6 @@
-"""The middleware that an application is wrapped in: `AuthMiddleware(app)`.
+"""`AuthMiddleware(app)`: sends requests below the mount to `AuthApp`, all others to `app`.
 
-Requests below the mount go to the inner app. All others are identified and go to the wrapped app.
+It identifies the caller of the latter.
 """
 
 import logging
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from types import MethodType
 from typing import Self
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -33,7 +34,7 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
-from wsgiauth.feature import Inviter
+from wsgiauth.feature import Feature, Inviter, WellKnown
 from wsgiauth.gate import GatedApp
 from wsgiauth.mail.transports import Transport
 from wsgiauth.path_rules import PathRules, Require
@@ -47,9 +48,13 @@ from wsgiauth.storage.failures import unavailable
 from wsgiauth.storage.request_scope import RequestScope
 from wsgiauth.web.caching import start_private
 from wsgiauth.web.readers import LANGUAGE_OF_USER
-from wsgiauth.well_known import well_known_urls
+from wsgiauth.web.responses import Response, redirect
+from wsgiauth.web.urls import root_url
 
 logger = logging.getLogger("wsgiauth")
+
+# W3C, "A Well-Known URL for Changing Passwords": where password managers look.
+_CHANGE_PASSWORD = "/.well-known/change-password"  # noqa: S105 - a path
 
 
 class AuthMiddleware:
@@ -158,7 +163,7 @@ class AuthMiddleware:
 
         self.site: Site = Site.from_settings(settings, mount, FEATURES, send_mail, claims, asked)
         self._mount = mount
-        self._well_known = well_known_urls(self.site, FEATURES)
+        self._well_known = _well_known_urls(self.site, FEATURES)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
         self.database: AccountDatabase = opened
@@ -203,21 +208,12 @@ class AuthMiddleware:
         return self._app(environ, start_response)
 
     def restrict(self, public: Iterable[str] | None, require: Require | None) -> None:
-        """Also demand what the arguments of the class with these names demand. Internal.
-
-        The option of the command line uses it.
-
-        Raises:
-            ConfigurationError: See `path_rules.PathRules`.
-        """
+        """Add the rules of these arguments, for the options of `serve`. Internal."""
         rules = PathRules(public, require, self._mount)
         self._app = GatedApp(self._app, f"{self._mount}/login", rules)
 
     def around(self, app: WSGIApplication) -> Self:
-        """Return the same middleware, of the same accounts, around another application. Internal.
-
-        The test client of Django's adapter uses it, to get responses that are objects of Django.
-        """
+        """Return the same middleware around another application. Internal: of a test client."""
         other = copy(self)
         other._app = self._restrict(app)
         return other
@@ -278,7 +274,7 @@ class AuthMiddleware:
 
 
 def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountDatabase, list[str]]:
-    """Return the database, and what is risky about the second factors in it."""
+    """Return the database, and warnings about the second factors in it."""
     unasked: list[str] = []
 
     def prepare(opened: peewee.Database) -> None:
@@ -289,13 +285,25 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
     return storage.open_database(settings.DATABASE_URL, prepare=prepare), unasked
 
 
+def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, WellKnown]:
+    """Return what answers above the mount (RFC 8615), by path; GET and HEAD are answered."""
+
+    def change_password(environ: WSGIEnvironment) -> Response:
+        return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")
+
+    answers: dict[str, WellKnown] = {_CHANGE_PASSWORD: change_password}
+    for feature in features:
+        answers |= feature.well_known(site)
+    return answers
+
+
 def _restricted(
     app: WSGIApplication,
     login_url: str,
     challenge: Challenge,
     rules: PathRules | None,
 ) -> WSGIApplication:
-    """Return the application behind what the arguments ask for."""
+    """Return the application behind its challenge and its gate, if there are any."""
     if challenge:
         app = ChallengingApp(app, login_url, challenge)
     return app if rules is None else GatedApp(app, login_url, rules)
