@@ -1,7 +1,7 @@
-"""The decision whether the caller of a request is admitted, and the responses to those who are not.
+"""Decides whether the caller of a request is admitted, and answers those who are not.
 
-`guards` asks it in front of a view, as do the guards of `contrib`, and forward authentication for a
-proxy.
+All guards ask here, in front of a view: those of `guards`, `gate` and `contrib`, and forward
+authentication.
 """
 
 from http import HTTPStatus
@@ -26,13 +26,11 @@ from wsgiauth.web.urls import safe_next
 
 
 class Guard(NamedTuple):
-    """What a guard asks for; see `login_required` and `permission_required`.
-
-    The guards of `contrib` for the views of frameworks use it, too.
+    """The demands of a guard; see `login_required` and `permission_required`.
 
     Attributes:
-        to_login_page: Whether a browser is redirected to the login page of the site, wherever
-            that is mounted, instead of to `redirect_url`.
+        to_login_page: Whether to redirect a browser to the login page of the site, wherever that is
+            mounted, instead of to `redirect_url`.
     """
 
     permission: str | None = None
@@ -51,7 +49,7 @@ class Guard(NamedTuple):
         *,
         to_login_page: bool = False,
     ) -> Self:
-        """Return a guard of valid arguments, whose permission the staff panel lists.
+        """Return a guard, and have the staff panel list its permission.
 
         Raises:
             ValueError: `permission` or `redirect_url` is malformed.
@@ -68,11 +66,7 @@ class Guard(NamedTuple):
         return cls(permission, redirect_url, fresh, second_factor, to_login_page)
 
     def refusal(self, environ: WSGIEnvironment, view: object) -> Response | None:
-        """Return the response that refuses a request of `view`, or None if it is allowed.
-
-        Raises:
-            MiddlewareMissingError: There is no `AuthMiddleware` around the application.
-        """
+        """Return the response that refuses a request of `view`, or None if it is allowed."""
         try:
             user = environ["wsgiauth.user"]
         except KeyError:
@@ -95,11 +89,10 @@ class Guard(NamedTuple):
 
 
 def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> Response:
-    """Report that the user of a request lacks a permission, and return the 403."""
+    """Emit an event about a missing permission, and return the 403."""
     events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
     if environ["wsgiauth.key"] is not None:
-        detail = _("The API key does not have the permission that this needs.")
-        return refuse_key(environ, detail)
+        return refuse_key(environ, _("The API key does not have the permission that this needs."))
     return failure(
         environ,
         HTTPStatus.FORBIDDEN,

@@ -1,4 +1,4 @@
-"""The inner WSGI app below /auth: it routes requests and turns errors into responses."""
+"""The WSGI app below /auth, which routes requests and turns errors into responses."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -63,7 +63,7 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     **{path: each for feature in FEATURES for path, each in feature.urls.items()},
 }
 _CONFIRMATIONS = {field: way for each in FEATURES for field, way in each.confirmations.items()}
-# These two name the endpoints above on their pages; the document describes them, too.
+# The pages of these two list the endpoints above.
 _DESCRIBED = {
     **_ENDPOINTS,
     "/account": Account(_ENDPOINTS),
@@ -79,10 +79,10 @@ _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_addr
 
 
 class AuthApp:
-    """Answers the requests below the mount, which the middleware has moved to SCRIPT_NAME.
+    """Answers the requests below the mount, which is at the end of SCRIPT_NAME.
 
     Raises:
-        ConfigurationError: A template of the host is wrong; the message names file and line.
+        ConfigurationError: A template of the site is wrong; the message names file and line.
     """
 
     def __init__(self, site: Site) -> None:
@@ -99,7 +99,7 @@ class AuthApp:
             }
         )
         if site.settings.TEMPLATES is None:
-            return  # our own are tested, and compiled when they are first shown
+            return  # our own templates are tested
         pages = page_samples()
         for page in pages:
             site.pages.check(page)
@@ -137,24 +137,20 @@ class AuthApp:
                 around=self._around(environ, error.code),
             )
         except ValidationError as error:  # of the query; a form answers its own
+            around = self._around(environ, error.code)
             response = failure(
-                environ,
-                error.status,
-                error.code,
-                error.detail,
-                errors=error.errors,
-                around=self._around(environ, error.code),
+                environ, error.status, error.code, error.detail, errors=error.errors, around=around
             )
         except DATABASE_ERRORS as error:
             response = unavailable(environ, error)
         is_hidden = _HIDDEN.find(environ.get("PATH_INFO", "")) is not None
-        # Also where `next` leads to the link of an email, which needs a login.
+        # Also if `next` is an email link.
         if is_hidden or "token" in environ.get("QUERY_STRING", ""):
             response = replace(response, referrer=WITHOUT_PATHS)
         return response(environ, start_response)
 
     def _respond_to_present(self, environ: WSGIEnvironment) -> Response:
-        """Answer a request; if its user is deleted meanwhile, it came with an invalid token."""
+        """Answer a request; if its user is deleted meanwhile, its token is invalid."""
         try:
             return self._respond(environ)
         except peewee.IntegrityError:  # perhaps of a row that refers to the deleted user
@@ -163,7 +159,7 @@ class AuthApp:
         raise UnauthenticatedError("invalid_token")
 
     def _around(self, environ: WSGIEnvironment, code: str) -> Around:
-        """Return what an error page shows around the error: more for users who are logged in."""
+        """Return the frame of an error page, which has more for users who are logged in."""
         if not prefers_html(environ):
             return PLAIN
         try:
@@ -176,7 +172,7 @@ class AuthApp:
         of_user = (caller.user, self._site.settings)
         endpoint, arguments = self._map.nearest(environ.get("PATH_INFO", ""), *of_user)
         back = endpoint.back.filled(arguments)
-        if code == "not_found":  # perhaps what it leads back to is not there, either
+        if code == "not_found":  # perhaps the page that it leads back to does not exist, either
             endpoint, arguments = self._map.nearest(f"/{back.path}", *of_user)
             back = endpoint.back.filled(arguments)
         return endpoint.around(environ, caller.user, back)
@@ -201,7 +197,7 @@ class AuthApp:
 
 
 def _routed(endpoint: Endpoint) -> dict[str, Handler]:
-    """Return the handlers by method; `Response` leaves out the body of an answer to HEAD."""
+    """Return the handlers by method; `Response` sends no body to HEAD."""
     handlers = endpoint.handlers
     if endpoint.answers_any_method:
         return {_ANY: handlers["GET"]}

@@ -1,7 +1,6 @@
-"""Checks the arguments of `AuthMiddleware`, and that it is not inside another with the same mount.
+"""The checks of the arguments of `AuthMiddleware`, and of nested ones with the same mount.
 
-`middleware` asks about the latter when it is created, and for each request of an outer middleware,
-because only a request shows what is hidden in other middleware.
+An `AuthMiddleware` that is hidden in other middleware is found only by a request.
 """
 
 import functools
@@ -26,7 +25,7 @@ logger = logging.getLogger("wsgiauth")
 def check_arguments(
     app: object, mount: object, challenge: object, send_mail: object, claims: object
 ) -> None:
-    """Raise ConfigurationError if one of them is of the wrong type or form."""
+    """Raise ConfigurationError if an argument is invalid."""
     if not callable(app):
         raise ConfigurationError("app must be a WSGI application; this one is not callable.")
     if not is_mount(mount):
@@ -56,7 +55,7 @@ def checked_permissions(permissions: Iterable[str]) -> list[str]:
 def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     """Return the settings, or raise ConfigurationError; None reads the process environment.
 
-    Names that are probably misspelt are logged first: they can be the cause of the error.
+    Names that are probably misspelt are logged first, because they can cause the error.
     """
     if isinstance(settings, Settings):
         return settings
@@ -84,10 +83,7 @@ def unwrapped(app: Any) -> object:
 
 
 def refuse_nested(environ: WSGIEnvironment, site: Site) -> None:
-    """Raise ConfigurationError if a middleware with the URL of `site` has handled this request.
-
-    The inner middleware could never be reached.
-    """
+    """Raise ConfigurationError if an outer middleware with the URL of `site` sent this request."""
     outer = environ["wsgiauth.site"]
     # The key can be forged, or be our own if `app` sends its request through us again.
     if not isinstance(outer, Site) or outer is site:

@@ -1,6 +1,6 @@
-"""`AuthMiddleware(challenge=…)`: replaces the application's own refusal by a guard's response.
+"""`AuthMiddleware(challenge=…)`, between `middleware` and the application.
 
-On the way of a request, it stands between `middleware` and the application.
+It replaces the application's own refusal by a guard's response.
 """
 
 import re
@@ -27,16 +27,16 @@ class ChallengingApp:
     """Replaces the 401, and if asked the 403, that an application gives an anonymous client.
 
     A browser is redirected to the login page, and back after the login. Every other client gets the
-    401 of `login_required`, with RFC 6750's challenge. The application's Set-Cookie, Vary and CORS
-    headers are kept; its body is closed unread.
+    401 of `login_required`. The application's Set-Cookie, Vary and CORS headers are kept; its body
+    is closed unread.
 
-    These responses are not changed: every other status; a refusal of a logged-in user, because
-    logging in again would not help; a refusal with another scheme (`WWW-Authenticate: Basic`),
-    because the application has its own authentication; and a refusal after the body has begun.
+    Unchanged are a refusal of a logged-in user, because logging in again would not help; a refusal
+    with another scheme (`WWW-Authenticate: Basic`), because the application has its own
+    authentication; and a refusal after the body has begun.
 
     Args:
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
-        challenge: What to replace: a 401, or with `ANONYMOUS` also a 403.
+        challenge: With `ANONYMOUS`, also a 403 is replaced.
     """
 
     def __init__(self, app: WSGIApplication, login_url: str, challenge: Challenge) -> None:
@@ -64,7 +64,7 @@ class ChallengingApp:
 
 
 class _Start:
-    """The `start_response` for the application; it holds a refusal back."""
+    """The application's `start_response`, which holds a refusal back."""
 
     def __init__(self, start_response: StartResponse, statuses: tuple[str, ...]) -> None:
         self._start_response = start_response

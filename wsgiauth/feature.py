@@ -1,4 +1,4 @@
-"""What a feature declares. The kernel reads it, and imports no feature."""
+"""The declaration of a feature, which the kernel reads without importing the feature."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -30,17 +30,17 @@ ConfirmationWay = Callable[["MemberSubmission"], Response]
 
 
 class Finding(NamedTuple):
-    """A sentence of `python -m wsgiauth check`."""
+    """A sentence of `python -m wsgiauth check`: a warning or a note."""
 
     sentence: str
-    is_risk: bool = True  # a warning; otherwise a note
+    is_risk: bool = True
 
 
 class Question(NamedTuple):
-    """A question that `python -m wsgiauth check` asks."""
+    """A question of `python -m wsgiauth check`."""
 
     ask: Callable[["Site"], Iterable[Finding]]
-    needs_database: bool = True  # whether it is asked only if the schema is up to date
+    needs_database: bool = True  # with an up-to-date schema
 
 
 class Inviter(ABC):
@@ -65,26 +65,26 @@ class Feature:
     """One feature, as `wsgiauth.features` lists it.
 
     Attributes:
-        name: Of the feature, in one word.
-        urls: Its endpoints, by path below the mount, perhaps instead of those of the kernel.
-        well_known: Returns what answers at its paths above the mount (RFC 8615).
-        permissions: Returns the permissions that it asks for, of a site with these settings.
-        parts: Makes what the feature adds to a site with these settings: no object of a class that
-            another part has, and nothing where the feature is off. See `Site.part`.
-        readers: Returns the readers of its credentials on a site with these settings.
-        at_first_proof: Removes what it has of a user, in the transaction in which an emailed link
+        name: One word.
+        urls: Its endpoints, by path below the mount; they can replace endpoints of the kernel.
+        well_known: Returns its functions for paths above the mount (RFC 8615).
+        permissions: Returns the permissions that it asks for.
+        parts: Makes the objects that it adds to a site, each of a class of its own; none if the
+            feature is off. See `Site.part`.
+        readers: Returns the readers of its credentials.
+        at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
-        way_in: Returns whether a user can log in by what it adds, on a site with these settings.
+        way_in: Returns whether a user can log in by this feature.
         factor_kinds: The kinds of second factors that it adds.
-        pages: Returns an example of each of its pages, for the check of a host's templates.
+        pages: Returns an example of each of its pages, for the check of a site's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
-            the check of a host's templates.
-        recorder: Makes what is called in the transaction of each change of an account, with the
-            settings, the outbox, and the mount of the site; a command has neither of the latter.
-        confirmations: What confirms a user without a second factor at /auth/confirm instead of the
-            password, by the field of its button.
-        questions: What `python -m wsgiauth check` asks about it.
+            the check of a site's templates.
+        recorder: Makes a function that is called in the transaction of each change of an account,
+            from the settings, the outbox and the mount of the site; a command has only settings.
+        confirmations: The alternatives to the password at /auth/confirm for a user without a second
+            factor, by the field of the button.
+        questions: The questions of `python -m wsgiauth check` about it.
     """
 
     name: str
@@ -105,20 +105,20 @@ class Feature:
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
-    """Return the composers of all features, by the kind of the email."""
+    """Return the composers by the kind of the email."""
     return {kind: compose for each in features for kind, compose in each.composers.items()}
 
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
-    """Return the examples of the emails of all features."""
+    """Return the examples of emails."""
     return [sample for each in features for sample in each.letter_samples]
 
 
 def ways_in_of(features: Iterable[Feature]) -> list[WayIn]:
-    """Return the ways into accounts that features add."""
+    """Return the ways into accounts."""
     return [each.way_in for each in features if each.way_in is not None]
 
 
 def at_first_proof_of(features: Iterable[Feature]) -> list[Callable[[User], object]]:
-    """Return what features do at the first proof of an address."""
+    """Return the functions for the first proof of an address."""
     return [each.at_first_proof for each in features if each.at_first_proof is not None]

@@ -1,8 +1,7 @@
-"""The refusal of a framework's view by the guards for WSGI callables.
+"""The guards of `guards` refuse to decorate an object that is certainly no WSGI callable.
 
-A guard refuses every call but that of WSGI. But a framework calls some views without their guard: a
-function whose guard is above its route, and the methods of a class. So a guard refuses to
-decorate an object that is surely no WSGI callable.
+A guard refuses every call that is not WSGI's. But a framework calls some views without their guard:
+a function whose guard is above its route, and the methods of a class.
 """
 
 import inspect
@@ -21,7 +20,7 @@ _NAMED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def not_wsgi(app: object) -> TypeError:
-    """Return the error of a guard on `app`, which says what to use instead."""
+    """Return the error for a guard on `app`, which names the guards to use instead."""
     return TypeError(
         "login_required and permission_required of wsgiauth guard WSGI callables, which take"
         f" environ and start_response; {app!r} does not. With Django, use the guards of"
@@ -49,7 +48,7 @@ def can_be_wsgi(app: Callable[..., Any]) -> bool:
     if inspect.iscoroutinefunction(function) or not any(_takes(signature, n) for n in counts):
         return False
     first, second = [*(each.name for each in parameters if each.kind in _NAMED), "", ""][:2]
-    # The names in `__call__` do not tell: that of `wsgify` takes a request as well.
+    # The names in `__call__` prove nothing: the `__call__` of `wsgify` takes a request, too.
     return function is not app or not _NAMES_OF_A_VIEW.match(f"{first} {second}")
 
 

@@ -1,7 +1,4 @@
-"""`AuthMiddleware(public=…, require=…)`: what the paths of the application need.
-
-On the way of a request, the gate stands between `middleware` and the application.
-"""
+"""`AuthMiddleware(public=…, require=…)`, between `middleware` and the application."""
 
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -11,17 +8,13 @@ from wsgiauth.path_rules import PathRules
 
 
 class GatedApp:
-    """Restricts an application to users who have what the path needs.
-
-    The refusals are those of `guards`. All methods are alike: a CORS preflight (OPTIONS) needs a
-    session, too.
+    """Guards an application by the rules for its paths, whatever the method is.
 
     What is trusted: the application answers by PATH_INFO alone, below SCRIPT_NAME. An application
     that takes its path from elsewhere (REQUEST_URI, X-Original-URL, a query) is not protected.
 
     Args:
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
-        rules: What each path needs.
     """
 
     def __init__(self, app: WSGIApplication, login_url: str, rules: PathRules) -> None:

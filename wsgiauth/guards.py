@@ -1,7 +1,4 @@
-"""The guards `login_required` and `permission_required`, which protect the application's views.
-
-On the way of a request, they stand between `middleware`, which identifies the user, and the view.
-"""
+"""The guards `login_required` and `permission_required`, between `middleware` and a view."""
 
 import functools
 from collections.abc import Callable, Iterable
@@ -100,7 +97,7 @@ def permission_required(
 
 
 class _Guarded:
-    """A WSGI callable with a check before it; all other attributes are those of the callable."""
+    """A WSGI callable with a check before it, and all its other attributes."""
 
     def __init__(self, app: Callable[..., Any], check: _Check) -> None:
         functools.update_wrapper(self, app, updated=())  # `__getattr__` finds the rest
@@ -146,7 +143,7 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
 
 
 def _call_of(view_class: type, call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the `__call__` of a class; if it is inherited, one that finds it anew.
+    """Return the `__call__` of a class; if it is inherited, one that looks it up in each call.
 
     In a subclass of several guarded classes, the guard of another one can be next.
     """

@@ -1,11 +1,7 @@
 """Logins, for endpoints and for the application's own views: the password, then the session.
 
-`authenticate`, `current_user`, `log_in` and `log_out` are public: an application's own login and
-logout call them, so that the session of wsgiauth starts and ends with the application's. `claims`
-is public, too.
-
-Wherever a password could be guessed, `checking` counts the attempt and takes a hash slot. Its users
-raise `RetryLaterError` if the attempt must wait.
+The first functions are public. Wherever a password could be guessed, `checking` counts the attempt
+and takes a hash slot, or raises `RetryLaterError`.
 """
 
 import re
@@ -36,22 +32,19 @@ FOLLOW = "wsgiauth.follow"  # in the environ; see `_change_caller`
 
 _METHODS = re.compile(rf"(?=.{{1,{METHODS_MAX_LENGTH}}}$)[a-z0-9]+( [a-z0-9]+)*")
 
-# The key of `environ` with what `log_in` issued in this request, whose headers have the old token.
-_ISSUED = "wsgiauth.issued"
+_ISSUED = "wsgiauth.issued"  # in the environ: the tokens that `log_in` issued in this request
 
-# The response belongs to one browser, and an application's own headers can permit caches to keep it
-# (RFC 9111 section 5.2.2.5).
+# An application's own headers can permit caches to keep the response (RFC 9111 section 5.2.2.5).
 _NO_STORE = ("Cache-Control", "no-store")
 
 
 def authenticate(environ: WSGIEnvironment, username: str, password: str) -> User | None:
     """Return the active user with this name and password, or None; throttled like /auth/login.
 
-    The attempt is counted for the name and the client, and the hash waits for a slot. It starts no
-    session: `log_in` does, and is the caller's next step. Not defended: a second factor is not
-    asked for, and `log_in` without a method that proves it starts a session by the password alone.
-    Where SECOND_FACTOR demands one, that session is anonymous until it is proven; elsewhere, only
-    guards with `second_factor` or `fresh` ask for it. Nor are the forms of other sites refused.
+    It starts no session: call `log_in` next. Not defended: it asks for no second factor, and
+    `log_in` without a method that proves one starts a session by the password alone. Where
+    SECOND_FACTOR demands one, that session is anonymous until it is proven; elsewhere, only guards
+    with `second_factor` or `fresh` ask for it. It does not refuse the forms of other sites.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
@@ -59,7 +52,7 @@ def authenticate(environ: WSGIEnvironment, username: str, password: str) -> User
         password: As typed.
 
     Returns:
-        The user, or None for every failure, without saying which.
+        The user, or None for every failure.
 
     Raises:
         RetryLaterError: The attempt must wait, or no slot is free. `status` (429 or 503), `headers`
@@ -90,18 +83,16 @@ def current_user(environ: WSGIEnvironment) -> User | None:
 
 
 def claims(environ: WSGIEnvironment) -> Mapping[str, Any]:
-    """Return all claims of the access token of this request, also those of the application.
+    """Return all claims of the token that identifies the caller; after `log_in`, of the new one.
 
-    Of the token that identifies the caller; after `log_in`, of the new one. wsgiauth decides
-    nothing by the application's claims. They are as old as the token: what must be true now belongs
-    in a permission or a table.
+    They include the application's own claims, by which wsgiauth decides nothing. They are as old as
+    the token: a fact that must be true now belongs in a permission or a table.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
 
     Returns:
-        The claims by name, decoded anew in each call; nothing if the client is anonymous, has
-        logged out, or came with an API key.
+        The claims by name; none if the client is anonymous, has logged out, or sent an API key.
 
     Raises:
         MiddlewareMissingError: There is no `AuthMiddleware` around the application.
@@ -117,10 +108,10 @@ def claims(environ: WSGIEnvironment) -> Mapping[str, Any]:
 
 
 def reader_language(environ: WSGIEnvironment) -> str:
-    """Return the language that a page of wsgiauth has in the response to this request.
+    """Return the language of wsgiauth's pages in the response to this request.
 
-    For pages of the application in the same language. It is that of the user who sent the request,
-    of the language's cookie or of Accept-Language, otherwise the site's default.
+    It comes from the user who sent the request, the language cookie or Accept-Language, otherwise
+    it is the site's default.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
@@ -142,9 +133,8 @@ def log_in(
 
     For a view that has verified who the user is. It changes the keys of `environ` that name the
     caller. Where SECOND_FACTOR demands a second factor and `methods` have none, the user stays
-    anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: unlike
-    /auth/login, it neither limits guesses, as `authenticate` does, nor refuses the forms of other
-    sites; the view has to do so.
+    anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: it
+    neither limits guesses, as `authenticate` does, nor refuses the forms of other sites.
 
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
@@ -204,12 +194,9 @@ def log_out(environ: WSGIEnvironment) -> list[Header]:
 
 
 def check_user(user: object) -> None:
-    """Refuse what is not a user of the current database, or was identified by an API key.
+    """Raise TypeError or ValueError for a user who cannot start a session of this application.
 
-    Raises:
-        TypeError: `user` is not a `User`.
-        ValueError: It is a user of another application, where another user may have its id, or one
-            that an API key identified.
+    In another application, another user may have the same id.
     """
     if not isinstance(user, User):
         raise TypeError(f"user must be a User of wsgiauth, not {user!r}")
@@ -228,11 +215,7 @@ def start_browser_session(
     remember: bool,
     origin: Origin | None = None,
 ) -> IssuedTokens | None:
-    """Start the session of a browser, whose end moves while it is used; see `log_in`.
-
-    Returns:
-        None if the user is inactive or has changed.
-    """
+    """Start the session of a browser; return None if the user is inactive or has changed."""
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
     client = Client.of(environ, site.pages.readers.name_asked_for(environ))
     return sessions.start(
@@ -243,15 +226,15 @@ def start_browser_session(
 def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> Header:
     """Return the header with the cookie of a browser's session."""
     left = issued.ends_at - int(site.tokens.now())
-    # Without Max-Age, a browser forgets the cookie when it is closed.
-    # A minute more, because the clocks of two hosts can differ.
+    # Without Max-Age, a browser forgets the cookie when it is closed. The clocks of two hosts can
+    # differ by a minute.
     is_remembered = left > site.settings.SESSION_HOURS * lifetimes.HOUR + lifetimes.MINUTE
     return site.identifier.login_cookie(environ, issued.token, left if is_remembered else None)
 
 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
     """Return the user with this username or email address if the password is right, or None."""
-    name = typed(name)  # what is counted is the same name
+    name = typed(name)  # for the count, too
     attempt = site.throttle.login(name, networks)
     compare = partial(authentication.authenticate, name, password, on_failure=attempt.failed)
     with checking(site, networks, attempt, compare) as user:
@@ -265,7 +248,7 @@ def checking(
     attempt: PasswordAttempt,
     compare: Callable[..., User | None],
 ) -> Iterator[User | None]:
-    """Count an attempt, compare in a hash slot, and hold the slot in the `with` block."""
+    """Count an attempt, compare, and hold the hash slot for the `with` block, too."""
     with site.hash_slots.slot(attempt.claim):
         attempt.begin()
         user = compare(rounds=site.settings.BCRYPT_ROUNDS)
@@ -288,7 +271,7 @@ def _site_of(environ: WSGIEnvironment, function: str) -> Site:
 
 
 def _change_caller(environ: WSGIEnvironment, *caller: Any, **further: Any) -> None:
-    """Call `set_caller`, and the function of an adapter that keeps the user in another place."""
+    """Call `set_caller`, and the function of an adapter that keeps the user elsewhere."""
     set_caller(environ, *caller, **further)
     if FOLLOW in environ:
         environ[FOLLOW]()

@@ -25,9 +25,8 @@ def filter_app_factory(
         app: The application behind the filter.
         global_config: The ini file's `[DEFAULT]` section; not used.
         settings: `Settings` by their names, `mount`, `challenge` (`on`, `off` or `anonymous`),
-            `public` (paths with white space between them), `require` (a permission, or rules such
-            as `/secret/=code.secret` with white space between them), and `permissions` (also with
-            white space between them).
+            `require` (a permission, or rules such as `/secret/=code.secret`), `public` and
+            `permissions`. White space separates rules, paths and permissions.
 
     Raises:
         ConfigurationError: See `AuthMiddleware`. Also raised for an unknown option.

@@ -1,6 +1,6 @@
-"""Rules for the paths of an application: which need a login, or permissions, and which nothing.
+"""Rules for the paths of an application, which `gate` asks for each request.
 
-`gate` asks them for each request. They decide by PATH_INFO, and the application must do the same.
+They decide by PATH_INFO, and the application must do the same.
 """
 
 import re
@@ -13,7 +13,7 @@ from wsgiauth.exceptions import ConfigurationError
 Require = str | Mapping[str, str | Iterable[str] | None]
 _Needed = frozenset[str] | None  # None: not even a login
 
-# What applications, servers and file systems can read as another path.
+# Paths that applications, servers and file systems can read as another path.
 _ODD = re.compile(
     r"""
     \A[^/]                                                  # no path of a URL
@@ -21,8 +21,8 @@ _ODD = re.compile(
     | \.\.                                                  # a parent, also as "..;" and "..+"
     | [. ](?:/|\Z)                                          # an end that Windows drops
     | /(?:[^!-*,-\x7f]*\.){2}[^!-*,-\x7f]*(?:/|\Z)          # ".é.é": a parent, without accents
-    | [\x00-\x1f\x7f"<>^`|]                                 # controls, and what no URL has
-    | [#%:;?\\]                                             # what encodes, separates or ends paths
+    | [\x00-\x1f\x7f"<>^`|]                                 # controls, and others that no URL has
+    | [#%:;?\\]                                             # encode, separate or end paths
     """,
     re.VERBOSE,
 )
@@ -32,27 +32,22 @@ _ANY_PATH = re.compile(r'[%<>"*\[]|~[0-9]')
 _NO_LETTERS = re.compile(r"[^\w/]|_")
 _SLASHES = re.compile("/{2,}")
 _FILLERS = str.maketrans("", "", "\u115f\u1160")  # letters that are invisible, decomposed
-# Bytes of a path that is examined for others that it can mean: Unicode takes quadratic time to
-# bring marks into order.
+# Bytes. To bring marks into order, Unicode takes quadratic time, so no longer path is examined.
 _LONGEST = 2048
 
 
 class PathRules:
-    """What the paths of an application need.
+    """The rules for the paths of an application.
 
-    The longest rule that covers a path decides. A path that some software reads as another one
-    needs what both need.
+    The longest rule that covers a path decides. If some software reads a path as another one, the
+    rules of both apply.
 
     Args:
-        public: Decoded paths that need no login, while all others do. One that ends in `/` covers
-            all paths below it, except "/", the home page. None: without a rule, a path is public.
-        require: The permission that all paths need but the public ones; or, by path, the permission
-            or permissions, or None for a login. A path that ends in `/` covers itself, also without
-            the slash, and all paths below it; "/" covers every path.
-        mount: The path below which wsgiauth answers.
+        public, require, mount: See `AuthMiddleware`. In `require`, "/" covers every path. Without
+            `public`, a path without a rule is public.
 
     Attributes:
-        permissions: Those that some path needs.
+        permissions: All permissions of the rules.
 
     Raises:
         ConfigurationError: An argument is malformed, two rules have one path, or a rule can never
@@ -89,7 +84,7 @@ class PathRules:
         """
         if path in self._as_written.exact:
             return self._as_written.exact[path]
-        if not self._has_parts:  # whatever else an odd path means, it needs the same
+        if not self._has_parts:  # an odd path can mean no path with another rule
             return self._as_written.find(path) if _is_normal(path) else self._for_odd
         if len(path) > _LONGEST:
             return self.permissions
@@ -128,7 +123,7 @@ def parse_rules(options: Iterable[str]) -> dict[str, tuple[str, ...] | None]:
 
 
 class _Table:
-    """Rules by path, each of which says what is needed."""
+    """The needs of each path."""
 
     def __init__(self) -> None:
         self.exact: dict[str, _Needed] = {}
@@ -143,7 +138,7 @@ class _Table:
             (self._below if path.endswith("/") else self.exact).setdefault(path, None)
 
     def add(self, path: str, needed: frozenset[str]) -> None:
-        """Add a path that needs something; beside another rule of the path, both are needed."""
+        """Add a path that needs something, in addition to other rules of the path."""
         if not path.endswith("/"):
             self.exact[path] = _union([self.exact.get(path), needed])
             return
@@ -153,18 +148,17 @@ class _Table:
         self._below = dict(sorted(self._below.items(), key=lambda item: -len(item[0])))
 
     def find(self, path: str) -> _Needed:
-        """Return what the longest rule that covers a path needs."""
+        """Return the needs by the longest rule that covers a path."""
         if path in self.exact:
             return self.exact[path]
         for prefix, needed in self._below.items():
-            is_covered = path.startswith(prefix) or (needed is not None and f"{path}/" == prefix)
-            if is_covered:
+            if path.startswith(prefix) or (needed is not None and f"{path}/" == prefix):
                 return needed
         return None
 
 
 def _union(found: Iterable[_Needed]) -> _Needed:
-    """Return all that is needed, or None if nothing is."""
+    """Return all needs together, or None if there are none."""
     needed = [each for each in found if each is not None]
     return frozenset[str]().union(*needed) if needed else None
 
@@ -250,7 +244,7 @@ def _can_mean_any(path: str) -> bool:
 
 
 def _texts(path: str) -> set[str]:
-    """Return what a PATH_INFO is to software that decodes it in one way or another.
+    """Return the texts that software can decode from a PATH_INFO.
 
     Some drops all characters that are not ASCII, however they are composed.
     """

@@ -1,4 +1,4 @@
-"""What the settings make: one object with everything that the endpoints of a site use."""
+"""The objects that the endpoints of a site use, made from its settings."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -71,12 +71,11 @@ class Site:
         claims: ClaimsFunction | None = None,
         registration: Registration | None = None,
     ) -> Self:
-        """Return the site of these settings; `AuthMiddleware` describes the other arguments.
+        """Return the site of these settings; see `AuthMiddleware` for the other arguments.
 
         Raises:
-            ConfigurationError: SECRET_KEY is missing or invalid, or the layout of the pages is;
-                or a key in SERVICE_KEYS; or the package for one of them, for PASSKEYS or for
-                OIDC_PROVIDERS is missing; or a catalogue in TRANSLATIONS is wrong, or missing.
+            ConfigurationError: A key, the layout of the pages or a catalogue in TRANSLATIONS is
+                missing or invalid, or a package that a setting needs is not installed.
         """
         features = tuple(features)
         tokens = Tokens(settings, claims=claims)
@@ -117,22 +116,17 @@ class Site:
             Throttle(settings),
             MailLimits(settings),
             HashSlots(settings),
-            make_outbox(
-                settings,
-                composers_of(features),
-                letter_samples_of(features),
-                send_mail,
-            ),
+            make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
             registration or Registration(),
             tuple(part for each in features for part in each.parts(settings, tokens)),
         )
 
     def part(self, kind: type[_Part]) -> _Part | None:
-        """Return the part of this class, or with this interface; None where its feature is off."""
+        """Return the part of this class or interface; None if its feature is off."""
         return next((each for each in self.parts if isinstance(each, kind)), None)
 
     def require(self, kind: type[_Part]) -> _Part:
-        """Return the part without which a URL is not offered, or raise NotFoundError."""
+        """Return the part that a URL needs, or raise NotFoundError."""
         found = self.part(kind)
         if found is None:
             raise NotFoundError

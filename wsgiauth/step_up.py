@@ -1,8 +1,7 @@
 """Responses for clients whose session was not proven by a second factor (RFC 9470).
 
 A user who has a second factor confirms it. A user without one sets it up, but not in place of one
-whose type is switched off. Guards, `challenges` and the endpoints answer alike. Each function that
-uses the database raises `peewee.DatabaseError` if it fails, except `ask_to_identify`.
+whose type is switched off. Guards, `challenges` and the endpoints use them.
 """
 
 from wsgiref.types import WSGIEnvironment
@@ -29,7 +28,7 @@ def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
 
 
 def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingError) -> Response:
-    """Return the answer to a client whose session was not proven by a second factor."""
+    """Return the response to a client whose session was not proven by a second factor."""
     if error.is_switched_off:
         return second_factor_failure(environ, error, error.detail)
     if not site.factors.are_offered:  # a guard asks for what only `log_in` could say
@@ -40,7 +39,7 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
 
 
 def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:
-    """Return the answer to a client that the application sees as anonymous."""
+    """Return the response to a client that is anonymous to the application."""
     error: str | None = environ["wsgiauth.error"]
     if error != INSUFFICIENT_AUTHENTICATION:
         return ask_to_log_in(environ, login_url, error)
