@@ -1,4 +1,4 @@
-"""GET /auth/account: who the user is, and links to what they can do with their account."""
+"""GET /auth/account: the user's profile, and links to the pages about the account."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -35,10 +35,6 @@ _NOTICES = {
 }
 
 
-def _in_order(links: Mapping[str, AccountLink]) -> dict[str, AccountLink]:
-    return dict(sorted(links.items(), key=lambda item: item[1].place))
-
-
 class AccountPage(Page):
     """The page of the user's own account."""
 
@@ -53,10 +49,10 @@ class AccountPage(Page):
     has_password: bool = True
     connected: Sequence[Connected] = ()  # accounts of providers
     passkeys: Sequence[Factor] = ()
-    has_other_ways: bool = False  # the site has other ways to log in than the password
+    has_other_ways: bool = False  # to log in on this site, besides the password
     factors: Sequence[Factor] | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
-    are_codes_few: bool = False  # the user should make new ones
+    are_codes_few: bool = False
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     notice: str = ""
 
@@ -80,16 +76,17 @@ class Account(Endpoint):
         listed, origins = site.factors.of(user), site.part(Origins)
         connected = origins.connected(user) if origins else []
         codes_left = site.factors.codes_left(user) if listed else None
+        found = [
+            (link, mount + path)
+            for path, each in self._endpoints.items()
+            if (link := each.link_for(user))
+            and each.is_offered(site.settings)
+            and (user.is_staff or not each.is_for_staff)
+            and (listed or not each.needs_factor)
+        ]
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
-        for path, each in self._endpoints.items():
-            link = each.link_for(user)
-            if (
-                link
-                and each.is_offered(site.settings)
-                and (user.is_staff or not each.is_for_staff)
-                and (listed or not each.needs_factor)
-            ):
-                links[link.group][mount + path] = link
+        for link, url in sorted(found, key=lambda item: item[0].place):
+            links[link.group][url] = link
         page = AccountPage(
             username=user.username,
             email=user.email,
@@ -102,7 +99,7 @@ class Account(Endpoint):
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             are_codes_few=codes_left is not None and codes_left <= FEW_CODES,
-            links={group: _in_order(each) for group, each in links.items() if each},
+            links={group: each for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)

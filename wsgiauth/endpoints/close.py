@@ -13,7 +13,7 @@ from wsgiauth.web.responses import Response, json_response
 
 
 class ClosePage(FormPage):
-    """What is deleted with the account, and the button."""
+    """The consequences, and the button."""
 
     template = "close.html"
     close_url = UrlBelow("close")
@@ -22,7 +22,7 @@ class ClosePage(FormPage):
 
 
 class Close(MemberForm):
-    """Deletes the user, with all that belongs to them. Others can then register the names."""
+    """Deletes the user and all of their data. Others can then register the names."""
 
     account_link = AccountLink(
         LEAVING, _("Close your account"), _("This deletes your account. It cannot be undone.")

@@ -1,4 +1,4 @@
-"""GET, POST /auth/confirm: a user who is logged in proves again who they are."""
+"""GET, POST /auth/confirm: a user who is logged in proves their identity again."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -24,7 +24,6 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
-from wsgiauth.web.pages import ProviderButton
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
@@ -33,29 +32,26 @@ PROVIDER = "provider"  # the field of the buttons that lead to a login elsewhere
 
 
 class NextStep(NamedTuple):
-    """What comes after the page, and where else the user can go."""
+    """The purpose of the page that comes next, and another page to go to."""
 
-    words: str = ""  # empty if it has no name
+    words: str = ""  # the purpose; empty if it has no name
     subject: str = ""  # the name of the user or group that it is about
     back_url: str = "/"  # a page that needs no confirmation
     back_text: str = _("Back to the home page")
 
 
 class ConfirmPage(PasskeyPage):
-    """The form that asks for the password again, or for the second factor instead.
-
-    `providers` are those with which a user without a second factor can log in.
-    """
+    """The form that asks for the password, the second factor or, without one, a provider."""
 
     template = "confirm.html"
     confirm_url: str
     switch_url: str  # the login form, for another account
     username: str
     has_password: bool = True
-    has_factor: bool = False  # it is asked for instead of the password
-    has_app: bool = False  # its code is one of an authenticator app
+    has_factor: bool = False  # the form asks for it instead of the password
+    has_app: bool = False  # the code is from an authenticator app
     has_codes: bool = False  # recovery codes are left
-    is_resent: bool = False  # a form was not processed, and must be sent again afterwards
+    is_resent: bool = False  # a form was not processed, and must be sent again
     next_step: NextStep
     forgot_url: str | None = None  # None where the site sends no email
 
@@ -67,9 +63,8 @@ class Confirm(MemberForm):
     """Makes the session fresh, for changes that need a recent proof.
 
     Args:
-        site_map: Where the next page is looked up, so that no words of the query are shown.
-        ways: What confirms a user without a second factor instead of the password, by the field of
-            its button.
+        site_map: Finds the next page, so that the form shows no words of the query.
+        ways: See `Feature.confirmations`.
     """
 
     admits_incomplete = True
@@ -81,12 +76,12 @@ class Confirm(MemberForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh, or send the browser to a provider."""
+        user, site = submission.member.user, submission.site
         for field, way in self._ways.items():
-            if submission.fields[field] and not _has_factor(submission):
+            if submission.fields[field] and not site.factors.is_needed_by(user):
                 return way(submission)
         user, methods = _prove(submission)
-        tokens = submission.site.tokens
-        issued = confirm(submission.member.session_id, user, tokens, methods=methods)
+        issued = confirm(submission.member.session_id, user, site.tokens, methods=methods)
         if issued is None:
             raise UnauthenticatedError("invalid_token")
         return hand_over_renewed(submission, issued, _("Confirmed."))
@@ -96,6 +91,7 @@ class Confirm(MemberForm):
         mount, destination = mount_url(submission.environ), submission.destination
         (user, session_id), site = submission.member, submission.site
         methods = [each.method for each in site.factors.of(user)]
+        origins = site.part(Origins)
         is_resent = bool(query_field(submission.environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         return ConfirmPage(
@@ -103,7 +99,7 @@ class Confirm(MemberForm):
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
             has_password=user.has_password,
-            providers=() if methods else _buttons(submission, url),
+            providers=origins.buttons_of(user, url) if origins and not methods else (),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
             has_codes=site.factors.codes_left(user) > 0,
@@ -120,7 +116,7 @@ class Confirm(MemberForm):
         mount = mount_url(environ)
         path = path_below(submission.destination, mount)
         found = self._map.find(path, submission.member.user, site.settings)
-        # An incomplete session opens no other page here, and must not learn what such a page names.
+        # An incomplete session opens no other page, and must not learn the name of its subject.
         if found is None or site.identifier.identify(environ).incomplete is not None:
             return NextStep(back_url=f"{root_url(environ)}/")
         endpoint, arguments = found
@@ -133,19 +129,10 @@ class Confirm(MemberForm):
         )
 
 
-def _has_factor(submission: MemberSubmission) -> bool:
-    return submission.site.factors.is_needed_by(submission.member.user)
-
-
-def _buttons(submission: MemberSubmission, url: str) -> tuple[ProviderButton, ...]:
-    origins = submission.site.part(Origins)
-    return origins.buttons_of(submission.member.user, url) if origins else ()
-
-
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
-    """Return the user, and the methods that they have proven."""
+    """Return the user as read before the proof, and the methods that they have proven."""
     user, session_id = submission.member
-    if _has_factor(submission):
+    if submission.site.factors.is_needed_by(user):
         methods = require_factor(
             submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )
@@ -153,9 +140,7 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
     if not user.has_password:
         raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]
-    if not password:
-        raise ValidationError({"password": [_("Enter your password.")]})
-    problem = presented_problem(password)
+    problem = presented_problem(password) if password else _("Enter your password.")
     if problem is not None:
         raise ValidationError({"password": [problem]})
     with requiring_password(submission, password) as proven:

@@ -25,7 +25,7 @@ class ChooseLanguage(PublicForm):
     fields = ("language",)
 
     def _check_account(self, submission: Submission) -> None:
-        """Check only a form that has the field: pages of the application may have the form, too."""
+        """Check only a form with the field: pages of the application can have the form, too."""
         session = submission.site.identifier.identify(submission.environ).any_session
         if submission.account and session is not None:
             require_own(submission, session.user)
@@ -38,7 +38,7 @@ class ChooseLanguage(PublicForm):
             raise ValidationError({"language": [_("Choose one of the languages of this site.")]})
         identity = site.identifier.identify(environ)
         if identity.user is not None and identity.key_id is None:
-            with suppress(User.DoesNotExist):  # deleted at the same moment
+            with suppress(User.DoesNotExist):  # deleted meanwhile
                 update_user(User.get_by_id(identity.user.id), language=language.name)
         cookie = site.identifier.own_cookie(environ, LANGUAGE, language.name)
         if submission.wants_json:

@@ -127,9 +127,8 @@ def _require_possible(name: str, password: str) -> None:
     errors: dict[str, list[str]] = {}
     if not name:
         errors["username"] = [_("Enter your username or email address.")]
-    if not password:
-        errors["password"] = [_("Enter your password.")]
-    elif (problem := presented_problem(password)) is not None:
+    problem = presented_problem(password) if password else _("Enter your password.")
+    if problem is not None:
         errors["password"] = [problem]
     if errors:
         raise ValidationError(errors)

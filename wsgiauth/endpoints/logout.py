@@ -4,13 +4,12 @@ from http import HTTPStatus
 from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession, bearer_token
 from wsgiauth.authentication.origins import Origins
-from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
+from wsgiauth.exceptions import KeyNotAcceptedError
 from wsgiauth.forms.done import done_cookies
-from wsgiauth.forms.endpoint import Endpoint, require_same_origin
+from wsgiauth.forms.endpoint import Endpoint, refused, require_same_origin
 from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -21,25 +20,27 @@ from wsgiauth.web.urls import mount_url, safe_next
 
 
 class Logout(Endpoint):
-    """Ends the session and clears the cookie; without either, the answer is the same.
+    """Ends the session and deletes the cookie; without either, the answer is the same.
 
-    GET logs out too, because people follow links. A request from another site, from an embedded
-    part of a page, by a script's GET, or in advance is refused with 403. With a bearer token, only
-    the last is, because nothing makes a browser send one by itself.
+    GET logs out too, because people follow links. It is refused with 403 from another site, from an
+    embedded part of a page, by a script, and in advance; with a bearer token only in advance,
+    because no browser sends a token by itself.
 
     A session that began at a provider whose entry says `logout=provider` ends there, too: the
     browser is sent on to it (OpenID Connect RP-Initiated Logout 1.0).
     """
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Log out by a link that is followed; HEAD, a script and what a page embeds do not."""
+        """Log out by a link that a person follows."""
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
             _require_navigation(environ)
         return self.post(environ, site)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Log out."""
-        _refuse_prefetch(environ)
+        if is_prefetch(environ):
+            detail = _("The browser sent this request in advance, so nothing was done.")
+            raise refused("prefetch", detail)
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
             require_same_origin(environ, site)
         identity = site.identifier.identify(environ)
@@ -63,10 +64,10 @@ class Logout(Endpoint):
 
 
 def _end(session: UserSession, site: Site) -> str | None:
-    """End a session, and return where the logout goes on elsewhere, if it does."""
+    """End a session, and return the URL at which the logout continues, if any."""
     origins = site.part(Origins)
     logout_url = origins.logout_of(session.session_id) if origins else None
-    sessions.revoke(session.session_id, session.user)  # whether the provider answers or not
+    sessions.revoke(session.session_id, session.user)
     if logout_url is None:
         return None
     root = (site.settings.PUBLIC_URL or "").rstrip("/")
@@ -74,7 +75,7 @@ def _end(session: UserSession, site: Site) -> str | None:
 
 
 def _forget_waiting(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
-    """End the wait of accounts from elsewhere, which the next user of the browser must not get."""
+    """Forget waiting accounts of providers, which the next user of the browser must not get."""
     identifier, origins = site.identifier, site.part(Origins)
     if origins is None:
         return ()
@@ -86,24 +87,10 @@ def _forget_waiting(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
 def _require_navigation(environ: WSGIEnvironment) -> None:
     """Refuse an image or another part of a page of this site, which any user may have written.
 
-    Fetch Metadata (W3C): `empty` is a script's, which fetches links that a pointer crosses (Turbo),
-    and sends a form to log out. Older browsers send nothing, as do programs.
+    Fetch Metadata (W3C): a script sends `empty`, perhaps for a link under the pointer (Turbo); to
+    log out, it sends a form. Older browsers and programs send nothing.
     """
     is_navigation = environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
     if is_navigation and environ["REQUEST_METHOD"] != "HEAD":
         return
-    events.emit("refused", reason="embedded")
-    raise RequestError(
-        HTTPStatus.FORBIDDEN, "embedded", _("A page embeds this request, so nothing was done.")
-    )
-
-
-def _refuse_prefetch(environ: WSGIEnvironment) -> None:
-    if not is_prefetch(environ):
-        return
-    events.emit("refused", reason="prefetch")
-    raise RequestError(
-        HTTPStatus.FORBIDDEN,
-        "prefetch",
-        _("The browser sent this request in advance, so nothing was done."),
-    )
+    raise refused("embedded", _("A page embeds this request, so nothing was done."))

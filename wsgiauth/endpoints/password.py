@@ -1,6 +1,6 @@
 """GET, POST /auth/password: a new password, from the user who knows the current one.
 
-A user without a password sets the first one. A recent proof takes the place of the current one.
+A user without a password sets the first one, and needs a recent proof instead.
 """
 
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class PasswordPage(FormPage):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """What is in the fields of its form, in their order."""
+        """The values in the fields of its form, in their order."""
         shown = super().inputs
         return shown if self.has_password else {"new_password": shown["new_password"]}
 
@@ -78,15 +78,11 @@ class Password(MemberForm):
     flags = (END_KEYS,)
 
     def link_for(self, user: User) -> AccountLink | None:
-        """Return the `account_link` of a user."""
+        """Return the `account_link` for this user."""
         return self.account_link if user.has_password else _FIRST
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
-        """Return the user who sent a request, and their session.
-
-        Raises:
-            InsufficientAuthenticationError: The user has no password, and no recent proof.
-        """
+        """Return the user who sent a request, who has a password or a recent proof."""
         member = super().require_member(environ, site)
         if not member.user.has_password and not _is_proven(member, site):
             raise InsufficientAuthenticationError(site.freshness.max_age)
@@ -113,8 +109,8 @@ class Password(MemberForm):
             hashed_password,
             site.tokens,
             end_keys=END_KEYS in submission.flags,
-            # Otherwise the new password would make the session fresh without the factor. The first
-            # password proves nothing.
+            # The first password proves nothing. The current one must not make the session of a user
+            # with a second factor fresh.
             methods=None if not had_password or site.factors.is_needed_by(user) else PASSWORD,
         )
         if issued is None:
@@ -139,9 +135,9 @@ class Password(MemberForm):
 
 
 def _is_proven(member: UserSession, site: Site) -> bool:
-    """Return whether a user has just proven who they are, by a second factor or at a provider.
+    """Return whether a user has a recent proof by a second factor or a provider.
 
-    Otherwise, whoever has found an open browser could set a password.
+    Otherwise, a stranger at an open browser could set a password.
     """
     (user, session_id), freshness = member, site.freshness
     if not freshness.is_fresh(session_id):
@@ -156,7 +152,7 @@ def _is_proven(member: UserSession, site: Site) -> bool:
 
 @contextmanager
 def _proving(submission: MemberSubmission, current: str) -> Iterator[User]:
-    """Give the user if the current password is theirs, or they have none; with a hash slot."""
+    """Yield the user if the current password is theirs, or they have none; hold a hash slot."""
     user = submission.member.user
     if user.has_password:
         with requiring_password(submission, current) as proven:
@@ -167,29 +163,25 @@ def _proving(submission: MemberSubmission, current: str) -> Iterator[User]:
 
 
 def _errors(submission: MemberSubmission, current: str, new: str) -> dict[str, list[str]]:
-    """Return what is wrong with a new password, to be shown with a wrong current one, if it is.
+    """Return the errors of a new password, to show them together with a wrong current one.
 
-    Whoever sends both wrong would otherwise have to send them a third time. A comparison counts
-    as a guess, whatever the new password is.
+    The comparison of the current one counts as a guess, whatever the new password is.
 
     Raises:
-        ValidationError: A comparison could not change the answer.
+        ValidationError: The comparison could not change the answer.
     """
     errors: dict[str, list[str]] = {}
     user = submission.member.user
-    if user.has_password and not current:
-        errors["current_password"] = [_("Enter your current password.")]
-    elif user.has_password and (impossible := presented_problem(current)) is not None:
-        errors["current_password"] = [impossible]
+    problem = presented_problem(current) if current else _("Enter your current password.")
+    if user.has_password and problem is not None:
+        errors["current_password"] = [problem]
     settings = submission.site.settings
     problem = password_problem(new, settings, username=user.username, email=user.email)
     is_same = user.has_password and normal_form(new) == normal_form(current)
+    if problem is None and is_same:
+        problem = _("The new password is the same as the current one. Choose another.")
     if problem is not None:
         errors["new_password"] = [problem]
-    elif is_same:
-        errors["new_password"] = [
-            _("The new password is the same as the current one. Choose another.")
-        ]
     if errors and (is_same or "current_password" in errors or not user.has_password):
         raise ValidationError(errors)
     return errors

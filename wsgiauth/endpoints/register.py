@@ -56,10 +56,10 @@ class Register(GuestForm):
         )
         if account.errors:
             if account.is_telling:
-                attempt.begin()  # or what the answer says could be asked without end
+                attempt.begin()  # because the answer says which names are taken
             account.check()
         with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # even if a name is taken, as above
+            attempt.begin()  # for the same reason, even if a name is taken
             hashed_password = account.hash_password()
         user = account.register(hashed_password)
         site.throttle.recognise(user, submission.networks)

@@ -1,6 +1,6 @@
-"""An example of each page of the kernel, with which a site's own templates are checked.
+"""An example of each page of the kernel, for the check of a site's own templates.
 
-Only a site with TEMPLATES imports this, at its start. The features have examples of their pages.
+Only a site with TEMPLATES imports this, at its start.
 """
 
 from datetime import UTC, datetime
@@ -62,7 +62,7 @@ _REGISTER = RegisterPage(
 
 
 def with_fields(page: NewAccountPage) -> NewAccountPage:
-    """Return an example of a page with the fields of an application."""
+    """Return a page with example fields of an application."""
     return page.replaced(
         fields=FIELDS,
         values={"phone": "030 1", "organisation": ""},

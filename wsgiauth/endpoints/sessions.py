@@ -54,18 +54,13 @@ class Sessions(ListForm):
 
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke what `end` names."""
-        end = submission.fields["end"]
+        end, (user, current_id) = submission.fields["end"], submission.member
         if not end:
             raise ValidationError({"end": [_("Name a session, or `others`.")]})
         if end == OTHERS:
-            user, current_id = submission.member
             sessions.revoke_all(user, except_id=current_id)
             return self.answer_changed(submission, f"sessions?done={OTHERS}")
-        return self._revoke(submission, end)
-
-    def _revoke(self, submission: MemberSubmission, handle: str) -> Response:
-        user, current_id = submission.member
-        ended_id = revoke_by_handle(user, handle, submission.site.tokens.now())
+        ended_id = revoke_by_handle(user, end, submission.site.tokens.now())
         if ended_id is None:
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_login", _("That session has already ended.")
@@ -77,19 +72,14 @@ class Sessions(ListForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""
+        user, origins = submission.member.user, submission.site.part(Origins)
+        titles = origins.titles(user) if origins else {}
+        listed = _listed(submission.member, submission.site)
         return SessionsPage(
-            sessions=_with_titles(submission.member, submission.site),
+            sessions=tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
-
-
-def _with_titles(member: UserSession, site: Site) -> tuple[ListedSession, ...]:
-    listed, origins = _listed(member, site), site.part(Origins)
-    if origins is None:
-        return tuple(listed)
-    titles = origins.titles(member.user)
-    return tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed)
 
 
 def _listed(member: UserSession, site: Site) -> list[ListedSession]:

@@ -21,7 +21,7 @@ class UsernamePage(FormPage):
 
 
 class Username(MemberForm):
-    """Changes the username. Sessions go on."""
+    """Changes the username, and revokes no session."""
 
     account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."), place=2)
     is_sensitive = True
@@ -36,7 +36,7 @@ class Username(MemberForm):
             problem = _("This is already your username.")
         if problem is not None:
             raise ValidationError({"username": [problem]})
-        # Counted even if the name is taken, or names could be tried without end.
+        # Counted even if the name is taken, because the answer says so.
         site.throttle.registration(submission.networks).begin()
         try:
             user: User = User.get_by_id(present.id)  # not the object that the page shows

@@ -198,14 +198,16 @@ def require_fresh(
 
 def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
     """Raise `RequestError` (403) if a page of another site sent the request."""
-    if is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
-        return
-    events.emit("refused", reason="cross-origin")
-    raise RequestError(
-        HTTPStatus.FORBIDDEN,
-        "cross_origin",
-        _("This request came from another site, so nothing was done."),
-    )
+    if not is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
+        raise refused(
+            "cross_origin", _("This request came from another site, so nothing was done.")
+        )
+
+
+def refused(code: str, detail: str) -> RequestError:
+    """Emit an event about a refused request, and return the 403."""
+    events.emit("refused", reason=code.replace("_", "-"))
+    return RequestError(HTTPStatus.FORBIDDEN, code, detail)
 
 
 def unauthorized(code: str, detail: str) -> RequestError:
