@@ -28,7 +28,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 from wsgiauth.version import __version__
 
-# What each command does, and its module, which is imported for this command alone.
+# The module of each command, which is imported for this command alone, and its help.
 COMMANDS = {
     "createsuperuser": ("cli.accounts", "create a superuser; asks for missing values"),
     "createuser": ("cli.accounts", "create a user; asks for missing values"),
@@ -145,15 +145,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
-    """Return what records the changes that a command makes; see `wsgiauth.features`."""
-    from wsgiauth.features import recorders  # with all endpoints, which few commands need
+    from wsgiauth.features import recorders  # imports all endpoints, which few commands need
 
     return recorders(settings, outbox, mount)
 
 
 def _middleware_of(application: object) -> object:
-    """Return the AuthMiddleware that an application is or has, or None."""
-    from wsgiauth.cli.applications import middleware_of  # with much that few commands need
+    from wsgiauth.cli.applications import middleware_of  # likewise
 
     return middleware_of(application)
 
@@ -164,7 +162,7 @@ def _print_refusal(reason: str) -> int:
 
 
 def _parser(typed: Sequence[str]) -> Parser:
-    """Return the parser of all commands; the typed one knows its arguments."""
+    """Return the parser of all commands, with the arguments of the typed one."""
     parser = Parser(
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",

@@ -118,7 +118,7 @@ def _create_user(arguments: Arguments) -> User:
 
 
 def change_password(arguments: Arguments) -> None:
-    """Change a user's password, which revokes all sessions, and revoke API keys or keep them."""
+    """Change a user's password, and revoke all sessions and perhaps all API keys."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
     if not arguments.password_stdin:
@@ -192,7 +192,7 @@ def print_users(arguments: Arguments) -> None:
 
 
 def _taken(error: TakenError, arguments: Arguments) -> str:
-    """Return what to say of a taken name: who wants a superuser can make that user one."""
+    """Return the message for a taken name, with a way to make its user a superuser."""
     if not arguments.superuser:
         return str(error)
     command = "python -m wsgiauth set NAME --staff --superuser"
@@ -200,7 +200,7 @@ def _taken(error: TakenError, arguments: Arguments) -> str:
 
 
 def _name_problem(arguments: Arguments, field: str, name: str) -> str | None:
-    """Return why a new user cannot have this name, for people, or None."""
+    """Return why a new user cannot have this name, or None."""
     try:
         accounts.check_names({field: name})
     except TakenError as error:

@@ -32,10 +32,10 @@ def add_commands(parser: Parser) -> None:
 
 
 def check(arguments: Arguments) -> None:
-    """Report what a server start would refuse, and what is risky; change nothing."""
+    """Report errors of a server start and risks, and change nothing."""
     environ = environment(arguments)
     misspelt = misspelt_settings(environ)
-    for risk in misspelt:  # at once, because they can be the cause of what is refused below
+    for risk in misspelt:  # first, because they can cause an error below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
     site = Site.from_settings(settings, "/auth", FEATURES)
@@ -43,19 +43,15 @@ def check(arguments: Arguments) -> None:
     found = [*map(Finding, settings.risks()), *_answers(site, needs_database=False)]
     found += _empty_settings(environ)
     found += _check_database(site)
-    risks = [each.sentence for each in found if each.is_risk]
-    for risk in risks:
-        print_line(f"warning: {risk}")
-    for each in found:
-        if not each.is_risk:
-            print_line(f"note: {each.sentence}")
-    if (misspelt or risks) and arguments.strict:
+    for each in sorted(found, key=lambda each: not each.is_risk):  # warnings first
+        print_line(f"{'warning' if each.is_risk else 'note'}: {each.sentence}")
+    if arguments.strict and (misspelt or any(each.is_risk for each in found)):
         raise CommandError("there are warnings")
     print_line("The settings are valid and the database is ready.")
 
 
 def _answers(site: Site, *, needs_database: bool) -> Iterator[Finding]:
-    """Yield what the questions of the kernel and of the features find."""
+    """Yield the findings of the questions of the kernel and of the features."""
     for question in (*_QUESTIONS, *(each for feature in FEATURES for each in feature.questions)):
         if question.needs_database == needs_database:
             yield from question.ask(site)
@@ -129,13 +125,9 @@ def _overdue_mails(site: Site) -> Iterator[Finding]:
         yield Finding(f"{counted(number, 'email')} overdue: `python -m wsgiauth mail` sends them.")
 
 
-def _unasked_factors(site: Site) -> Iterator[Finding]:
-    yield from map(Finding, site.factors.risks())
-
-
 def _missing_factors(site: Site) -> Iterator[Finding]:
     superusers = _superusers() if demands_second_factor(site.settings) else []
-    # Also of kinds that are not asked for, of which there is another warning.
+    # Also factors that no login asks for: another warning is about them.
     if superusers and not any(map(site.factors.all_of, superusers)):
         yield Finding(
             f"SECOND_FACTOR is {site.settings.SECOND_FACTOR}, but no active superuser has a second"
@@ -145,7 +137,7 @@ def _missing_factors(site: Site) -> Iterator[Finding]:
 
 
 def _removable_factors(site: Site) -> Iterator[Finding]:
-    """Warn of superusers whose second factors the first emailed link would remove."""
+    """Warn of superusers whose second factors the first emailed link removes."""
     unproven = [each for each in _superusers() if not is_proven_here(each)]
     names = [each.username for each in unproven if site.factors.all_of(each)]
     if names and site.settings.MAIL_URL is not None:
@@ -162,7 +154,7 @@ _QUESTIONS = (
     Question(_former_keys, needs_database=False),
     Question(_missing_superuser),
     Question(_overdue_mails),
-    Question(_unasked_factors),
+    Question(lambda site: map(Finding, site.factors.risks())),
     Question(_missing_factors),
     Question(_removable_factors),
 )

@@ -1,7 +1,7 @@
-"""The loop of `serve`: it answers every request that has come before it ends.
+"""The loop of `serve`, which answers every request that has arrived before it ends.
 
-At a signal, waitress itself answers only those requests that it is processing. It goes on to accept
-connections meanwhile, and resets them in the end. A proxy cannot send their requests to another
+After a signal, waitress itself answers only the requests that it is processing. It goes on to
+accept connections, and resets them in the end. A proxy cannot send their requests to another
 process, because it does not know whether they were processed.
 """
 
@@ -23,8 +23,8 @@ class Loop:
     """Serves until SIGTERM; then refuses connections, and ends when all requests are answered.
 
     Args:
-        server: That of `waitress.create_server`, with one socket.
-        connections: The map that it was created with.
+        server: From `waitress.create_server`, with one socket.
+        connections: The map of the server.
     """
 
     def __init__(self, server: Any, connections: Connections) -> None:
@@ -34,11 +34,7 @@ class Loop:
         signal.signal(signal.SIGTERM, self._terminate)
 
     def run(self) -> None:
-        """Serve until the process is terminated.
-
-        Raises:
-            KeyboardInterrupt: It was interrupted, which ends requests in progress.
-        """
+        """Serve until the process is terminated; a KeyboardInterrupt ends requests in progress."""
         try:
             while not self._is_terminated:
                 timeout = self._server.adj.asyncore_loop_timeout
@@ -61,7 +57,7 @@ def _finish(server: Any, connections: Connections) -> None:
 
 
 def _accept_waiting(server: Any, connections: Connections) -> None:
-    """Accept the connections that wait, which would be reset; a flood of them ends nothing."""
+    """Accept waiting connections, which would be reset; a flood must not delay the end."""
     end = time.monotonic() + PATIENCE
     number = -1
     while len(connections) > number and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Commands about email: send what is due, show each email."""
+"""Commands that send the emails that are due, and show each email."""
 
 from dataclasses import replace
 from email.message import EmailMessage

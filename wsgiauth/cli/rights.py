@@ -1,7 +1,6 @@
-"""Commands that grant, revoke and list permissions; and for groups and their members."""
+"""Commands for permissions, for groups and for their members."""
 
 import argparse
-from collections.abc import Callable
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import known_permissions
@@ -31,8 +30,16 @@ _GROUP_COLUMNS = {"name": "name", "members": "members", "permissions": "permissi
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    _add_change(parser, "grant", grant)
-    _add_change(parser, "revoke", revoke)
+    for name, run in (("grant", grant), ("revoke", revoke)):
+        added = parser.command(name, run)
+        added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
+        added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
+        added.add_argument(
+            "words",
+            metavar="PERMISSION",
+            nargs="+",
+            help="such as reports.publish; before the first one, a username or an email address",
+        )
     added = parser.command("permissions", print_permissions, "--json")
     added.add_argument(
         "--app",
@@ -103,8 +110,8 @@ def create_group(arguments: Arguments) -> None:
     existing = Group.objects.find(arguments.group)
     if existing is not None:
         print_line(f"The group {existing} exists already.")
-        return
-    print_line(f"Created the group {Group.objects.create(name=arguments.group)}.")
+    else:
+        print_line(f"Created the group {Group.objects.create(name=arguments.group)}.")
 
 
 def delete_group(arguments: Arguments) -> None:
@@ -122,18 +129,6 @@ def print_groups(arguments: Arguments) -> None:
     """Print the groups, with their permissions and number of members."""
     open_database(arguments)
     print_list([group_documents()], _GROUP_COLUMNS, as_json=arguments.json)
-
-
-def _add_change(parser: Parser, name: str, run: Callable[[Arguments], None]) -> None:
-    added = parser.command(name, run)
-    added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
-    added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
-    added.add_argument(
-        "words",
-        metavar="PERMISSION",
-        nargs="+",
-        help="such as reports.publish; before the first one, a username or an email address",
-    )
 
 
 def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[str]]:

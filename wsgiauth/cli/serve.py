@@ -9,7 +9,7 @@ import re
 import socket
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -34,6 +34,10 @@ from wsgiauth.path_rules import parse_rules
 # Bytes. waitress keeps those above 512 KiB in a temporary file, before the application sees any.
 # The greatest upload to PyPI, for an application; and four times the greatest body of the login.
 MAX_BODY, MAX_BODY_ALONE = 100 * 1024 * 1024, 64 * 1024
+_BEHIND_PROXY: Mapping[str, Any] = {
+    "trusted_proxy_headers": "x-forwarded-for x-forwarded-host x-forwarded-proto",
+    "clear_untrusted_proxy_headers": True,
+}
 
 
 def add_commands(parser: Parser) -> None:
@@ -97,13 +101,13 @@ def add_commands(parser: Parser) -> None:
 def serve(arguments: Arguments) -> None:
     """Serve the application until the process is interrupted or terminated; see `graceful`.
 
-    Connections are refused until the application is imported: a proxy sends their requests to
-    another process, while an import that fails would reset them.
+    Connections are refused until the application is imported, so that a proxy sends their requests
+    to another process. A failing import would reset them.
     """
     if arguments.application is None and (arguments.require or arguments.public):
         raise UsageError("--require and --public need an application")
     os.environ.update(environment(arguments))
-    # Without the context of the command, which would be the actor of what the application does.
+    # Without the context of the command, which would be the actor of the application's changes.
     contextvars.Context().run(_serve, arguments)
 
 
@@ -111,7 +115,8 @@ def _serve(arguments: Arguments) -> None:
     path: str | None = arguments.application
     application = make_login_site() if path is None else _restricted(_imported(path), arguments)
     max_body = arguments.max_body or (MAX_BODY_ALONE if path is None else MAX_BODY)
-    proxy = {} if arguments.trusted_proxy is None else _trusting(arguments.trusted_proxy)
+    trusted: str | None = arguments.trusted_proxy
+    proxy = {} if trusted is None else {"trusted_proxy": trusted, **_BEHIND_PROXY}
     host = arguments.listen[0]
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
         _listen(listening, arguments.listen)
@@ -134,8 +139,8 @@ def _serve(arguments: Arguments) -> None:
 def _without_bodies_for_head(application: WSGIApplication) -> WSGIApplication:
     """Return an application that answers HEAD without a body (RFC 9110 section 9.3.2).
 
-    waitress would send it. A proxy that sends the requests of several clients over one connection
-    could take it for the answer to the next of them.
+    waitress would send the body. A proxy that shares one connection among several clients could
+    take it for the answer to the next request.
     """
 
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -162,9 +167,9 @@ def _imported(path: str) -> WSGIApplication:
 
 
 def _restricted(application: WSGIApplication, arguments: Arguments) -> WSGIApplication:
-    """Return the application with the rules of the options, which need accounts around it."""
+    """Return the application behind the rules of the options."""
     if not arguments.require and arguments.public is None:
-        if storage.current_or_none() is None:  # no AuthMiddleware was made, anywhere in it
+        if storage.current_or_none() is None:  # nothing in it made an AuthMiddleware
             print_error(
                 f"warning: {arguments.application} has no AuthMiddleware: nothing needs a login."
                 " Wrap it, or give --require or --public."
@@ -178,20 +183,8 @@ def _restricted(application: WSGIApplication, arguments: Arguments) -> WSGIAppli
     return application
 
 
-def _trusting(proxy: str) -> dict[str, Any]:
-    """Return the options of waitress for a server behind one proxy."""
-    return {
-        "trusted_proxy": proxy,
-        "trusted_proxy_headers": "x-forwarded-for x-forwarded-host x-forwarded-proto",
-        "clear_untrusted_proxy_headers": True,
-    }
-
-
 def _listen(listening: socket.socket, address: tuple[str, int]) -> None:
-    """Accept connections at the address; the name localhost is 127.0.0.1.
-
-    Browsers try the IPv6 address of localhost, too, and use the one that accepts connections.
-    """
+    """Accept connections at the address; localhost is 127.0.0.1, because browsers try both."""
     host, port = address
     if os.name == "posix":  # pragma: no branch - on Windows, another program could bind it, too
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

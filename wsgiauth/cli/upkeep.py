@@ -24,8 +24,7 @@ def add_commands(parser: Parser) -> None:
 
 
 def purge(arguments: Arguments) -> None:
-    """Delete expired sessions, API keys, links, lists of failed logins and counts of
-    attempts, and old events."""
+    """Delete expired rows, and old events."""
     settings = open_database(arguments)
     now = time.time()
     deleted = (

@@ -1,1 +1,1 @@
-"""What the commands of the command line share: arguments, settings, prompts and output."""
+"""Shared by all commands: their arguments, settings, prompts and output."""

@@ -37,10 +37,10 @@ class UsageError(CommandError):
 
 
 def read_database_option(value: str | None) -> str | None:
-    """Return the URL that `--database` gives, or None if it is absent; `-` reads standard input.
+    """Return the URL of `--database`; `-` reads standard input.
 
-    Warns if the URL contains a password, because every user of the machine can list the arguments
-    of a process.
+    Warns of a password in it, because every user of the machine can list the arguments of a
+    process.
     """
     if value is None:
         return None
@@ -63,7 +63,7 @@ def environment(arguments: Arguments) -> dict[str, str]:
 
 
 def read_settings(arguments: Arguments) -> Settings:
-    """Return the settings without the keys, because these commands sign nothing."""
+    """Return the settings without SECRET_KEY, because these commands sign nothing."""
     return Settings.from_mapping(
         {**environment(arguments), "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
     )
@@ -72,8 +72,7 @@ def read_settings(arguments: Arguments) -> Settings:
 def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings:
     """Open the database and return the settings.
 
-    Without `may_create`, a command in the wrong folder must not create an empty SQLite file and
-    report success.
+    Without `may_create`, a missing SQLite file is an error: perhaps this is the wrong folder.
     """
     settings = read_settings(arguments)
     missing = missing_file(settings.DATABASE_URL)
@@ -85,7 +84,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     if settings.MAIL_URL is not None:
-        # A process that sends emails sends those of this command, too.
+        # The server sends the emails of this command.
         record(opened, arguments.recorders(settings, None, ""))
     return settings
 
@@ -99,7 +98,7 @@ def require_user(name: str) -> User:
 
 
 def require_group(name: str) -> Group:
-    """Return the group with this name, in any letter case."""
+    """Return the group with this name, ignoring case."""
     group = Group.objects.find(name)
     if group is None:
         raise CommandError(f"there is no group {name!r}; `groups` lists them")

@@ -1,8 +1,7 @@
-"""The one place through which commands print.
+"""The only module that prints for commands, and escapes unprintable characters.
 
-Users and clients choose names, addresses and other values, and rows of older versions or of other
-writers can contain any character. What is not printable is escaped: a terminal would obey control
-characters (C0, C1), and bidirectional ones show another text than the one that is there.
+Users and clients choose names and other values. A terminal would obey control characters (C0, C1),
+and bidirectional ones would hide the real text.
 """
 
 import csv
@@ -16,10 +15,7 @@ from typing import TextIO
 
 
 class Table:
-    """A table that is printed a few rows at a time.
-
-    The first rows set the widths of the columns; a wider cell shifts the cells to its right.
-    """
+    """A table whose rows are printed a few at a time; the first ones set the column widths."""
 
     def __init__(self, headings: Sequence[str]) -> None:
         self._headings = headings
@@ -45,7 +41,7 @@ def print_line(text: str) -> None:
 
 
 def print_change(is_changed: bool, state: str, *, done: str = "") -> None:
-    """Print what a command has done, which is `state` without `done`, or that nothing changed."""
+    """Print the new state, or the sentence `done` instead, or that nothing changed."""
     print_line((done or state) if is_changed else f"Nothing changed: {state}")
 
 
@@ -55,7 +51,7 @@ def print_error(text: str) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print the operator's own text as it is, with its lines: no value of a user or a client."""
+    """Print the operator's own text unescaped; it must have no value of a user or a client."""
     print(text, end="")
 
 
@@ -67,19 +63,13 @@ def print_json_line(document: object) -> None:
 def print_list(
     pages: Iterable[Sequence[Mapping[str, object]]], columns: Mapping[str, str], *, as_json: bool
 ) -> None:
-    """Print documents as one JSON list or as a table, each page as soon as it is there.
-
-    Args:
-        pages: Documents that are ready for JSON.
-        columns: The headings of the table, each with the key of its values.
-        as_json: Whether to print JSON, in ASCII.
-    """
+    """Print pages of documents as one JSON list, or as a table with headings for some keys."""
     if as_json:
         _print_json_list(chain.from_iterable(pages))
         return
     table = Table(list(columns))
     remaining = iter(pages)
-    for page in chain([next(remaining, ())], remaining):  # without any, a table is its headings
+    for page in chain([next(remaining, ())], remaining):  # without a page, only the headings
         table.print([[_cell(each[key]) for key in columns.values()] for each in page])
 
 
@@ -109,7 +99,7 @@ def print_csv(rows: Iterable[Sequence[str]]) -> None:
 def with_encoding(
     stream: TextIO, *, encoding: str, errors: str | None = None, newline: str | None = None
 ) -> TextIO:
-    """Return a stream of the process, whose encoding is otherwise that of the locale."""
+    """Return a stream of the process with an encoding, whatever the locale is."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(encoding=encoding, errors=errors, newline=newline)
     return stream

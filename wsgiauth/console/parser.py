@@ -13,7 +13,7 @@ from wsgiauth.web.urls import is_mount
 
 _OPTION = re.compile(r"--[\w-]+|-\w")  # at the beginning of an argument
 USER = "a username or an email address"
-_USUAL_NAMES = {  # what other programs call these commands
+_USUAL_NAMES = {  # of these commands in other programs
     "addgroup": "creategroup",
     "adduser": "createuser",
     "delete": "deleteuser",
@@ -37,28 +37,25 @@ class Parser(argparse.ArgumentParser):
     commands: Mapping[str, "Parser"] = {}  # by name
 
     def command(self, name: str, run: Callable[[Arguments], None], *shared: str) -> "Parser":
-        """Return the parser of a command, for its arguments besides some of `SHARED`."""
+        """Return the parser of a command, with some of the arguments in `SHARED`."""
         added = self.commands[name]
         added.set_defaults(run=run, parser=added)
         added.share("--database", *shared)
         return added
 
     def share(self, *names: str) -> None:
-        """Add arguments that commands share."""
+        """Add arguments of `SHARED`."""
         for name in names:
             self.add_argument(name, **SHARED[name])
 
     def refuse_option_before_command(self, typed: Sequence[str]) -> None:
-        """Exit with status 2 if a command follows an option, whose value would be shown as one."""
+        """Exit with status 2 if an option comes first: its value would be shown as a command."""
         option = _OPTION.match(typed[0]) if typed[1:] else None
         if option and option[0] not in self._option_string_actions:
             self.error(f"{option[0]} must follow the command")
 
     def refuse(self, extra: Sequence[str]) -> NoReturn:
-        """Exit with status 2 because of arguments that this command does not take.
-
-        Only the names of options are shown: a value can be a password.
-        """
+        """Exit with status 2, and show only names of options: a value can be a password."""
         options = [each[0] for each in map(_OPTION.match, extra) if each]
         if options:  # whose values the other arguments may be
             self.error(f"unrecognized arguments: {' '.join(options)}")
@@ -67,7 +64,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"a value needs the name of its option: {named}" if named else "too many values")
 
     def _own_options(self) -> Iterator[str]:
-        """Yield the options with a value, except those of many commands, as in the usage."""
+        """Yield the options with a value that other commands do not share, as in the usage."""
         for each in self._actions:
             if each.option_strings and each.metavar and each.option_strings[0] not in SHARED:
                 yield f"{each.option_strings[0]} {each.metavar}"
@@ -87,7 +84,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def permission(text: str) -> str:
-    """Return a permission that was typed, or raise argparse.ArgumentTypeError."""
+    """Return the typed permission, or raise argparse.ArgumentTypeError."""
     try:
         return names.check_permission(text)
     except ValueError as error:
@@ -95,7 +92,7 @@ def permission(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return a number that was typed, or raise argparse.ArgumentTypeError."""
+    """Return the typed number, or raise argparse.ArgumentTypeError."""
     if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)

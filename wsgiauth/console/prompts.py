@@ -1,7 +1,4 @@
-"""Ask the person at the terminal, and repeat a question until the answer is valid.
-
-Every function raises EOFError if the input has ended, and CommandError if it is no terminal.
-"""
+"""Questions to the person at the terminal; at the end of the input, they raise EOFError."""
 
 import getpass
 import sys
@@ -13,7 +10,7 @@ from wsgiauth.console.output import print_error, printable
 
 
 def require_terminal(*options: str) -> None:
-    """Check that standard input is a terminal; scripts use the options instead of an answer."""
+    """Check that standard input is a terminal; the error names the options for scripts."""
     if not sys.stdin.isatty():
         *others, last = options
         wanted = f"{', '.join(others)} and {last}" if others else last
