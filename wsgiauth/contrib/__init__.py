@@ -1,5 +1,5 @@
-"""Adapters for frameworks: each module makes a framework's own current user and guards ours.
+"""Adapters for frameworks, which connect a framework's current user and guards with wsgiauth.
 
-Each module imports its framework, and nothing else imports the module, so that wsgiauth needs no
-framework. No adapter identifies anyone: each takes the user from `environ["wsgiauth.user"]`.
+Only an adapter imports its framework, and only applications import an adapter. No adapter
+identifies anyone: each takes the user from `environ["wsgiauth.user"]`.
 """

@@ -97,7 +97,7 @@ class _SecurityPolicy:
 
 
 class _Principals:
-    """Those of a user in ACLs; their groups are read if an entry names a group."""
+    """The principals of a user; the groups are read if an entry of an ACL names a group."""
 
     def __init__(self, user: User | None) -> None:
         self._user = user
@@ -116,7 +116,8 @@ class _Principals:
     def _groups(self) -> frozenset[str]:
         if self._user is None:
             return frozenset()
-        # Not `user.groups`, which is empty for an API key: what denies its owner denies the key.
+        # Not `user.groups`, which is empty for an API key: an entry that denies the owner must deny
+        # the key, too.
         names: Any = Group.select(Group.name).join(Membership)
         found = names.where(Membership.user == self._user.id).bind(storage.current())
         return frozenset(f"{_GROUP}{name}" for (name,) in found.tuples())
@@ -125,7 +126,7 @@ class _Principals:
 class _Refusal(PyramidResponse):  # type: ignore[misc]  # Pyramid has no types
     """A response of wsgiauth, sent as it is.
 
-    WebOb would make its Location absolute, by the Host header, which a client can forge.
+    WebOb would make its Location absolute, by a Host header that a client can forge.
     """
 
     @classmethod
@@ -178,7 +179,7 @@ def _unavailable(refused: _RefusedError, request: Request) -> PyramidResponse:
 
 
 def _guarded_view(view: _View, info: Any) -> _View:
-    """Derive a view that has the options `fresh` and `second_factor`."""
+    """Derive a view with the options `fresh` and `second_factor`."""
     default = info.registry.queryUtility(IDefaultPermission)
     permission = info.options.get("permission") or default
     if is_permission(permission):

@@ -1,4 +1,4 @@
-"""The Django app of the adapter, which sets it up when Django starts."""
+"""The Django app, which sets the adapter up when Django starts."""
 
 from django.apps import AppConfig, apps
 from django.conf import settings
@@ -38,13 +38,9 @@ class WSGIAuthConfig(AppConfig):
 
 def _permissions_of_models() -> list[str]:
     """Return the permissions that Django's admin and views of models ask for."""
-    options = [model._meta for model in apps.get_models()]
-    names = [
-        f"{each.app_label}.{codename}"
-        for each in options
-        for codename in (
-            *(get_permission_codename(action, each) for action in each.default_permissions),
-            *(codename for codename, _ in each.permissions),
-        )
-    ]
+    names = []
+    for each in (model._meta for model in apps.get_models()):
+        codenames = [get_permission_codename(name, each) for name in each.default_permissions]
+        codenames += [codename for codename, _ in each.permissions]
+        names += [f"{each.app_label}.{codename}" for codename in codenames]
     return [name for name in names if is_permission(name)]

@@ -1,4 +1,4 @@
-"""The authentication backend: permissions of Django are asked of wsgiauth."""
+"""The authentication backend, which answers Django's questions about permissions."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ class WSGIAuthBackend(BaseBackend):
 
 
 def _account_of(row: Any) -> User | None:
-    """Return the user of a row as they are now, or the caller of this request if it is theirs."""
+    """Return the user of a row, who can be the caller of this request."""
     number = None if row.pk is None else number_of(row)
     if number is None:
         return None

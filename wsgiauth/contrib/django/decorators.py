@@ -1,4 +1,4 @@
-"""Guards for views of Django that ask for a recent proof, or for a second factor."""
+"""Guards for views of Django, which can ask for a recent proof or a second factor."""
 
 from collections.abc import Callable
 from functools import wraps

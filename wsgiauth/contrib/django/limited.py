@@ -1,4 +1,4 @@
-"""Rows for requests with an API key, which gives no right beyond its own."""
+"""Rows for requests with an API key, which are limited to the permissions of the key."""
 
 from collections.abc import Callable
 from copy import copy
@@ -15,7 +15,7 @@ _RELATIONS = ("groups", "user_permissions")
 def limit_row(row: Model, permissions: frozenset[str]) -> None:
     """Limit an object, not the stored row, to some permissions; it loses its flags and groups."""
     vars(row)[_LIMIT] = permissions
-    # What Django's ModelBackend caches: with it, a row has none of Django's own permissions.
+    # The caches of Django's ModelBackend, so that a row has none of Django's own permissions.
     for name in ("_perm_cache", "_user_perm_cache", "_group_perm_cache"):
         vars(row)[name] = set(permissions)
     row.__class__ = _limited(row.__class__)
@@ -28,10 +28,9 @@ def limit_of(row: object) -> frozenset[str] | None:
 
 
 class _LimitedRow:
-    """What limited rows have before their model: flags that are off, whatever is stored.
+    """The first base class of limited rows, whose flags are off.
 
-    The stored flags stay in the `__dict__` of the row, so that `save` writes them unchanged and
-    `refresh_from_db` has no effect on what is read.
+    The stored flags stay in the `__dict__` of the row, so that `save` writes them unchanged.
     """
 
     def save(self, *args: Any, **kwargs: Any) -> None:
@@ -72,10 +71,7 @@ def _setter(name: str) -> Callable[[Any, object], None]:
 
 
 class _EmptyRelation:
-    """A relation of limited rows, in place of that of their model: empty, whatever is stored.
-
-    Changes are stored, as those of the flags are.
-    """
+    """A relation of limited rows that reads as empty, and stores changes."""
 
     def __init__(self, stored: Any) -> None:
         self._stored = stored
@@ -89,7 +85,7 @@ class _EmptyRelation:
 
 
 class _EmptyManager:
-    """What the managers of such relations have before their class."""
+    """The first base class of the managers of such relations."""
 
     def __call__(self, *, manager: str) -> Any:
         return _emptied(super().__call__(manager=manager))  # type: ignore[misc]  # of Django
@@ -98,7 +94,7 @@ class _EmptyManager:
         return super().get_queryset().none()  # type: ignore[misc]  # of Django
 
     def exists(self) -> bool:
-        return False  # Django asks for neither by `get_queryset`
+        return False  # Django's own `exists` and `count` do not call `get_queryset`
 
     def count(self) -> int:
         return 0
@@ -120,7 +116,7 @@ def _empty(kind: type) -> type:
 
 
 def _restore(unpickle: Callable[..., Any], arguments: Any, state: dict[str, Any]) -> Any:
-    """Return a copied or unpickled row, which is limited as the original was."""
+    """Return a copied or unpickled row, as limited as the original."""
     row = unpickle(*arguments)
     row.__setstate__(state)
     row.__class__ = _limited(row.__class__)

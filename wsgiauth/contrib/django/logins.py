@@ -1,7 +1,7 @@
-"""Django's own `login()` and `logout()`, with which sessions of wsgiauth start and end.
+"""Django's own `login()` and `logout()` start and end sessions of wsgiauth, too.
 
-Both take effect after the view, in `WSGIAuthMiddleware`: in a transaction of Django's
-ATOMIC_REQUESTS, with one SQLite file for both, wsgiauth could not write.
+They do so after the view: in a transaction of Django's ATOMIC_REQUESTS, wsgiauth could not write to
+the same SQLite file.
 """
 
 from http import HTTPStatus
@@ -16,8 +16,8 @@ from wsgiauth.contrib.django.rows import number_of
 from wsgiauth.contrib.django.sessions import drop_data_of_others
 from wsgiauth.web.responses import Header
 
-# In the environ, which all request objects of a request share, also that of Django REST framework:
-# the user whose session is to start; None ends one.
+# The user whose session starts, or None to end one; in the environ, which the request objects of
+# Django and of Django REST framework share.
 _NEXT = "wsgiauth.django.next_user"
 
 
@@ -47,7 +47,7 @@ def start_logout(sender: object, request: Any, **_: object) -> None:
 def finish(request: Any, response: Any) -> list[Header]:
     """Start or end the session of wsgiauth, and return the headers for the response.
 
-    A view that fails starts no session, as without wsgiauth, where its session is not saved.
+    A view that fails starts no session, as Django then saves none.
     """
     environ = request.META
     if _NEXT not in environ:

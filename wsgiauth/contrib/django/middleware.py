@@ -27,7 +27,7 @@ ASYNCHRONOUS = (
     " the application of wsgi.py by a WSGI server, not that of asgi.py."
 )
 
-# Pages of Django with which wsgiauth's passwords do not work, and those that replace them.
+# Pages of Django that do not know wsgiauth's passwords, and the pages that replace them.
 _PAGES = (
     (views.LoginView, "login"),
     (views.PasswordChangeView, "password"),
@@ -70,7 +70,9 @@ class WSGIAuthMiddleware:
         follow_changes()
         account = _read_user(request)
         open_session(request, None if account is None else account.id)
-        _hide_login_cookie(request)
+        # Django's error reports and debug page show all cookies but its own session's.
+        identifier = request.META["wsgiauth.site"].identifier
+        request.COOKIES.pop(identifier.cookie_name(request.META), None)
         request.META[FOLLOW] = partial(_read_user, request)
         response = self.get_response(request)
         del request.META[FOLLOW]
@@ -83,7 +85,7 @@ class WSGIAuthMiddleware:
         return response
 
     def process_view(self, request: Any, view: Any, args: object, kwargs: object) -> Any:
-        """Redirect from the pages of Django that those of wsgiauth replace."""
+        """Redirect from pages of Django to the pages of wsgiauth that replace them."""
         match = request.resolver_match
         if match.app_name == "admin":
             page = _ADMIN_PAGES.get(match.url_name)
@@ -108,26 +110,17 @@ def _read_user(request: Any) -> User | None:
     """Set `request.user` to the row of the caller, and return the caller; None without a row."""
     account: User | None = request.META["wsgiauth.user"]
     row = None if account is None else row_of(account)
-    _set_user(request, AnonymousUser() if row is None else row)
-    return None if row is None else account
 
-
-def _hide_login_cookie(request: Any) -> None:
-    # Django's error reports and debug page show all cookies but that of its own session.
-    environ = request.META
-    request.COOKIES.pop(environ["wsgiauth.site"].identifier.cookie_name(environ), None)
-
-
-def _set_user(request: Any, user: Any) -> None:
     def use() -> Any:
         request.META[_USED] = True
-        return user
+        return AnonymousUser() if row is None else row
 
     async def auser() -> Any:
         return request.user
 
     request.user = SimpleLazyObject(use)
     request.auser = auser
+    return None if row is None else account
 
 
 def _keep_out_of_caches(request: Any, response: Any, *, has_login: bool) -> None:

@@ -1,4 +1,4 @@
-"""The one table of the adapter: which row of Django's user model belongs to which user."""
+"""The table of the adapter, which connects users with rows of Django's user model."""
 
 from django.conf import settings
 from django.db import models

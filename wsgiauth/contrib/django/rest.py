@@ -11,9 +11,8 @@ from wsgiauth.web.www_authenticate import challenges
 class WSGIAuthentication(SessionAuthentication):
     """Takes the user from `request.user` of Django, whatever identified them.
 
-    With the cookie, unsafe requests need Django's CSRF token, as with SessionAuthentication. With a
-    bearer token or an API key they do not: wsgiauth ignores a key that a browser sends by itself
-    from a page of another site.
+    With the cookie, unsafe requests need Django's CSRF token. With a bearer token or an API key
+    they do not: wsgiauth ignores a key that a browser sends by itself from another site.
     """
 
     def enforce_csrf(self, request: Any) -> None:

@@ -109,7 +109,7 @@ def _updated(account: User) -> Any | None:
             account.id,
         )
         return None
-    # It only writes: SQLite refuses a transaction that has read what another one has changed since.
+    # It only writes: SQLite refuses to write to a snapshot that another transaction has changed.
     with transaction.atomic(using=_database()):
         for other, names in moved:
             _write(other, names)
@@ -125,7 +125,7 @@ def _updated(account: User) -> Any | None:
 
 
 def _values(account: User, is_limited: bool) -> dict[str, Any]:
-    """Return what a row should have; without flags of which an API key says nothing."""
+    """Return the values for a row; an API key does not change all flags."""
     names = ("is_active",) if is_limited else _FLAGS
     return _names(account) | {name: getattr(account, name) for name in _fields(names)}
 
@@ -139,7 +139,7 @@ def _names(account: User) -> dict[str, str]:
 
 
 def _fields(names: Any) -> list[str]:
-    """Return those of some names that are columns of the user model."""
+    """Return the names that are columns of the user model."""
     columns = {each.name for each in get_user_model()._meta.concrete_fields}
     return [name for name in names if name in columns]
 

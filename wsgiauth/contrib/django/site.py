@@ -1,7 +1,5 @@
 """The `AuthMiddleware` around Django, for code in front of and outside of requests."""
 
-from wsgiref.types import WSGIEnvironment
-
 from django.core.exceptions import ImproperlyConfigured
 from django.core.servers.basehttp import get_internal_wsgi_application
 from django.urls import get_script_prefix
@@ -33,13 +31,8 @@ def find_application() -> AuthMiddleware:
 
 def page_url(name: str) -> str:
     """Return the path of a page of wsgiauth, with all prefixes of the current request."""
-    environ = _environ()
-    if environ is None:
+    environ = context.current_request()[1]
+    if environ is None or "wsgiauth.site" not in environ:
         return f"{get_script_prefix()}auth/{name}"
     site: Site = environ["wsgiauth.site"]
     return f"{root_url(environ)}{site.pages.mount}/{name}"
-
-
-def _environ() -> WSGIEnvironment | None:
-    environ: WSGIEnvironment | None = context.current_request()[1]
-    return environ if environ is not None and "wsgiauth.site" in environ else None

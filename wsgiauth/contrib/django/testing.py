@@ -48,7 +48,7 @@ class Client(test.Client):
 
 
 class _Handler:
-    """Calls the handler of Django's test client inside of `AuthMiddleware`."""
+    """Calls the handler of Django's test client inside `AuthMiddleware`."""
 
     def __init__(self, handler: ClientHandler) -> None:
         self._handler = handler
@@ -83,7 +83,7 @@ class _Handler:
 
 
 def _account_of(row: Any) -> User:
-    """Return the user of a row, found by its name, or made; with the flags of the row."""
+    """Return the user of a row, or find or create one by its name, with its flags."""
     number = number_of(row)
     if number is not None:
         return User.objects.get(id=number)

@@ -1,7 +1,4 @@
-"""Flask: `WSGIAuth(app)` adds accounts to an app; guards protect its views and blueprints.
-
-On the way of a request, `AuthMiddleware` stands around `app.wsgi_app`, and a guard around the view.
-"""
+"""Flask: `WSGIAuth(app)` puts `AuthMiddleware` around `app.wsgi_app`; guards protect views."""
 
 import functools
 import os
@@ -91,7 +88,7 @@ class WSGIAuth:
 def _checking(
     app: Flask, request_context: Callable[[Any], Any], *, has_gate: bool
 ) -> Callable[[Any], Any]:
-    """Return `Flask.request_context` that refuses an app which leaves something open by mistake.
+    """Return a `Flask.request_context` that refuses an app with a view that is open by mistake.
 
     The routes and Flask-SocketIO can be added after `WSGIAuth`. Flask makes this context for each
     request, and Flask-SocketIO for each event; no error handler of the app can hide the mistake.
@@ -130,9 +127,9 @@ def _template_values() -> dict[str, object]:
 def _ending_connections(
     async_to_sync: Callable[[Any], Callable[..., Any]], database: AccountDatabase
 ) -> Callable[[Any], Callable[..., Any]]:
-    """Return `Flask.async_to_sync` that ends the connections of async views.
+    """Return a `Flask.async_to_sync` that closes the database connections of async views.
 
-    Flask runs each call in a thread of its own, which would otherwise leave its connection open.
+    Flask runs each call in a thread of its own, which would leave its connection open.
     """
 
     def ending_async_to_sync(function: Any) -> Callable[..., Any]:

@@ -19,9 +19,9 @@ from wsgiauth.exceptions import ConfigurationError, MiddlewareMissingError
 
 _View = TypeVar("_View", bound=Callable[..., Any])
 
-# A guarded view has the marks of its guards in this attribute, which decorators copy to what they
-# return. A function that a guard was put around has them here.
+# The attribute of a guarded view with the marks of its guards. Other decorators copy it.
 _GUARDS = "_wsgiauth_guards"
+# The marks of the guards around a function.
 _guards_around: WeakKeyDictionary[FunctionType, set[object]] = WeakKeyDictionary()
 _apps: WeakSet[Flask] = WeakSet()  # one app can serve without a guard what another serves with it
 
@@ -150,7 +150,7 @@ def guard_blueprint(
 
 
 def watch_routes(app: Flask) -> None:
-    """Let `refuse_unguarded` find the guards of this app, too."""
+    """Let `refuse_unguarded` find the guards of an app."""
     _apps.add(app)
 
 
@@ -214,12 +214,12 @@ def _guarded(view: Callable[..., Any], guard: Guard) -> Callable[..., Any]:
 
 
 def _guard_class(view_class: type[View], guard: Guard) -> None:
-    """Put a guard around all views made of a class; subclasses inherit it."""
+    """Guard all views of a class and of its subclasses."""
     own = cast(Any, vars(view_class).get("as_view"))
 
     @functools.wraps(cast(Any, view_class.as_view).__func__)
     def guarded_as_view(cls: type[View], *args: Any, **kwargs: Any) -> Callable[..., Any]:
-        # Found anew, because the guard of another base can be next in a subclass of both.
+        # Looked up in each call: in a subclass of two guarded classes, the other one can be next.
         inherited = cast(Any, super(view_class, cls)).as_view
         make = inherited if own is None else own.__get__(None, cls)
         return _guarded(make(*args, **kwargs), guard)

@@ -1,1 +1,1 @@
-"""What the adapter adds to `manage.py`."""
+"""The adapter's part of `manage.py`."""

@@ -1,4 +1,4 @@
-"""`manage.py connect_wsgiauth`: connects existing rows with the users that were imported."""
+"""`manage.py connect_wsgiauth`: connects existing rows with imported users."""
 
 from typing import Any
 
@@ -11,8 +11,7 @@ from wsgiauth.contrib.django.rows import connect
 from wsgiauth.contrib.django.site import find_application
 from wsgiauth.storage import context
 
-# What an older recipe of the documentation wrote into the column of the password.
-_RECIPE = "!wsgiauth "
+_RECIPE = "!wsgiauth "  # in the column of the password, by an older recipe of the documentation
 
 
 class Command(BaseCommand):
@@ -25,7 +24,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: object, **options: object) -> None:
-        """Connect the rows, and print those that stay Django's own."""
+        """Connect the rows, and print those without a user."""
         connected = 0
         with context.using(find_application().database):
             taken = set(Account.objects.values_list("number", flat=True))

@@ -1,4 +1,4 @@
-"""`manage.py sync_wsgiauth`: brings all rows up to date, for users who send no request."""
+"""`manage.py sync_wsgiauth`: updates all rows, also of users who send no request."""
 
 from django.core.management.base import BaseCommand
 
@@ -9,7 +9,7 @@ from wsgiauth.storage import context
 
 
 class Command(BaseCommand):
-    """Brings the names and flags of all connected rows up to date."""
+    """Updates the names and flags of all connected rows."""
 
     help = (
         "Bring the rows of Django's user model up to date with the users of wsgiauth. Requests do"
