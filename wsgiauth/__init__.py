@@ -9,14 +9,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.password import change_password
 from wsgiauth.authentication.sessions import end_sessions
 from wsgiauth.guards import login_required, permission_required
-from wsgiauth.logins import (
-    authenticate,
-    claims,
-    current_user,
-    log_in,
-    log_out,
-    reader_language,
-)
+from wsgiauth.logins import authenticate, claims, current_user, log_in, log_out, reader_language
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
 from wsgiauth.version import __version__ as __version__

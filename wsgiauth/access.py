@@ -39,31 +39,22 @@ class Guard(NamedTuple):
     second_factor: bool = False
     to_login_page: bool = False
 
-    @classmethod
-    def checked(
-        cls,
-        permission: str | None = None,
-        redirect_url: str | None = None,
-        fresh: bool = False,
-        second_factor: bool = False,
-        *,
-        to_login_page: bool = False,
-    ) -> Self:
-        """Return a guard, and have the staff panel list its permission.
+    def checked(self) -> Self:
+        """Return this guard, and have the staff panel list its permission.
 
         Raises:
             ValueError: `permission` or `redirect_url` is malformed.
         """
         # Checked like a `next`, so that a mistake here cannot redirect to another site.
-        if redirect_url is not None and not (
-            isinstance(redirect_url, str) and redirect_url and safe_next(redirect_url, "")
+        if self.redirect_url is not None and not (
+            isinstance(self.redirect_url, str) and safe_next(self.redirect_url, "")
         ):
             raise ValueError(
-                f'redirect_url must be a path such as "/auth/login", not {redirect_url!r}'
+                f'redirect_url must be a path such as "/auth/login", not {self.redirect_url!r}'
             )
-        if permission is not None:
-            known_permissions.register(check_permission(permission))
-        return cls(permission, redirect_url, fresh, second_factor, to_login_page)
+        if self.permission is not None:
+            known_permissions.register(check_permission(self.permission))
+        return self
 
     def refusal(self, environ: WSGIEnvironment, view: object) -> Response | None:
         """Return the response that refuses a request of `view`, or None if it is allowed."""
@@ -81,11 +72,23 @@ class Guard(NamedTuple):
         if self.permission is None and not self.fresh and not self.second_factor:
             return None
         try:
-            return _refusal_by_database(self, user, environ)
+            return self._refusal_by_database(user, environ)
         except DATABASE_ERRORS as error:
             return unavailable(environ, error)
         finally:
             storage.release_connection(storage.current())
+
+    def _refusal_by_database(self, user: User, environ: WSGIEnvironment) -> Response | None:
+        if self.permission is not None and not user.has_permission(self.permission):
+            return refuse_permission(environ, user, self.permission)
+        site: Site = environ["wsgiauth.site"]
+        session_id = environ["wsgiauth.session"]
+        if self.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
+            return step_up(environ, site, second_factor_missing(user, site))
+        if self.fresh and not site.freshness.is_fresh(session_id):
+            confirm_url = f"{site.pages.mount}/confirm"
+            return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
+        return None
 
 
 def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> Response:
@@ -99,16 +102,3 @@ def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> 
         "forbidden",
         _("Your account does not have the permission that this page requires."),
     )
-
-
-def _refusal_by_database(guard: Guard, user: User, environ: WSGIEnvironment) -> Response | None:
-    if guard.permission is not None and not user.has_permission(guard.permission):
-        return refuse_permission(environ, user, guard.permission)
-    site: Site = environ["wsgiauth.site"]
-    session_id = environ["wsgiauth.session"]
-    if guard.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
-        return step_up(environ, site, second_factor_missing(user, site))
-    if guard.fresh and not site.freshness.is_fresh(session_id):
-        confirm_url = f"{site.pages.mount}/confirm"
-        return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
-    return None

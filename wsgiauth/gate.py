@@ -20,8 +20,8 @@ class GatedApp:
     def __init__(self, app: WSGIApplication, login_url: str, rules: PathRules) -> None:
         self._app = app
         self._rules = rules
-        self._login = Guard.checked(None, login_url)
-        self._guards = {each: Guard.checked(each, login_url) for each in rules.permissions}
+        self._login = Guard(None, login_url).checked()
+        self._guards = {each: Guard(each, login_url).checked() for each in rules.permissions}
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Refuse one request, or pass it on (PEP 3333)."""

@@ -63,7 +63,7 @@ def login_required(
             Raised when decorating, or at the first call.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
-    decorate = _decorator(Guard.checked(None, redirect_url, fresh, second_factor))
+    decorate = _decorator(Guard(None, redirect_url, fresh, second_factor).checked())
     return decorate if app is None else decorate(app)
 
 
@@ -92,8 +92,8 @@ def permission_required(
         MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """
     # A permission of None, which another type of guard has, is malformed here.
-    guard = Guard.checked(check_permission(permission), redirect_url, fresh, second_factor)
-    return _decorator(guard)
+    guard = Guard(check_permission(permission), redirect_url, fresh, second_factor)
+    return _decorator(guard.checked())
 
 
 class _Guarded:

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from http import HTTPStatus
 from types import MethodType
 from typing import Self
@@ -142,13 +141,10 @@ class AuthMiddleware:
     ) -> None:
         check_arguments(app, mount, challenge, send_mail, claims)
         declared = checked_permissions(permissions)
-        self._restrict = partial(
-            _restricted,
-            login_url=f"{mount}/login",
-            challenge=challenge,
-            rules=None if public is None and require is None else PathRules(public, require, mount),
-        )
-        self._app = self._restrict(app)
+        self._mount, self._login_url, self._challenge = mount, f"{mount}/login", challenge
+        has_rules = public is not None or require is not None
+        self._rules = PathRules(public, require, mount) if has_rules else None
+        self._app = self._restricted(app)
         inner = unwrapped(app)
         if isinstance(inner, AuthMiddleware) and inner.site.pages.mount == mount:
             raise nested_error(mount)
@@ -162,7 +158,6 @@ class AuthMiddleware:
         from wsgiauth.features import FEATURES, recorders
 
         self.site: Site = Site.from_settings(settings, mount, FEATURES, send_mail, claims, asked)
-        self._mount = mount
         self._well_known = _well_known_urls(self.site, FEATURES)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
@@ -210,12 +205,12 @@ class AuthMiddleware:
     def restrict(self, public: Iterable[str] | None, require: Require | None) -> None:
         """Add the rules of these arguments, for the options of `serve`. Internal."""
         rules = PathRules(public, require, self._mount)
-        self._app = GatedApp(self._app, f"{self._mount}/login", rules)
+        self._app = GatedApp(self._app, self._login_url, rules)
 
     def around(self, app: WSGIApplication) -> Self:
         """Return the same middleware around another application. Internal: of a test client."""
         other = copy(self)
-        other._app = self._restrict(app)
+        other._app = self._restricted(app)
         return other
 
     def invite(
@@ -262,6 +257,11 @@ class AuthMiddleware:
                 groups=groups,
             )
 
+    def _restricted(self, app: WSGIApplication) -> WSGIApplication:
+        if self._challenge:
+            app = ChallengingApp(app, self._login_url, self._challenge)
+        return app if self._rules is None else GatedApp(app, self._login_url, self._rules)
+
     def _below_mount(self, environ: WSGIEnvironment) -> WSGIEnvironment:
         below = {
             **environ,
@@ -295,15 +295,3 @@ def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, We
     for feature in features:
         answers |= feature.well_known(site)
     return answers
-
-
-def _restricted(
-    app: WSGIApplication,
-    login_url: str,
-    challenge: Challenge,
-    rules: PathRules | None,
-) -> WSGIApplication:
-    """Return the application behind its challenge and its gate, if there are any."""
-    if challenge:
-        app = ChallengingApp(app, login_url, challenge)
-    return app if rules is None else GatedApp(app, login_url, rules)

@@ -16,13 +16,7 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import NotFoundError
-from wsgiauth.feature import (
-    Feature,
-    at_first_proof_of,
-    composers_of,
-    letter_samples_of,
-    ways_in_of,
-)
+from wsgiauth.feature import Feature, at_first_proof_of, composers_of, letter_samples_of, ways_in_of
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox

@@ -206,7 +206,7 @@ class Form(Endpoint, Generic[Sent]):
         """Return the submission with its sender, if the form needs one, or refuse it."""
 
     def _check_account(self, submission: Submission) -> None:
-        """Raise OtherAccountError for a form that was shown to another account."""
+        """Raise RequestError for a form that was shown to another account."""
 
     def _parse(self, environ: WSGIEnvironment, site: Site) -> Submission:
         networks = site.clients.networks(environ)
@@ -256,11 +256,7 @@ def require_own(submission: Submission, user: User | None, *, identity_id: str =
     if submission.is_program or (submission.wants_json and not submission.account):
         return
     require_shown_to(
-        user,
-        submission.account,
-        submission.site,
-        page=page_of(submission),
-        identity_id=identity_id,
+        user, submission.account, submission.site, page=page_of(submission), identity_id=identity_id
     )
 
 

@@ -58,11 +58,7 @@ def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton,
 
 
 def start_browser_session(
-    submission: Submission,
-    user: User,
-    *,
-    methods: str = PASSWORD,
-    origin: Origin | None = None,
+    submission: Submission, user: User, *, methods: str = PASSWORD, origin: Origin | None = None
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
     return logins.start_browser_session(

@@ -129,11 +129,7 @@ def invalid_passkey() -> RequestError:
 
 
 def ask_for_second_step(
-    submission: Submission,
-    user: User,
-    *,
-    methods: str = PASSWORD,
-    origin: Origin | None = None,
+    submission: Submission, user: User, *, methods: str = PASSWORD, origin: Origin | None = None
 ) -> Response:
     """Ask a user who has completed the first step of a login for a second factor.
 

@@ -15,18 +15,10 @@ from wsgiauth.web.request import FORM, content_type, read_form, text_field
 ACCOUNT = "account"  # the field
 
 
-class OtherAccountError(RequestError):
-    """A form was shown to another account, or does not say to which; it leads back to `page`."""
-
-    def __init__(self, detail: str, page: str) -> None:
-        super().__init__(HTTPStatus.FORBIDDEN, "other_account", detail)
-        self.pages = {page: _("Open the page again")}
-
-
 def require_shown_to(
     user: User | None, sent: str, site: Site, *, page: str, identity_id: str = ""
 ) -> None:
-    """Raise OtherAccountError unless a form was shown to the account that sends it.
+    """Raise RequestError (403) unless a form was shown to the account that sends it.
 
     Args:
         user: The user of the session or the pending login; None without one.
@@ -37,7 +29,10 @@ def require_shown_to(
     shown_to, user_id = site.form_accounts.read(sent), 0 if user is None else user.id
     if shown_to != ShownTo(user_id, identity_id):
         events.emit("refused", user_id=user_id or None, reason="other account")
-        raise OtherAccountError(_detail(shown_to, user, is_missing=not sent), page)
+        detail = _detail(shown_to, user, is_missing=not sent)
+        error = RequestError(HTTPStatus.FORBIDDEN, "other_account", detail)
+        error.pages = {page: _("Open the page again")}
+        raise error
 
 
 def sent_account(environ: WSGIEnvironment) -> str:

@@ -22,11 +22,7 @@ def login_required(
     *, fresh: bool = False, second_factor: bool = False
 ) -> Callable[[_View], _View]: ...
 def login_required(
-    view: Callable[..., Any] | None = None,
-    /,
-    *,
-    fresh: bool = False,
-    second_factor: bool = False,
+    view: Callable[..., Any] | None = None, /, *, fresh: bool = False, second_factor: bool = False
 ) -> Callable[..., Any]:
     """Restrict a view to logged-in users.
 
@@ -44,7 +40,7 @@ def login_required(
         TypeError: `view` is no function. Raised when decorating.
         PermissionDenied: The row of the user is inactive in Django. Raised on a request.
     """
-    decorate = _decorator(Guard.checked(None, None, fresh, second_factor, to_login_page=True))
+    decorate = _decorator(Guard(None, None, fresh, second_factor, to_login_page=True))
     return decorate if view is None else decorate(view)
 
 
@@ -67,7 +63,8 @@ def permission_required(
     """
     # A permission of None, which another type of guard has, is malformed here.
     permission = check_permission(permission)
-    return _decorator(Guard.checked(permission, None, fresh, second_factor, to_login_page=True))
+    guard = Guard(permission, None, fresh, second_factor, to_login_page=True)
+    return _decorator(guard.checked())
 
 
 def _decorator(guard: Guard) -> Callable[[_View], _View]:

@@ -21,11 +21,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import declarations
-from wsgiauth.storage.connections import (
-    AccountDatabase,
-    discard_connection,
-    roll_back_forgotten,
-)
+from wsgiauth.storage.connections import AccountDatabase, discard_connection, roll_back_forgotten
 
 __all__ = ["WSGIAuth", "current_user", "guard_blueprint", "login_required", "permission_required"]
 

@@ -59,11 +59,7 @@ def login_required(
     *, fresh: bool = False, second_factor: bool = False
 ) -> Callable[[_View], _View]: ...
 def login_required(
-    view: Callable[..., Any] | None = None,
-    /,
-    *,
-    fresh: bool = False,
-    second_factor: bool = False,
+    view: Callable[..., Any] | None = None, /, *, fresh: bool = False, second_factor: bool = False
 ) -> Callable[..., Any]:
     """Restrict a view to logged-in users.
 
@@ -84,7 +80,7 @@ def login_required(
         TypeError: `view` is no view. Raised when decorating.
         MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on a request.
     """
-    decorate = _decorator(Guard.checked(None, None, fresh, second_factor, to_login_page=True))
+    decorate = _decorator(Guard(None, None, fresh, second_factor, to_login_page=True))
     return decorate if view is None else decorate(view)
 
 
@@ -107,7 +103,8 @@ def permission_required(
     """
     # A permission of None, which another type of guard has, is malformed here.
     permission = check_permission(permission)
-    return _decorator(Guard.checked(permission, None, fresh, second_factor, to_login_page=True))
+    guard = Guard(permission, None, fresh, second_factor, to_login_page=True)
+    return _decorator(guard.checked())
 
 
 def guard_blueprint(
@@ -142,7 +139,7 @@ def guard_blueprint(
             f"guard_blueprint needs a Blueprint, not {blueprint!r}. For a whole app, pass `public`"
             " to WSGIAuth."
         )
-    guard = Guard.checked(permission, None, fresh, second_factor, to_login_page=True)
+    guard = Guard(permission, None, fresh, second_factor, to_login_page=True).checked()
     blueprint.before_request(lambda: _refusal(guard, blueprint))
     functions = blueprint.before_request_funcs[None]
     functions.insert(0, functions.pop())
