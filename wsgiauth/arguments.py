@@ -32,10 +32,9 @@ def check_arguments(
         raise ConfigurationError('mount must be a path such as "/auth".')
     if not isinstance(challenge, bool) and challenge != ANONYMOUS:  # the string "off" is true
         raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
-    if not (send_mail is None or callable(send_mail)):
-        raise ConfigurationError("send_mail must be a callable.")
-    if not (claims is None or callable(claims)):
-        raise ConfigurationError("claims must be a callable.")
+    for name, function in (("send_mail", send_mail), ("claims", claims)):
+        if not (function is None or callable(function)):
+            raise ConfigurationError(f"{name} must be a callable.")
 
 
 def checked_permissions(permissions: Iterable[str]) -> list[str]:

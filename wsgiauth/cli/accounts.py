@@ -67,8 +67,8 @@ def add_commands(parser: Parser) -> None:
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
         )
     parser.command("deleteuser", delete_user, "user", "--yes")
-    parser.command("activate", activate, "user")
-    parser.command("deactivate", deactivate, "user")
+    parser.command("activate", set_active, "user").set_defaults(active=True)
+    parser.command("deactivate", set_active, "user").set_defaults(active=False)
     added = parser.command("users", print_users, "--json")
     added.add_argument(
         "prefix",
@@ -164,22 +164,15 @@ def delete_user(arguments: Arguments) -> None:
     print_line(f"Deleted {user}.")
 
 
-def activate(arguments: Arguments) -> None:
-    """Allow a user to log in again."""
+def set_active(arguments: Arguments) -> None:
+    """Allow a user to log in again; or prevent it, and revoke all of their sessions."""
     open_database(arguments)
     user = require_user(arguments.user)
-    print_change(accounts.update_user(user, is_active=True), f"{user} can log in.")
-
-
-def deactivate(arguments: Arguments) -> None:
-    """Prevent a user from logging in, and revoke all of their sessions."""
-    open_database(arguments)
-    user = require_user(arguments.user)
-    print_change(
-        accounts.update_user(user, is_active=False),
-        f"{user} cannot log in.",
-        done=f"{user} can no longer log in; all sessions are revoked.",
-    )
+    state, done = f"{user} can log in.", ""
+    if not arguments.active:
+        state = f"{user} cannot log in."
+        done = f"{user} can no longer log in; all sessions are revoked."
+    print_change(accounts.update_user(user, is_active=arguments.active), state, done=done)
 
 
 def print_users(arguments: Arguments) -> None:

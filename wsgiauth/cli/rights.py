@@ -47,8 +47,9 @@ def add_commands(parser: Parser) -> None:
         help="import this application, such as wsgi:application, and list also the"
         " permissions that it asks for",
     )
-    for name, run in (("join", join), ("leave", leave)):
-        added = parser.command(name, run, "user")
+    for name, change in (("join", User.join), ("leave", User.leave)):
+        added = parser.command(name, change_membership, "user")
+        added.set_defaults(change=change)
         added.add_argument("group", metavar="GROUP", help="the name of a group")
     added = parser.command("creategroup", create_group)
     added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
@@ -92,16 +93,12 @@ def print_permissions(arguments: Arguments) -> None:
     print_list([documents], _PERMISSION_COLUMNS, as_json=arguments.json)
 
 
-def join(arguments: Arguments) -> None:
-    """Make a user a member of a group."""
-    user, group = _user_and_group(arguments)
-    _print_memberships(user, is_changed=user.join(group))
-
-
-def leave(arguments: Arguments) -> None:
-    """Take a user out of a group."""
-    user, group = _user_and_group(arguments)
-    _print_memberships(user, is_changed=user.leave(group))
+def change_membership(arguments: Arguments) -> None:
+    """Make a user a member of a group, or take them out of it."""
+    open_database(arguments)
+    user, group = require_user(arguments.user), require_group(arguments.group)
+    is_changed = arguments.change(user, group)
+    print_change(is_changed, f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")
 
 
 def create_group(arguments: Arguments) -> None:
@@ -141,20 +138,10 @@ def _holder_and_permissions(arguments: Arguments) -> tuple[User | Group, list[st
     except argparse.ArgumentTypeError as error:
         raise UsageError(f"argument PERMISSION: {error}") from None
     open_database(arguments)
-    if name is None:
-        return require_group(arguments.group), permissions
-    return require_user(name), permissions
-
-
-def _user_and_group(arguments: Arguments) -> tuple[User, Group]:
-    open_database(arguments)
-    return require_user(arguments.user), require_group(arguments.group)
+    holder = require_group(arguments.group) if name is None else require_user(name)
+    return holder, permissions
 
 
 def _print_holder(holder: User | Group, *, is_changed: bool) -> None:
     held = ", ".join(sorted(holder.permissions)) or "no permissions"
     print_change(is_changed, f"{holder} has: {held}")
-
-
-def _print_memberships(user: User, *, is_changed: bool) -> None:
-    print_change(is_changed, f"{user} is in: {', '.join(map(str, user.groups)) or 'no group'}")

@@ -164,7 +164,7 @@ def _leads_to_complete(submission: Submission) -> bool:
     origins = site.part(Origins)
     if origins is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
         return False
-    return bool(tabs.cookies_for(environ, site, origins.waiting, destination))
+    return bool(tabs.sent_cookies(environ, site, origins.waiting, destination))
 
 
 def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:

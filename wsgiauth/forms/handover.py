@@ -45,10 +45,22 @@ class GuestForm(PublicForm):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or with `LoggedInPage`."""
-        logged_in = _page_for_logged_in(environ, site)
-        if logged_in is None:
+        is_switched = bool(query_field(environ, SWITCH))  # the user wants another account
+        identity = ANONYMOUS if is_switched else site.identifier.identify(environ)
+        user = identity.user
+        if user is None or identity.session_id is None:  # an API key has no session
             return super().get(environ, site)
-        return site.pages.render(environ, logged_in)
+        login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
+        wanted = safe_next(query_field(environ, NEXT), "")
+        environ[USER_OF_PAGE] = user.id
+        page = LoggedInPage(
+            username=user.username,
+            continue_url=destination_after_login(environ, wanted),
+            switch_url=with_next(f"{login}?{SWITCH}=1", wanted),
+            logout_url=with_next(logout, with_next(login, wanted) if wanted else ""),
+            was_sent_here=bool(wanted),
+        )
+        return site.pages.render(environ, page)
 
 
 def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
@@ -173,21 +185,3 @@ def hand_over_renewed(
 def has_token(submission: Submission) -> bool:
     """Return whether a request carries a bearer token."""
     return bearer_token(submission.environ.get("HTTP_AUTHORIZATION", "")) is not None
-
-
-def _page_for_logged_in(environ: WSGIEnvironment, site: Site) -> LoggedInPage | None:
-    """Return the page for a user who is logged in, unless they ask for another account."""
-    identity = ANONYMOUS if query_field(environ, SWITCH) else site.identifier.identify(environ)
-    user = identity.user
-    if user is None or identity.session_id is None:  # an API key has no session
-        return None
-    login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
-    page_asked_for = safe_next(query_field(environ, NEXT), "")
-    environ[USER_OF_PAGE] = user.id
-    return LoggedInPage(
-        username=user.username,
-        continue_url=destination_after_login(environ, page_asked_for),
-        switch_url=with_next(f"{login}?{SWITCH}=1", page_asked_for),
-        logout_url=with_next(logout, with_next(login, page_asked_for) if page_asked_for else ""),
-        was_sent_here=bool(page_asked_for),
-    )

@@ -16,25 +16,18 @@ def path_of(page: str, tag: str) -> str:
     return f"{page}?{_LOGIN}={tag}"
 
 
-def sent_cookies(environ: WSGIEnvironment, site: Site, kind: OwnCookie) -> Sequence[TaggedCookie]:
+def sent_cookies(
+    environ: WSGIEnvironment, site: Site, kind: OwnCookie, destination: str = ""
+) -> Sequence[TaggedCookie]:
     """Return the cookie of the login that a request names; without a name all, newest first.
 
-    A name without its cookie never means the login of another tab.
+    With a safe path as `destination`, it names the login instead. A name without its cookie never
+    means the login of another tab.
     """
-    return _cookies_of(environ, site, kind, query_field(environ, _LOGIN))
-
-
-def cookies_for(
-    environ: WSGIEnvironment, site: Site, kind: OwnCookie, destination: str
-) -> Sequence[TaggedCookie]:
-    """Return the `sent_cookies` of a request to `destination`, a safe path."""
-    asked = parse_qs(urlsplit(destination).query).get(_LOGIN, [""])
-    return _cookies_of(environ, site, kind, asked[0])
-
-
-def _cookies_of(
-    environ: WSGIEnvironment, site: Site, kind: OwnCookie, tag: str
-) -> Sequence[TaggedCookie]:
+    if destination:
+        tag = parse_qs(urlsplit(destination).query).get(_LOGIN, [""])[0]
+    else:
+        tag = query_field(environ, _LOGIN)
     if not tag:
         return site.identifier.sent_cookies(environ, kind)
     value = site.identifier.sent_cookie(environ, kind, tag)
