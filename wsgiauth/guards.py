@@ -34,19 +34,19 @@ def login_required(
     `redirect_url`, a browser gets 302 to it instead, for GET and HEAD with the requested path as
     `next`. A client counts as a browser if it prefers HTML and sent no Authorization header, and is
     no script of a page (`Sec-Fetch-Mode: cors`, or `X-Requested-With: XMLHttpRequest`). A request
-    of htmx (HX-Request) gets 401 with HX-Redirect, wherever a browser is redirected; its `next` is
-    the page that the browser shows.
+    of htmx (HX-Request) gets 401 with HX-Redirect instead of a redirect; its `next` is the page
+    that the browser shows.
 
-    With `fresh`, users must have proven who they are at most FRESH_MINUTES ago. Otherwise, a
-    browser is sent to /auth/confirm and back: 302 for GET and HEAD, and 303 for a form, which is
-    not processed. Others get 401 with the challenge `insufficient_user_authentication` (RFC 9470).
-    A user with a second factor must have proven that. An API key is never fresh. It costs one
-    SELECT, or two.
+    With `fresh`, users must have proven their identity at most FRESH_MINUTES ago, with their second
+    factor if they have one. Otherwise, a browser is sent to /auth/confirm and back: 302 for GET and
+    HEAD, and 303 for a form, which is not processed. Others get 401 with the challenge
+    `insufficient_user_authentication` (RFC 9470). An API key is never fresh. It costs one SELECT,
+    or two.
 
-    With `second_factor`, the session must have been proven by a second factor. Otherwise, a browser
-    is sent to /auth/confirm, which asks for it, or to the page where the user sets one up, and back
-    (302). Others get 401 with the challenge of RFC 9470. An API key is never enough. It costs one
-    SELECT, and one more for a refusal.
+    With `second_factor`, a second factor must have proven the session. Otherwise, a browser is sent
+    to /auth/confirm or to the page where the user sets one up, and back (302). Others get 401 with
+    the challenge of RFC 9470. An API key is never enough. It costs one SELECT, and one more for a
+    refusal.
 
     Use it as `@login_required` or `@login_required(redirect_url=...)` on a function, a method, an
     instance, a class whose instances are WSGI callables, or a `wsgify`.
@@ -59,7 +59,7 @@ def login_required(
 
     Raises:
         ValueError: `redirect_url` is not such a path. Raised when decorating.
-        TypeError: `app` is not callable, or is a view of a framework, which has a guard of its own.
+        TypeError: `app` is not callable, or is a view of a framework, which has guards of its own.
             Raised when decorating, or at the first call.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
     """
@@ -83,8 +83,7 @@ def permission_required(
     Args:
         permission: `<app>.<action>`.
         redirect_url: See `login_required`.
-        fresh: See `login_required`. The permission is checked first.
-        second_factor: See `login_required`. The permission is checked first.
+        fresh, second_factor: See `login_required`. The permission is checked first.
 
     Raises:
         ValueError: `permission` or `redirect_url` is malformed. Raised when decorating.

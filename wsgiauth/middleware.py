@@ -72,17 +72,15 @@ class AuthMiddleware:
       rejected; `insufficient_user_authentication` (RFC 9470 section 3) if SECOND_FACTOR demands a
       second factor of the user, and the session was proven without; otherwise None.
     - `wsgiauth.root`, `wsgiauth.site`: for the guards.
-    - `REMOTE_USER` and `AUTH_TYPE` (RFC 3875): the username, and what identified it: `Bearer`, a
-      token in the Authorization header, or `Cookie`; absent for anonymous clients and API keys.
+    - `REMOTE_USER` and `AUTH_TYPE` (RFC 3875): the username, and `Bearer` for a token in the
+      Authorization header or `Cookie`; absent for anonymous clients and API keys.
     - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user in WebOb
       and Bottle.
 
-    While the database is unavailable, requests with credentials get 503; those without reach `app`
-    as usual.
+    While the database is unavailable, requests with credentials get 503; others reach `app`.
 
-    With `public` or `require`, anonymous clients get the refusals of `login_required` with the
-    login page as `redirect_url`; with `require`, also those of `permission_required`. Requests that
-    wsgiauth answers need no login.
+    With `public` or `require`, `login_required` and `permission_required` guard `app`, with the
+    login page as `redirect_url`. Requests that wsgiauth answers need no login.
 
     Args:
         app: The application to wrap.
@@ -92,29 +90,28 @@ class AuthMiddleware:
             redirect to the login page; with "anonymous", also a 403 to an anonymous client. See
             `challenges.ChallengingApp`.
         public: The paths of `app` that need no login, while all others do: decoded, without the
-            SCRIPT_NAME of this middleware. One that ends in `/` covers everything below it, except
-            "/", the home page. None leaves that to `app`.
+            SCRIPT_NAME of this middleware. A path that ends in `/` covers everything below it,
+            except "/", the home page. With None, `app` itself decides.
         require: The permission, `<app>.<action>`, that all paths of `app` need but the public ones.
             Or a mapping of paths: `{"/secret/": "code.secret", "/reports/": ("a.read", "b.read")}`,
             with None for a login alone. A path that ends in `/` covers itself, also without the
             slash, and everything below it. The longest path in `require` and `public` decides.
-        permissions: Those that `app` asks for by `User.has_permission`, so that the staff panel,
-            its invitations and `permissions --app` list them, like those that guards ask for.
-        claims: Called with the `User` each time that an access token is issued, outside wsgiauth's
-            transactions; returns further claims for the token, JSON by name, which
-            `wsgiauth.claims` returns. If it raises, no session begins or changes.
+        permissions: The permissions that `app` checks with `User.has_permission`, so that the
+            staff panel and `permissions --app` list them.
+        claims: Called with the `User` for each new access token, outside wsgiauth's transactions.
+            It returns further claims, JSON by name; see `wsgiauth.claims`. If it raises, no session
+            begins or changes.
         on_event: Called with each `events.Event` of this site's accounts, in the thread in which
-            it happens. An exception in it is logged and has no other effect. It should be fast,
-            because a login waits for it.
+            it happens. An exception is logged and has no other effect. A login waits for it.
         send_mail: Called with each `email.message.EmailMessage`, in a thread of its own, instead of
-            MAIL_URL. An exception in it means that the message was not sent.
+            MAIL_URL. An exception means that the message was not sent.
         registration: Fields that new users fill in, besides names and a password.
         on_registered: Called with each new `User` and their values, by field, in the transaction
-            that creates the user. A ValidationError in it refuses the values; another exception
-            is logged, and answered with 500. Either undoes the transaction.
+            that creates the user. Any exception undoes the transaction: a ValidationError refuses
+            the values; another exception is logged, and answered with 500.
 
     Attributes:
-        site: The objects that the settings make; see `site.Site`. Internal.
+        site: The objects made from the settings; see `site.Site`. Internal.
         database: The account database, a Peewee `Database`.
 
     Raises:
@@ -228,12 +225,12 @@ class AuthMiddleware:
         earlier invitation of the address then ends.
 
         Args:
-            email: An address that has no account.
+            email: An address without an account.
             username: The user's name; without it, the person chooses one.
             is_staff: See `User`.
-            permissions: Those that the user gets.
-            groups: Those that the user joins, or their names; one that is deleted before the
-                account is created is left out.
+            permissions: The permissions of the user.
+            groups: The groups that the user joins, or their names. A group that is deleted
+                meanwhile is ignored.
 
         Returns:
             The link, for you to hand over, if the site sends no emails; otherwise None.

@@ -33,8 +33,7 @@ def login_required(
 
     Args:
         view: The view.
-        fresh: See `wsgiauth.login_required`.
-        second_factor: See `wsgiauth.login_required`.
+        fresh, second_factor: See `wsgiauth.login_required`.
 
     Raises:
         TypeError: `view` is no function. Raised when decorating.
@@ -53,8 +52,7 @@ def permission_required(
 
     Args:
         permission: `<app>.<action>`.
-        fresh: See `wsgiauth.permission_required`.
-        second_factor: See `wsgiauth.permission_required`.
+        fresh, second_factor: See `wsgiauth.permission_required`.
 
     Raises:
         ValueError: `permission` is malformed. Raised when decorating.

@@ -63,18 +63,17 @@ def login_required(
 ) -> Callable[..., Any]:
     """Restrict a view to logged-in users.
 
-    An anonymous browser is redirected to the login page and back, as with a `redirect_url` of
-    `wsgiauth.login_required`; every other client gets 401 with `WWW-Authenticate: Bearer`. Error
-    handlers of the app for 401, 403 and 503 are called with that response in their exception.
+    An anonymous browser is redirected to the login page and back; every other client gets 401 with
+    `WWW-Authenticate: Bearer`. Error handlers of the app for 401, 403 and 503 are called with that
+    response in their exception.
 
     Use it as `@login_required` or `@login_required(fresh=True)`, below `@app.route`, on a function,
-    on a subclass of `View` or a method of it, or in its `decorators`. A class protects its
-    subclasses, too. A wrong order of the decorators fails on the first request of the app.
+    on a subclass of `View` or a method of it, or in its `decorators`. It protects subclasses, too.
+    A wrong order of the decorators fails on the first request of the app.
 
     Args:
         view: The view.
-        fresh: See `wsgiauth.login_required`.
-        second_factor: See `wsgiauth.login_required`.
+        fresh, second_factor: See `wsgiauth.login_required`.
 
     Raises:
         TypeError: `view` is no view. Raised when decorating.
@@ -93,8 +92,7 @@ def permission_required(
 
     Args:
         permission: `<app>.<action>`.
-        fresh: See `wsgiauth.permission_required`.
-        second_factor: See `wsgiauth.permission_required`.
+        fresh, second_factor: See `wsgiauth.permission_required`.
 
     Raises:
         ValueError: `permission` is malformed. Raised when decorating.
@@ -119,15 +117,13 @@ def guard_blueprint(
     No shared cache keeps its responses: `public` in their Cache-Control, which Flask sets for
     static files if SEND_FILE_MAX_AGE_DEFAULT is set, becomes `private`.
 
-    Call it before the blueprint is registered. The guard comes before all functions that the
-    blueprint has for `before_request` by then. A path that no route of the blueprint matches is not
-    of the blueprint, and stays a 404.
+    Call it before the blueprint is registered. The guard precedes the `before_request` functions
+    that the blueprint has by then. A path without a route stays a 404.
 
     Args:
         blueprint: The blueprint.
         permission: `<app>.<action>`; None if a session is enough.
-        fresh: See `login_required`.
-        second_factor: See `login_required`.
+        fresh, second_factor: See `login_required`.
 
     Raises:
         ValueError: `permission` is malformed.
