@@ -8,6 +8,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 import peewee
 
+from wsgiauth.access import step_up
 from wsgiauth.accounts import known_permissions
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
@@ -39,7 +40,6 @@ from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
-from wsgiauth.step_up import step_up
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key

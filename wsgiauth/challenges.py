@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from wsgiauth.step_up import ask_to_identify
+from wsgiauth.access import ask_to_identify
 from wsgiauth.web.responses import Header
 
 ANONYMOUS: Literal["anonymous"] = "anonymous"

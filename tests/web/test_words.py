@@ -12,7 +12,7 @@ from tests.support.own_templates import OWN
 
 JINJA = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
 PACKAGE = Path(wsgiauth.__file__).parent
-ROOMS = ("accounts", "endpoints", "features", "forms", "web", "exceptions.py", "step_up.py")
+ROOMS = ("accounts", "endpoints", "features", "forms", "web", "exceptions.py", "access.py")
 WRONG = re.compile(
     r"\bsecond factors?\b"  # two-step verification
     r"|\bhwk\b|\bpwd\b"  # a passkey, a password

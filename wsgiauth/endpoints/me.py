@@ -3,11 +3,11 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import failure, second_factor_failure
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.www_authenticate import challenges

@@ -6,6 +6,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
@@ -19,7 +20,6 @@ from wsgiauth.exceptions import (
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.cross_origin import is_same_origin
 from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE

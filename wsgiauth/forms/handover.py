@@ -4,6 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import logins
+from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
@@ -17,7 +18,6 @@ from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.step_up import second_factor_missing
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.readers import USER_OF_PAGE
