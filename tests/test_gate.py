@@ -13,7 +13,7 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.spellings import PIECES, PUBLIC, gullible, readings, wsgi
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.path_rules import PathRules
+from wsgiauth.gate import PathRules
 
 CHALLENGE = 'Bearer realm="wsgiauth"'
 

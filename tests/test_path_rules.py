@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.support.spellings import PIECES, readings, wsgi
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.path_rules import PathRules, parse_rules
+from wsgiauth.gate import PathRules, parse_rules
 
 REQUIRE = {
     "/secret/": "code.secret",

@@ -1,17 +1,32 @@
-"""The guards `login_required` and `permission_required`, between `middleware` and a view."""
+"""The guards `login_required` and `permission_required`, between `middleware` and a view.
+
+They refuse every call that is not WSGI's. A framework calls some views without their guard: a
+function whose guard is above its route, and the methods of a class. So they also refuse to decorate
+an object that is certainly no WSGI callable.
+"""
 
 import functools
+import inspect
+import re
 from collections.abc import Callable, Iterable
+from inspect import Parameter
+from types import FunctionType, MethodType
 from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.access import Guard
 from wsgiauth.accounts.names import check_permission
-from wsgiauth.framework_views import can_be_wsgi, not_wsgi
 from wsgiauth.web.responses import Response
 
 _App = TypeVar("_App", bound=Callable[..., Any])
 _Check = Callable[[WSGIEnvironment], Response | None]
+
+# The first two names of parameters. The environ of a WSGI callable can be called `request`, too.
+_NAMES_OF_A_VIEW = re.compile(
+    r"(req|request) (?!_*(start|respond|sr))|(id|pk|slug|\w*_id) |\w+ (req|request)$"
+)
+_FUNCTIONS = (FunctionType, MethodType)
+_NAMED = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 @overload
@@ -107,7 +122,7 @@ class _Guarded:
         # A method that is called on its class, `Base.view(self, environ, ...)`, gets three.
         environ, start_response = [None, None, *arguments][-2:]
         if keywords or not isinstance(environ, dict) or not callable(start_response):
-            raise not_wsgi(self.__app)
+            raise _not_wsgi(self.__app)
         refusal = self.__check(environ)
         if refusal is not None:
             return refusal(environ, start_response)
@@ -129,8 +144,8 @@ def _decorator(guard: Guard) -> Callable[[_App], _App]:
     def decorate(app: _App) -> _App:
         if not callable(app):
             raise TypeError(f"a guard needs a WSGI callable; {app!r} is not callable")
-        if not can_be_wsgi(app):
-            raise not_wsgi(app)
+        if not _can_be_wsgi(app):
+            raise _not_wsgi(app)
         check = functools.partial(guard.refusal, view=app)
         if isinstance(app, type) and any("__call__" in vars(each) for each in app.__mro__):
             # The instances are the WSGI callables, so the guard goes around `__call__`.
@@ -155,3 +170,44 @@ def _call_of(view_class: type, call: Callable[..., Any]) -> Callable[..., Any]:
         return app_iter
 
     return inherited
+
+
+def _not_wsgi(app: object) -> TypeError:
+    """Return the error for a guard on `app`, which names the guards to use instead."""
+    return TypeError(
+        "login_required and permission_required of wsgiauth guard WSGI callables, which take"
+        f" environ and start_response; {app!r} does not. With Django, use the guards of"
+        " django.contrib.auth.decorators or wsgiauth.contrib.django; with Flask, those of"
+        " wsgiauth.contrib.flask; with Pyramid, permission= of the view and"
+        " wsgiauth.contrib.pyramid; with another framework, see its section in docs/frameworks.md."
+    )
+
+
+def _can_be_wsgi(app: Callable[..., Any]) -> bool:
+    """Return whether `app` can be a WSGI callable, by the parameters that a request fills."""
+    kind = app if isinstance(app, type) else type(app)
+    if not any("__call__" in vars(each) for each in kind.__mro__):
+        return hasattr(kind, "__iter__")  # an instance is the body of a response (PEP 3333)
+    function = app if type(app) in _FUNCTIONS else kind.__call__
+    # A decorator copies the `__signature__` of the function that it makes a WSGI callable.
+    if type(function) not in _FUNCTIONS or hasattr(function, "__signature__"):
+        return True
+    signature = inspect.signature(function, follow_wrapped=False)  # a decorator's own
+    parameters = list(signature.parameters.values())
+    counts = [2, 3]  # three for a method in the body of its class
+    if parameters and parameters[0].name in ("self", "cls"):
+        del parameters[0], counts[1]
+    signature = signature.replace(parameters=parameters)
+    if inspect.iscoroutinefunction(function) or not any(_takes(signature, n) for n in counts):
+        return False
+    first, second = [*(each.name for each in parameters if each.kind in _NAMED), "", ""][:2]
+    # The names in `__call__` prove nothing: the `__call__` of `wsgify` takes a request, too.
+    return function is not app or not _NAMES_OF_A_VIEW.match(f"{first} {second}")
+
+
+def _takes(signature: inspect.Signature, count: int) -> bool:
+    try:
+        signature.bind(*[None] * count)
+    except TypeError:
+        return False
+    return True

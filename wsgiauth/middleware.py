@@ -34,9 +34,8 @@ from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
 from wsgiauth.feature import Feature, Inviter, WellKnown
-from wsgiauth.gate import GatedApp
+from wsgiauth.gate import GatedApp, PathRules, Require
 from wsgiauth.mail.transports import Transport
-from wsgiauth.path_rules import PathRules, Require
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE
 from wsgiauth.site import Site

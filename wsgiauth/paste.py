@@ -7,8 +7,8 @@ from wsgiref.types import WSGIApplication
 
 from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.gate import parse_rules
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.path_rules import parse_rules
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import parse_bool, wrong_setting
 

@@ -28,8 +28,8 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_error, print_line
 from wsgiauth.console.parser import Parser, positive
+from wsgiauth.gate import parse_rules
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.path_rules import parse_rules
 
 # Bytes. waitress keeps those above 512 KiB in a temporary file, before the application sees any.
 # The greatest upload to PyPI, for an application; and four times the greatest body of the login.
