@@ -118,10 +118,9 @@ PAGES: tuple[Page, ...] = (
         logout_url="/auth/logout",
         was_sent_here=True,
     ),
-    ConfirmPage(
+    _CONFIRM.replaced(
         confirm_url="/auth/confirm?resend=1",
-        switch_url="/auth/login?switch=1",
-        username="ada",
+        has_password=True,
         is_resent=True,
         next_step=NextStep(
             "Delete the account", "grace", "/auth/admin/users/7", "Back to the user"
@@ -129,10 +128,8 @@ PAGES: tuple[Page, ...] = (
         next="/",
         message="This is not your current password.",
     ),
-    ConfirmPage(
-        confirm_url="/auth/confirm",
-        switch_url="/auth/login?switch=1",
-        username="ada",
+    _CONFIRM.replaced(
+        has_password=True,
         next_step=NextStep(),
         has_factor=True,
         has_app=True,

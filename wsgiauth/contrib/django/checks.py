@@ -16,7 +16,24 @@ _DJANGOS = "django.contrib.auth.middleware.AuthenticationMiddleware"
 
 def check_settings(app_configs: object = None, **_: object) -> list[checks.CheckMessage]:
     """Return the errors in the settings of the site."""
-    return [*order_errors(), *_check_backend(), *_check_application()]
+    found = order_errors()
+    if _positions(settings.AUTHENTICATION_BACKENDS, WSGIAuthBackend)[:1] != [0]:
+        error = checks.Error(
+            f"The first of AUTHENTICATION_BACKENDS must be {BACKEND}.",
+            hint=f'Write AUTHENTICATION_BACKENDS = ["{BACKEND}"]. A backend before it could give'
+            " an API key more than its permissions.",
+            id="wsgiauth.E002",
+        )
+        found.append(error)
+    if not settings.WSGI_APPLICATION:
+        warning = checks.Warning(
+            "WSGI_APPLICATION is not set, so `manage.py runserver` and the tests do not know"
+            " the AuthMiddleware around Django.",
+            hint='Set it to the name of the application in wsgi.py: "mysite.wsgi.application".',
+            id="wsgiauth.W003",
+        )
+        found.append(warning)
+    return found
 
 
 def order_errors() -> list[checks.CheckMessage]:
@@ -33,33 +50,6 @@ def order_errors() -> list[checks.CheckMessage]:
             f"MIDDLEWARE must have {MIDDLEWARE} once, after Django's AuthenticationMiddleware.",
             hint=f'Write "{MIDDLEWARE}" in the line after "{_DJANGOS}".',
             id="wsgiauth.E001",
-        )
-    ]
-
-
-def _check_backend() -> list[checks.CheckMessage]:
-    ours = _positions(settings.AUTHENTICATION_BACKENDS, WSGIAuthBackend)
-    if ours[:1] == [0]:
-        return []
-    return [
-        checks.Error(
-            f"The first of AUTHENTICATION_BACKENDS must be {BACKEND}.",
-            hint=f'Write AUTHENTICATION_BACKENDS = ["{BACKEND}"]. A backend before it could give'
-            " an API key more than its permissions.",
-            id="wsgiauth.E002",
-        )
-    ]
-
-
-def _check_application() -> list[checks.CheckMessage]:
-    if settings.WSGI_APPLICATION:
-        return []
-    return [
-        checks.Warning(
-            "WSGI_APPLICATION is not set, so `manage.py runserver` and the tests do not know"
-            " the AuthMiddleware around Django.",
-            hint='Set it to the name of the application in wsgi.py: "mysite.wsgi.application".',
-            id="wsgiauth.W003",
         )
     ]
 

@@ -126,16 +126,12 @@ def _updated(account: User) -> Any | None:
 
 def _values(account: User, is_limited: bool) -> dict[str, Any]:
     """Return the values for a row; an API key does not change all flags."""
-    names = ("is_active",) if is_limited else _FLAGS
-    return _names(account) | {name: getattr(account, name) for name in _fields(names)}
-
-
-def _names(account: User) -> dict[str, str]:
     model = get_user_model()
-    email = model.get_email_field_name()
-    named = {"username": account.username, model.USERNAME_FIELD: account.username}
-    named[email] = account.email
-    return {name: named[name] for name in _fields(named)}
+    values: dict[str, Any] = {"username": account.username, model.USERNAME_FIELD: account.username}
+    values[model.get_email_field_name()] = account.email
+    for flag in ("is_active",) if is_limited else _FLAGS:
+        values[flag] = getattr(account, flag)
+    return {name: values[name] for name in _fields(values)}
 
 
 def _fields(names: Any) -> list[str]:
