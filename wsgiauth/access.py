@@ -1,7 +1,6 @@
 """Decides whether the caller of a request is admitted, and answers those who are not.
 
-All guards ask here, in front of a view: those of `guards`, `gate` and `contrib`, and forward
-authentication.
+The guards of `guards`, `gate` and `contrib`, and forward authentication ask here.
 
 The second factor (RFC 9470): a user who has one confirms it. A user without one sets it up, but not
 in place of one whose type is switched off.
@@ -131,7 +130,7 @@ def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingErro
     """Return the response to a client whose session was not proven by a second factor."""
     if error.is_switched_off:
         return second_factor_failure(environ, error, error.detail)
-    if not site.factors.are_offered:  # a guard asks for what only `log_in` could say
+    if not site.factors.are_offered:  # a guard asks for a proof that only `log_in` could report
         detail = _("This page needs two-step verification, and this site has none.")
         return second_factor_failure(environ, error, detail)
     path = site.factors.set_up_path if error.needs_set_up else "/confirm"

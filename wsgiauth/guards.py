@@ -73,7 +73,7 @@ def login_required(
         second_factor: Whether a second factor is needed, whatever SECOND_FACTOR is.
 
     Raises:
-        ValueError: `redirect_url` is not such a path. Raised when decorating.
+        ValueError: `redirect_url` is malformed. Raised when decorating.
         TypeError: `app` is not callable, or is a view of a framework, which has guards of its own.
             Raised when decorating, or at the first call.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.

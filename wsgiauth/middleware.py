@@ -282,7 +282,7 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
 
 
 def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, WellKnown]:
-    """Return what answers above the mount (RFC 8615), by path; GET and HEAD are answered."""
+    """Return the functions that answer GET and HEAD above the mount (RFC 8615), by path."""
 
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")

@@ -101,10 +101,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status.
 
     Args:
-        argv: The arguments after the program's name; None for those of the process.
+        argv: The arguments after the program's name; None for the arguments of the process.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # escape what the terminal cannot encode
+        if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
     typed = sys.argv[1:] if argv is None else argv
     parser = _parser(typed)

@@ -1,4 +1,4 @@
-"""Applications of commands: the one that `serve` has by itself, and those that they import."""
+"""The login site of `serve`, and the middleware around an application that a command imports."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ def middleware_of(application: object) -> AuthMiddleware | None:
 
 
 def make_login_site() -> AuthMiddleware:
-    """Return a site that is nothing but the login, for what a proxy protects with /auth/check.
+    """Return a site with the login alone, for a proxy that asks /auth/check.
 
     It takes its settings from the process environment, with other defaults.
     """

@@ -39,7 +39,7 @@ def preview(arguments: Arguments) -> None:
     """Print one email, or all of them, as a user would get it."""
     settings = read_settings(arguments)
     settings = replace(
-        settings,  # an example for what is not set
+        settings,  # with examples of unset values
         MAIL_FROM=settings.MAIL_FROM or "accounts@example.org",
         PUBLIC_URL=settings.PUBLIC_URL or "https://example.org",
     )

@@ -75,7 +75,7 @@ def revoke(arguments: Arguments) -> None:
 
 
 def print_permissions(arguments: Arguments) -> None:
-    """Print the permissions that are granted, and those that the application asks for."""
+    """Print the permissions that are granted or that the application asks for."""
     if arguments.app:
         import_application(arguments.app)
     open_database(arguments)  # after the import, which can open another one

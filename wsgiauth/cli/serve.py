@@ -162,7 +162,7 @@ def _imported(path: str) -> WSGIApplication:
         raise CommandError(
             f"{path} is not callable; name a WSGI application, as in hello:application"
         )
-    sys.path.insert(0, "")  # for what the application imports later
+    sys.path.insert(0, "")  # for later imports of the application
     return application
 
 

@@ -70,7 +70,7 @@ class Parser(argparse.ArgumentParser):
                 yield f"{each.option_strings[0]} {each.metavar}"
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2; hide what can contain passwords."""
+        """Exit with status 2; hide values that can contain passwords."""
         unknown = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
         if unknown:
             message = f"there is no command {unknown[1]!r}"

@@ -142,7 +142,7 @@ def _was_logged_out(submission: Submission) -> bool:
 
 
 def _notice(submission: Submission, done: Done) -> str:
-    """Return the sentence about what was just done, or why the user is asked to log in."""
+    """Return the notice about the last change, or the reason for the login."""
     environ, site = submission.environ, submission.site
     if site.identifier.has_rival_cookies(environ):
         return _(

@@ -82,7 +82,7 @@ class Password(MemberForm):
         return self.account_link if user.has_password else _FIRST
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
-        """Return the user who sent a request, who has a password or a recent proof."""
+        """Return the user who sent a request, if they have a password or a recent proof."""
         member = super().require_member(environ, site)
         if not member.user.has_password and not _is_proven(member, site):
             raise InsufficientAuthenticationError(site.freshness.max_age)

@@ -37,7 +37,7 @@ class Register(GuestForm):
     page_class: ClassVar[type[RegisterPage]] = RegisterPage
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields, with those of the application."""
+        """Return the fields, also the fields of the application."""
         return (*self.fields, *site.registration.names)
 
     def is_offered(self, settings: Settings) -> bool:

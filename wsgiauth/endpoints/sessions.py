@@ -53,7 +53,7 @@ class Sessions(ListForm):
         return {"sessions": [each.document() for each in _listed(member, site)]}
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Revoke what `end` names."""
+        """Revoke the session that `end` names, or all others."""
         end, (user, current_id) = submission.fields["end"], submission.member
         if not end:
             raise ValidationError({"end": [_("Name a session, or `others`.")]})

@@ -134,7 +134,7 @@ class Refusal:
         return self.text_without()
 
     def text_without(self, *fields: str) -> str:
-        """Return all messages but those of some fields, which the page shows beside them."""
+        """Return the messages, except of fields that show their own, in one paragraph."""
         others = (each for name, each in self.errors.items() if name not in fields)
         return Joined(filter(None, (self.message, *chain.from_iterable(others))))
 

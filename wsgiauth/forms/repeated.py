@@ -1,8 +1,8 @@
 """Forms that a browser sends again, because its user reloads the page that answered them.
 
 `page.js` puts a new random `sent` into each submission, and a cookie keeps the values that were
-answered with a page. The second time, such a form only leads back to its page. The script also lets
-a reload open that page by GET, which WebKit ignores.
+answered with a page. The second time, the form only leads back to its page. The script also lets a
+reload open that page by GET, which WebKit ignores.
 
 This protects people, not the site: a client without the cookie can send a form again. A form that
 must not be processed twice uses `only_once`.

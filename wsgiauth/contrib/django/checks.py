@@ -1,4 +1,4 @@
-"""System checks: `manage.py check` names what is missing or in the wrong order."""
+"""System checks: `manage.py check` finds settings that are missing or in the wrong order."""
 
 from collections.abc import Iterable
 

@@ -102,7 +102,7 @@ class _EmptyManager:
     def set(self, *args: Any, **kwargs: Any) -> None:
         stored = copy(self)
         stored.__class__ = type(self).__mro__[2]
-        stored.set(*args, **kwargs)  # it compares with what is stored
+        stored.set(*args, **kwargs)  # it compares with the stored values
 
 
 def _emptied(manager: Any) -> Any:

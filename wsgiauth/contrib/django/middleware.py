@@ -46,8 +46,8 @@ class WSGIAuthMiddleware:
     request of a user, and has the names and flags that the user has now. It costs one SELECT, and
     one of the session if the client has one.
 
-    The login pages of Django and of its admin redirect to that of wsgiauth, as do the pages to
-    change and to reset a password.
+    The pages of Django and of its admin to log in, and to change or reset a password, redirect to
+    the pages of wsgiauth.
 
     Raises:
         ImproperlyConfigured: The middleware is in the wrong place; raised when the server starts.

@@ -10,7 +10,7 @@ class Account(models.Model):
     Attributes:
         number: The id of the user, which never changes and is never given to another user.
         user: Django's row. If it is deleted, the user gets a new one with the next request.
-        is_active: What the adapter last wrote into the row's `is_active`. If the row is inactive
+        is_active: The value that the adapter last wrote into the row. If the row is inactive
             and this is true, Django's admin or your code has deactivated the row.
     """
 

@@ -23,7 +23,7 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 _GUARDS = "_wsgiauth_guards"
 # The marks of the guards around a function.
 _guards_around: WeakKeyDictionary[FunctionType, set[object]] = WeakKeyDictionary()
-_apps: WeakSet[Flask] = WeakSet()  # one app can serve without a guard what another serves with it
+_apps: WeakSet[Flask] = WeakSet()  # a view can have its guard in one app, and lack it in another
 
 
 def _user() -> User | None:
