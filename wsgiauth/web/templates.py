@@ -84,7 +84,7 @@ class Templates:
             return self._environment.get_template(name).render(values)
 
     def check(self, name: str, language: Language = ENGLISH, **values: object) -> str:
-        """Render an example, so that a mistake in its template is found at start.
+        """Render an example, to find a mistake in its template at start.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
