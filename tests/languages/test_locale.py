@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from babel import Locale
 from babel.dates import format_date
-from babel.messages.mofile import write_mo
+from babel.messages.mofile import read_mo, write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal
 
@@ -84,10 +84,20 @@ def test_every_translation_has_the_placeholders_and_tags_of_its_text(name):
     Catalogue(file_of(name, "mo"))  # raises if not
 
 
+def compiled_texts(file):
+    """Return the texts of a compiled catalogue, and how it chooses the form of a number."""
+    read = read_mo(file)
+    texts = [(each.context, each.id, each.string) for each in read if each.id]
+    return texts, dict(read.mime_headers)["Plural-Forms"]
+
+
 def test_the_compiled_catalogue_is_that_of_the_translations(name, translations):
-    compiled = BytesIO()
-    write_mo(compiled, translations)
-    assert file_of(name, "mo").read_bytes() == compiled.getvalue()
+    """But for the version of Babel in its header."""
+    expected = BytesIO()
+    write_mo(expected, translations)
+    expected.seek(0)
+    with file_of(name, "mo").open("rb") as file:
+        assert compiled_texts(file) == compiled_texts(expected)
 
 
 def test_a_translation_is_a_sentence_where_its_text_is_one(translations):

@@ -26,8 +26,20 @@ def translated(folder, name, *translations, domain="wsgiauth", locale=None):
     """
     catalogue = Catalog(locale=locale or name)
     for text, translation, *context in translations:
-        catalogue.add(text, translation, context=context[0] if context else None)
+        string = in_all_forms(catalogue, translation)
+        catalogue.add(text, string, context=context[0] if context else None)
     return write(catalogue, folder, name, domain)
+
+
+def in_all_forms(catalogue, translation):
+    """Return a translation with as many forms as the catalogue has, which depends on Babel's data.
+
+    Since Babel 2.19, languages such as Italian have a form of their own for millions.
+    """
+    if isinstance(translation, str):
+        return translation
+    missing = catalogue.num_plurals - len(translation)
+    return (*translation, *translation[-1:] * missing)
 
 
 def marked(folder, name):
@@ -39,7 +51,7 @@ def marked(folder, name):
         if each.id:
             forms = each.id if each.pluralizable else (each.id,)
             strings = tuple(f"{BEGIN}{form}{END}" for form in forms)
-            string = strings if each.pluralizable else strings[0]
+            string = in_all_forms(catalogue, strings) if each.pluralizable else strings[0]
             catalogue.add(each.id, string, context=each.context)
     return write(catalogue, folder, name)
 
