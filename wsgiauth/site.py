@@ -24,7 +24,6 @@ from wsgiauth.mail.transports import Transport
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.hash_slots import HashSlots
-from wsgiauth.throttling.mail_limits import MailLimits
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import Pages
@@ -49,7 +48,6 @@ class Site:
     pages: Pages
     clients: Clients
     throttle: Throttle
-    mail_limits: MailLimits
     hash_slots: HashSlots
     outbox: Outbox | None  # None without MAIL_URL
     registration: Registration
@@ -108,7 +106,6 @@ class Site:
             ),
             Clients(),
             Throttle(settings),
-            MailLimits(settings),
             HashSlots(settings),
             make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
             registration or Registration(),

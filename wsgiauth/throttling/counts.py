@@ -172,7 +172,7 @@ def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:
 
 
 class Mark(NamedTuple):
-    """A row that says until when something is remembered: see `mail_limits`.
+    """A row that says until when something is remembered.
 
     In a transaction, MariaDB's UPDATE or DELETE of a missing row locks a gap, in which other
     transactions cannot insert: logins of different users could deadlock. So call `prolong` and

@@ -7,6 +7,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import is_proven_here
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.letters import request_address_link
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
 from wsgiauth.messages import _
@@ -60,7 +61,7 @@ class Email(MemberForm):
             problem = names.email_problem(email)
         if problem is not None:
             raise ValidationError({"email": [problem]})
-        site.mail_limits.count(email, submission.networks, user=user)
+        site.require(MailLimits).count(email, submission.networks, user=user)
         request_address_link(require_part(site.outbox), user, email, mount=site.pages.mount)
         detail = _("An email with a link is on its way. Open the link while you are logged in.")
         page = EmailSentPage(present=user.email, email=email, minutes=site.settings.LINK_MINUTES)

@@ -6,6 +6,7 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.links import letters
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.verified_register import Registration
 from wsgiauth.features.links.verify import Verify
@@ -27,7 +28,7 @@ FEATURE = Feature(
         "/reset": Reset(),
         "/verify": Verify(),
     },
-    parts=lambda settings, tokens: [letters.LinkInviter()],
+    parts=lambda settings, tokens: [letters.LinkInviter(), MailLimits(settings)],
     pages=_pages,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,

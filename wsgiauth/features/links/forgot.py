@@ -2,6 +2,7 @@
 
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.letters import request_reset
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.proofs import ACCOUNT_NAME
@@ -43,7 +44,7 @@ class Forgot(PublicForm):
         site, name = submission.site, submission.fields[ACCOUNT_NAME]
         if not name:
             raise ValidationError({"username": [_("Enter your username or email address.")]})
-        site.mail_limits.count(name, submission.networks)
+        site.require(MailLimits).count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
         detail = _("If the name belongs to an active account, an email with a link is on its way.")
         page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)

@@ -9,6 +9,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.panel.administration import (
     TO_INVITE,
     Party,
@@ -88,7 +89,7 @@ class Invite(PanelForm):
         )
         # Count only valid names, and outside of the transaction.
         check_names(invitation.names, errors)
-        site.mail_limits.count_invitation_by_staff(invitation.email)
+        site.require(MailLimits).count_invitation_by_staff(invitation.email)
         administer_invitation(
             submission.member.user,
             lambda: issue_invitation(

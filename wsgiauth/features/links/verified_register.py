@@ -6,6 +6,7 @@ from wsgiauth.accounts import names
 from wsgiauth.endpoints.register import Register, RegisterPage
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.letters import request_invitation
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.messages import _
@@ -63,7 +64,7 @@ class VerifiedRegister(Register):
         errors = names.name_errors(fields)
         if errors:
             raise ValidationError(errors)
-        site.mail_limits.count(fields["email"], submission.networks)
+        site.require(MailLimits).count(fields["email"], submission.networks)
         outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
         detail = _("If the address can have an account, an email with a link is on its way.")

@@ -16,13 +16,13 @@ from urllib.parse import quote
 
 from wsgiauth.accounts.models import User
 from wsgiauth.events import Event, actors
+from wsgiauth.features.notices.limits import NoticeLimits
 from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
-from wsgiauth.throttling.mail_limits import NoticeLimits
 from wsgiauth.web.clients import browser_in_words, network_of, user_agent_in_words
 
 

@@ -13,6 +13,7 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.factors import factors
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.links.letters import send_reset
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.panel.actions import (
     ACCESS,
     DANGER,
@@ -97,7 +98,7 @@ def _disconnect(user: User, submission: MemberSubmission) -> None:
 
 def _count_link(user: User, submission: MemberSubmission) -> None:
     if user.is_active:  # others are refused, and get none
-        submission.site.mail_limits.count_by_staff(user)
+        submission.site.require(MailLimits).count_by_staff(user)
 
 
 def _send_link(user: User, submission: MemberSubmission) -> None:

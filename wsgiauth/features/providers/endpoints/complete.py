@@ -5,16 +5,17 @@ depends on who is logged in, and on who has the email address.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import ClassVar
 
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError, TakenError, ValidationError
+from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress, request_provider_address
 from wsgiauth.features.providers.oidc import Provider
-from wsgiauth.features.providers.proposals import propose_username
 from wsgiauth.features.providers.redirects import ProviderEndpoint
 from wsgiauth.features.providers.unclaimed import (
     Unclaimed,
@@ -144,7 +145,7 @@ class _New(_Case):
             login_url=self.login_url(submission),
             title=self.title,
             name=account.name,
-            username=fields["username"] or propose_username((account.username, account.email)),
+            username=fields["username"] or _proposed_username((account.username, account.email)),
             email=email or fields["email"] or proposed_email,
             asks_email=not email,
             sends_link=self.sends_link,
@@ -169,7 +170,7 @@ class _ByLink(_New):
         errors = names.name_errors(asked)
         if errors:
             raise ValidationError(errors)
-        site.mail_limits.count(fields["email"], submission.networks)
+        site.require(MailLimits).count(fields["email"], submission.networks)
         identity_id = identities.identity_id(self.account.issuer, self.account.subject)
         request_provider_address(
             require_part(site.outbox), ProviderAddress(identity_id, **asked), mount=site.pages.mount
@@ -307,3 +308,18 @@ def _cancel(submission: Submission) -> Response:
         location = f"{mount_url(environ)}/{page}"
         return json_response({"detail": _("Cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
+
+
+def _proposed_username(wanted: Iterable[str]) -> str:
+    """Return a username made of the first of these strings that can be one, or an empty string.
+
+    The name can be taken: a check here would reveal taken names, without a limit. Of an email
+    address, the part before the `@` counts.
+    """
+    return next(filter(None, map(_as_username, wanted)), "")
+
+
+def _as_username(text: str) -> str:
+    local = text.partition("@")[0].partition("+")[0].lstrip("-")
+    name = "".join(each for each in local if not names.is_invisible(each))
+    return name if names.username_problem(name) is None else ""

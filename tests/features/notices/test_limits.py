@@ -9,10 +9,7 @@ import pytest
 from tests.support.mails import Clock
 from tests.support.settings import LONG_KEY
 from wsgiauth import storage
-from wsgiauth.storage import context
-from wsgiauth.storage.upkeep import purge_expired
-from wsgiauth.throttling.counts import AttemptCount, Mark
-from wsgiauth.throttling.mail_limits import (
+from wsgiauth.features.notices.limits import (
     DAY,
     HAS_LOGGED_IN_FOR,
     KNOWN_FOR,
@@ -20,6 +17,9 @@ from wsgiauth.throttling.mail_limits import (
     PROLONGED_AFTER,
     NoticeLimits,
 )
+from wsgiauth.storage import context
+from wsgiauth.storage.upkeep import purge_expired
+from wsgiauth.throttling.counts import AttemptCount, Mark
 
 pytestmark = pytest.mark.every_database
 

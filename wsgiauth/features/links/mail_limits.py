@@ -1,0 +1,61 @@
+"""Limits of the emails that clients and members of the staff ask for."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.throttling.attempts import Attempt
+from wsgiauth.throttling.counts import Counters, Limit, Networks
+
+_HOUR = 60 * 60  # seconds
+
+
+class MailLimits:
+    """Counts the emails that are asked for; too many raise RetryLaterError (429)."""
+
+    def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
+        self._now = clock
+        self._counters = Counters(settings.require_secret_key().encode())
+        self._mails = Limit("mails", settings.MAILS_PER_ACCOUNT, (_HOUR,), _HOUR)
+        self._mails_by_staff = replace(
+            self._mails,
+            reason="mails by staff",
+            refusal=_("The staff has sent this user as many emails as it can in an hour."),
+        )
+        self._invitations_by_staff = replace(
+            self._mails_by_staff,
+            refusal=_("The staff has sent this address as many emails as it can in an hour."),
+        )
+        self._mails_of_address = Limit(
+            "mails of an address", settings.MAILS_PER_ADDRESS, (_HOUR,), _HOUR
+        )
+
+    def count(self, name: str, networks: Networks, *, user: User | None = None) -> None:
+        """Count an email that a client asks for, and that a logged-in `user` may ask for.
+
+        The name is counted as it was sent, so that nothing depends on whether it has an account.
+        Each name has three counts, so that these do not keep each other waiting: strangers, users
+        who are logged in, and the user whose address it is. A user also has a count for all names
+        together, because a name can be the address of anyone.
+        """
+        one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
+        if user is None:
+            counters = [one(self._mails, key)]
+        else:
+            asker = "its user" if key == names.key(user.email) else "other users"
+            counters = [one(self._mails, "user", str(user.id)), one(self._mails, key, asker)]
+        counters += self._counters.of_networks(self._mails_of_address, networks)
+        Attempt(self._now, counters).require_turn().begin()
+
+    def count_by_staff(self, user: User) -> None:
+        """Count an email that a member of the staff sends to `user`, for all staff together."""
+        Attempt(self._now, [self._counters.one(self._mails_by_staff, str(user.id))]).begin()
+
+    def count_invitation_by_staff(self, email: str) -> None:
+        """Count an invitation that a member of the staff sends, for all staff together."""
+        counter = self._counters.one(self._invitations_by_staff, names.key(email))
+        Attempt(self._now, [counter]).begin()
