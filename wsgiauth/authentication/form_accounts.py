@@ -24,10 +24,7 @@ class FormAccounts:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [
-            hmac.digest(key.encode(), b"wsgiauth form accounts", "sha256")
-            for _, key in settings.secret_keys()
-        ]
+        self._keys = settings.keys_for("form accounts")
 
     def value(self, user_id: int, identity_id: str = "") -> str:
         """Return the value of the field in a page that is shown to an account."""

@@ -33,13 +33,10 @@ class RefreshTokens:
     """
 
     def __init__(self, settings: Settings) -> None:
-        purpose, site = "wsgiauth refresh tokens", (settings.JWT_ISSUER, settings.JWT_AUDIENCE)
+        purpose, site = "refresh tokens", (settings.JWT_ISSUER, settings.JWT_AUDIENCE)
         if any(site):
             purpose += f" {json.dumps(site)}"
-        self._keys = [
-            hmac.digest(key.encode(), purpose.encode(), "sha256")
-            for _, key in settings.secret_keys()
-        ]
+        self._keys = settings.keys_for(purpose)
 
     def issue(self, session_id: str, generation: int) -> str:
         """Return the refresh token of a session with this number."""

@@ -37,10 +37,7 @@ class Challenges:
     """Makes challenges under SECRET_KEY; verifies those under SECRET_KEY_FALLBACKS, too."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [
-            hmac.digest(key.encode(), b"wsgiauth challenges", "sha256")
-            for _, key in settings.secret_keys()
-        ]
+        self._keys = settings.keys_for("challenges")
 
     def make(self, purpose: Purpose, *bound_to: str, now: float, payload: bytes = b"") -> bytes:
         """Return a new challenge; `payload` has up to 64 bytes that are not secret."""

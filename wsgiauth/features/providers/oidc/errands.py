@@ -75,10 +75,7 @@ class Errands:
     """Signs cookies with SECRET_KEY; also reads cookies that SECRET_KEY_FALLBACKS have signed."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [
-            hmac.digest(key.encode(), b"wsgiauth errands", "sha256")
-            for _, key in settings.secret_keys()
-        ]
+        self._keys = settings.keys_for("errands")
 
     def begin(self, errand: Errand, provider: str, now: float) -> tuple[BegunErrand, str]:
         """Return a new errand, and the value of its cookie."""
