@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import THOROUGH_PATHS
+from tests.support.coverage import OF_SERVERS
 from tests.support.house import (
     DESCRIBED,
     KERNEL,
@@ -193,5 +194,6 @@ def test_every_promise_of_the_security_page_has_a_test():
     assert numbers == promised
 
 
-def test_what_the_quick_tests_leave_out_exists():
-    assert {path for path in THOROUGH_PATHS if not path.exists()} == set()
+def test_the_tests_that_the_configuration_names_exist():
+    named = {*THOROUGH_PATHS, *(TESTS.parent / each for each in OF_SERVERS)}
+    assert {path for path in named if not path.exists()} == set()

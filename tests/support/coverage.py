@@ -19,11 +19,11 @@ from _pytest.assertion.rewrite import AssertionRewritingHook
 _OURS = ("wsgiauth", "sample_wsgi")
 # The tests of code that differs by the kind of database. What the others do on PostgreSQL and
 # MariaDB is measured on SQLite.
-_OF_SERVERS = (
+OF_SERVERS = (
     "tests/accounts/test_locks.py",
-    "tests/accounts/test_user_search.py",
     "tests/cli/",
-    "tests/events/test_trail.py",
+    "tests/features/audit/",
+    "tests/features/panel/test_user_search.py",
     "tests/storage/",
 )
 
@@ -97,4 +97,4 @@ def _is_measured(item):
     if item.get_closest_marker("uncounted") or "chromium" in item.fixturenames:
         return False
     kind = getattr(item, "callspec", None) and item.callspec.params.get("database_url")
-    return kind in (None, "sqlite") or item.nodeid.startswith(_OF_SERVERS)
+    return kind in (None, "sqlite") or item.nodeid.startswith(OF_SERVERS)

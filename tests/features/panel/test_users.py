@@ -1,4 +1,4 @@
-"""GET /auth/admin/users and users.csv; tests/accounts/test_user_search.py has the search itself."""
+"""GET /auth/admin/users and users.csv; test_user_search.py has the search itself."""
 
 import csv
 import gc
