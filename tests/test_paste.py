@@ -27,7 +27,9 @@ def test_a_wrong_option_is_named():
 
 @pytest.mark.parametrize("option", ["registration", "REGISTRATON", "use_"])
 def test_an_option_that_is_none_is_refused_by_name(option):
-    with pytest.raises(ConfigurationError, match=f"^{option}: there is no such setting"):
+    with pytest.raises(
+        ConfigurationError, match=f"^{option}: wsgiauth has no setting with this name"
+    ):
         filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, **{option: "off"})
 
 

@@ -174,7 +174,7 @@ MALFORMED = {
     "an empty list": ({"/a": ()}, "^require: write None, not an empty list"),
     "no slash in front": ({"a/": None}, "^require: each path must begin with a slash, not 'a/'"),
     "not in normal form": ({"/a//": None}, "^require: '/a//' is not in normal form"),
-    "a pattern": ({"/a/*": None}, r"^require: '/a/\*' is no pattern"),
+    "a pattern": ({"/a/*": None}, r"^require: '/a/\*' is a pattern, not a path"),
     "below the mount": ({"/auth/check": None}, "^require: '/auth/check' never matches, because"),
     "the mount": ({"/auth": None}, "^require: '/auth' never matches, because"),
     "public, too": ({"/pub/": None}, "^'/pub/' is in public and in require: remove one"),

@@ -230,8 +230,8 @@ def _checked(argument: str, path: str) -> str:
         raise ConfigurationError(f"{argument}: each path must begin with a slash, not {path!r}.")
     if path.endswith("*"):
         raise ConfigurationError(
-            f"{argument}: {path!r} is no pattern. A path that ends in a slash covers everything"
-            " below it."
+            f"{argument}: {path!r} is a pattern, not a path. A path that ends in a slash"
+            " covers everything below it."
         )
     if not _is_normal(_wsgi(path)):
         raise ConfigurationError(

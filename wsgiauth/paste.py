@@ -41,7 +41,9 @@ def filter_app_factory(
     permissions = settings.pop("permissions", "").split()
     unknown = settings.keys() - {each.name for each in fields(Settings)}
     if unknown:
-        raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")
+        raise ConfigurationError(
+            f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."
+        )
     return AuthMiddleware(
         app,
         {**os.environ, **settings},

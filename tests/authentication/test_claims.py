@@ -78,9 +78,9 @@ CYCLE.extend([CYCLE] * 1000)
 @pytest.mark.parametrize(
     ("returned", "reason"),
     [
-        (None, "it returned NoneType, which is no mapping"),
-        ([("a", 1)], "it returned list, which is no mapping"),
-        ("tenant", "it returned str, which is no mapping"),
+        (None, "it returned NoneType, not a mapping"),
+        ([("a", 1)], "it returned list, not a mapping"),
+        ("tenant", "it returned str, not a mapping"),
         ({1: 2}, "the name 1 is not a string"),
         ({"a": {1: 2}}, "'a' is not JSON"),
         ({"b": 1, "a": math.nan}, "'a' is not JSON"),
@@ -108,7 +108,7 @@ def test_a_coroutine_is_an_error(carried):
         return {}
 
     made = claims_of(None)
-    with pytest.raises(ClaimsError, match="it returned coroutine, which is no mapping"):
+    with pytest.raises(ClaimsError, match="it returned coroutine, not a mapping"):
         carried(made)
     asyncio.run(made)
 

@@ -647,7 +647,7 @@ def test_check_notes_settings_that_are_empty(wsgiauth, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("REGISTRATION", "")
     monkeypatch.setenv("MAIL_URL", "")
-    assert "\nnote: Set, but empty, which counts as not set: " in (output := wsgiauth("check")[1])
+    assert "\nnote: Empty settings, which count as not set: " in (output := wsgiauth("check")[1])
     assert {"REGISTRATION", "MAIL_URL"} <= {*re.split(r"[ ,.]", output)}
 
 
@@ -717,7 +717,7 @@ def test_a_command_refuses_the_database_of_another_user(wsgiauth, monkeypatch, d
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     give_away(database.database)
     status, output, complaint = wsgiauth(*command, stdin=PASSWORD)
-    reason = f"wsgiauth: DATABASE_URL names a file of another user (number {OTHER}): "
+    reason = f"wsgiauth: DATABASE_URL names a file of another user (uid {OTHER}): "
     assert (status, output, complaint[: len(reason)]) == (1, "", reason)
     assert User.objects.count() == 0
 

@@ -290,7 +290,7 @@ def test_removefactor_says_if_no_way_in_is_left(
         monkeypatch.setenv("PUBLIC_URL", "https://example.org")
     status, output, _ = wsgiauth("removefactor", "ada")
     assert (status, Passkey.select().exists()) == (0, False)
-    assert ("Ada has no way to log in now: `resetlink` prints" in output) is not is_connected
+    assert ("Ada can no longer log in. Run `resetlink` to print" in output) is not is_connected
 
 
 def test_check_and_a_start_warn_of_passkeys_that_are_not_asked_for(

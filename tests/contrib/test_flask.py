@@ -688,7 +688,7 @@ def test_a_good_key_of_flask_is_used(environment):
 def test_unknown_arguments_and_settings_are_refused():
     with pytest.raises(TypeError, match="no_such"):
         make_app(no_such=1)
-    with pytest.raises(ConfigurationError, match="NO_SUCH: there is no such setting"):
+    with pytest.raises(ConfigurationError, match="NO_SUCH: wsgiauth has no setting with this name"):
         WSGIAuth(NO_SUCH=1)
 
 

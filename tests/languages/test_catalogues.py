@@ -69,7 +69,7 @@ def test_a_file_that_is_no_catalogue_is_refused_by_its_name(tmp_path, content):
     path = tmp_path / "wsgiauth.mo"
     path.write_bytes(content)
     with pytest.raises(
-        ConfigurationError, match=r"^TRANSLATIONS: .*\.mo is no compiled catalogue: "
+        ConfigurationError, match=r"^TRANSLATIONS: .*\.mo is not a compiled catalogue: "
     ):
         Catalogue(path)
 
@@ -100,5 +100,5 @@ def test_a_formula_of_plurals_that_fails_is_refused(tmp_path, formula):
     path.write_bytes(
         re.sub(rb"plural=\(.*\)", lambda found: changed.ljust(len(found[0])), path.read_bytes())
     )
-    with pytest.raises(ConfigurationError, match="is no compiled catalogue: "):
+    with pytest.raises(ConfigurationError, match="is not a compiled catalogue: "):
         Catalogue(path)

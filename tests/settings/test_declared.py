@@ -52,7 +52,7 @@ def test_a_key_that_signs_tokens_derives_no_others(name, of_apps):
     keys = {"FACTOR_KEY": FACTOR_KEY} | {
         of_apps: LONG_KEY if of_apps == "FACTOR_KEY" else [LONG_KEY]
     }
-    with pytest.raises(ConfigurationError, match=rf"^{of_apps} must be another key than those"):
+    with pytest.raises(ConfigurationError, match=rf"^{of_apps} must be different from the keys"):
         Settings(**keys, **{name: signing})
 
 

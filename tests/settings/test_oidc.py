@@ -104,7 +104,7 @@ def test_the_client_is_percent_decoded():
         (f"{GOOGLE}?title", "name=value&name=value"),
         (f"{GOOGLE}?title=%ff", "name=value&name=value"),
         (f"{GOOGLE}?tilte=Google", "a parameter is unknown; those known are title, scope"),
-        (f"{GOOGLE}?title=A&title=B", "the parameter title is there twice"),
+        (f"{GOOGLE}?title=A&title=B", "the parameter title is given twice"),
         (f"{GOOGLE}?title=", "title must have 1 to 100 printable"),
         (f"{GOOGLE}?title=%00", "title must have 1 to 100 printable"),
         (f"{GOOGLE}?title={'x' * 101}", "title must have 1 to 100 printable"),

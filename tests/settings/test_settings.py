@@ -229,7 +229,7 @@ def test_the_representation_shows_neither_the_key_nor_the_databases_password():
     [
         ("JWT_ALGORITHM", "HS1"),
         ("BCRYPT_ROUNDS", 3),
-        ("TEMPLATES", "no such folder"),
+        ("TEMPLATES", "does not exist or is not a folder"),
         ("TRUSTED_ORIGINS", ("null",)),
     ],
 )

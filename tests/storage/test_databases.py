@@ -249,7 +249,7 @@ def test_a_file_that_others_can_open_is_a_risk(database):
 def test_a_file_of_another_user_is_a_risk(database):
     give_away(database.database)
     (risk,) = databases.file_risks(database)
-    assert risk.startswith(f"{database.database} is owned by another user (number {OTHER})")
+    assert risk.startswith(f"{database.database} is owned by another user (uid {OTHER})")
 
 
 @pytest.mark.promise(26)
@@ -263,7 +263,7 @@ def test_a_command_opens_no_file_that_another_user_has_put_there(tmp_path, monke
     file = tmp_path / "accounts.db"
     create = os.open
     plant() if is_there else monkeypatch.setattr(os, "open", plant)
-    message = rf"of another user \(number {OTHER}\): {file}; run .* `sudo -u '#{OTHER}'`, or"
+    message = rf"of another user \(uid {OTHER}\): {file}; run .* `sudo -u '#{OTHER}'`, or"
     with pytest.raises(ConfigurationError, match=message):
         storage.open_database(f"sqlite:///{file}", is_command=True)
     assert {path.name: path.stat().st_size for path in tmp_path.iterdir()} == {"accounts.db": 0}
@@ -279,7 +279,7 @@ def test_no_changes_are_read_that_another_user_has_put_beside_the_file(tmp_path,
     planted = tmp_path / f"accounts.db{suffix}"
     planted.write_bytes(b"accounts")
     give_away(planted)
-    message = rf"another user \(number {OTHER}\) has put {planted}: SQLite would read accounts"
+    message = rf"another user \(uid {OTHER}\) has put {planted} beside the database: SQLite"
     with pytest.raises(ConfigurationError, match=message):
         storage.open_database(f"sqlite:///{file}")
     assert planted.read_bytes() == b"accounts"
@@ -324,13 +324,13 @@ def read_only_file(file):
     file.touch()
     file.chmod(0o444)
     file.parent.chmod(0o777)
-    return rf"that this user cannot read and write: {file} \(mode 0444, owner number"
+    return rf"that this user cannot read and write: {file} \(mode 0444, owner uid"
 
 
 def unreadable_file(file):
     read_only_file(file)
     file.chmod(0o200)
-    return r"\(mode 0200, owner number \d+\): run chmod 600, or chown, or run this as its owner"
+    return r"\(mode 0200, owner uid \d+\): run chmod 600, or chown, or run this as its owner"
 
 
 def unreachable_folder(file):
@@ -399,7 +399,7 @@ def test_a_link_of_another_user_is_not_followed(link):
     path, file = link
     give_away(path)
     file.touch()
-    with pytest.raises(ConfigurationError, match=rf"that another user \(number {OTHER}\) made"):
+    with pytest.raises(ConfigurationError, match=rf"symbolic link of another user \(uid {OTHER}\)"):
         storage.open_database(f"sqlite:///{path}")
     assert file.stat().st_size == 0
     give_away(path.parent)  # the owner of a folder decides what is in it
@@ -434,7 +434,7 @@ def test_each_link_on_the_way_is_looked_at(make, link, tmp_path):
     path = make(foreign, file.parent)
     assert databases.missing_file(f"sqlite:///{path}") is None
     give_away(foreign)
-    message = rf"that another user \(number {OTHER}\) made: {foreign};"
+    message = rf"symbolic link of another user \(uid {OTHER}\): {foreign};"
     with pytest.raises(ConfigurationError, match=message):
         storage.open_database(f"sqlite:///{path}")
     assert file.stat().st_size == 0

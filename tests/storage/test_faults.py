@@ -192,7 +192,7 @@ def test_a_standby_is_refused(private_server):
     server.start()
     try:
         with pytest.raises(
-            ConfigurationError, match="the server is a standby, which can be behind"
+            ConfigurationError, match="the server is a standby, whose data can be out of date"
         ):
             storage.open_database(server.url)
     finally:

@@ -45,7 +45,7 @@ def test_a_bcrypt_hash_is_stored_as_it_is(value):
 )
 def test_anything_but_a_bcrypt_hash_is_refused_without_repeating_it(value):
     with pytest.raises(
-        ValueError, match=r"^hashed_password must be what hash_password\(\) returns$"
+        ValueError, match=r"^hashed_password must be a hash from hash_password\(\)$"
     ):
         BcryptHashField().db_value(value)
 

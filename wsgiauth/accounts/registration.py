@@ -78,8 +78,9 @@ class Field:
         name = self.name
         if not (_NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
             raise ConfigurationError(
-                "The name of a Field must begin with a lower-case letter, and have only such"
-                f" letters, digits and _, at most {NAME_MAX_LENGTH}; it is {name!r}."
+                "The name of a Field must begin with a lower-case letter, and contain only"
+                f" lower-case letters, digits and _, at most {NAME_MAX_LENGTH} characters; it is"
+                f" {name!r}."
             )
         if name in RESERVED:
             raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
@@ -174,8 +175,9 @@ class Registration:
         total = sum(each.max_length for each in self.fields)
         if len(self.fields) > MAX_FIELDS or total > MAX_CHARACTERS:
             raise ConfigurationError(
-                f"registration can have {MAX_FIELDS} fields, and their max_length can be"
-                f" {MAX_CHARACTERS} together; there are {len(self.fields)}, with {total}."
+                f"registration can have at most {MAX_FIELDS} fields, and the sum of their"
+                f" max_length can be at most {MAX_CHARACTERS}; it has {len(self.fields)} fields,"
+                f" with a sum of {total}."
             )
         if on_registered is not None:
             _require_function(on_registered, "on_registered")

@@ -47,7 +47,7 @@ def application_claims(function: ClaimsFunction, user: User) -> dict[str, object
                 if problem is None:  # a copy, because others can change the original
                     claims = json.loads(json.dumps(claims))
             else:
-                problem = f"it returned {type(returned).__name__}, which is no mapping"
+                problem = f"it returned {type(returned).__name__}, not a mapping"
     except Exception as error:
         raise refused(user, f"it raised {type(error).__name__}", error) from error
     if problem is not None:

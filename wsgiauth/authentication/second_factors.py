@@ -127,7 +127,7 @@ class SecondFactors:
         if not demands_second_factor(self._settings):
             return ""
         return (
-            f" Where SECOND_FACTOR={self._settings.SECOND_FACTOR} demands one, users who have no"
-            f" other cannot log in: {risk.remedy}, or run `python -m wsgiauth removefactor USER`"
-            " for each."
+            f" Where SECOND_FACTOR={self._settings.SECOND_FACTOR} demands a second factor, users"
+            f" without another one cannot log in: {risk.remedy}, or run `python -m wsgiauth"
+            " removefactor USER` for each."
         )

@@ -26,8 +26,8 @@ from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 
 _VERIFIED = (
-    "you know that the user reads emails to the address, which counts as if an emailed link had"
-    " proven it"
+    "mark the email address as verified, as if the user had opened an emailed link; only for an"
+    " address where you know that the user reads emails"
 )
 _COLUMNS = {
     "id": "id",

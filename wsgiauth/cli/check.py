@@ -88,7 +88,7 @@ def _note(sentence: str) -> Finding:
 def _empty_settings(environ: Mapping[str, str]) -> Iterator[Finding]:
     empty = [each.name for each in fields(Settings) if environ.get(each.name) == ""]
     if empty:  # perhaps from a variable of a script that is not set
-        yield _note(f"Set, but empty, which counts as not set: {', '.join(empty)}.")
+        yield _note(f"Empty settings, which count as not set: {', '.join(empty)}.")
 
 
 def _insecure_cookie(site: Site) -> Iterator[Finding]:

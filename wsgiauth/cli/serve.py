@@ -49,8 +49,8 @@ def add_commands(parser: Parser) -> None:
         nargs="?",
         type=_application,
         help="the module, which is imported from the current folder, and the name of the"
-        " application in it, such as hello:application; without it, the login is served alone, for"
-        " what a proxy protects with /auth/check",
+        " application in it, such as hello:application; without it, wsgiauth serves the login"
+        " alone, for services behind a proxy that asks /auth/check",
     )
     added.add_argument(
         "--listen",

@@ -46,7 +46,7 @@ class Catalogue(gettext.GNUTranslations):
             self._form_for: Callable[[int], int] = vars(self)["plural"]
             self._uses = Counter(map(self._form_for, _NUMBERS))
         except Exception as error:  # a damaged file, or its formula for plurals, can raise any
-            message = f"TRANSLATIONS: {file} is no compiled catalogue: {error}"
+            message = f"TRANSLATIONS: {file} is not a compiled catalogue: {error}"
             raise ConfigurationError(message) from None
         for text, translation, optional in self._pairs():
             problem = translation_problem(text, translation, optional)

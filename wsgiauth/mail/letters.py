@@ -129,7 +129,7 @@ class Letters:
         try:
             self.message(Addressed(letter, "ada@example.org", None))
         except (ValueError, MessageError, DeliveryError) as error:
-            message = f"MAIL_FROM or SITE_NAME makes no header: {type(error).__name__}"
+            message = f"MAIL_FROM or SITE_NAME cannot be in a header: {type(error).__name__}"
             raise ConfigurationError(message) from None
 
 

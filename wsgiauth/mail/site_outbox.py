@@ -45,7 +45,7 @@ def make_transport(settings: Settings, send_mail: Transport | None = None) -> Tr
     url = parse_mail_url(settings.MAIL_URL)
     if url is None or url.scheme == CALLABLE.removesuffix(":"):
         raise ConfigurationError(
-            f"MAIL_URL is {CALLABLE} but nothing sends: give AuthMiddleware a send_mail."
+            f'MAIL_URL is "{CALLABLE}", so AuthMiddleware needs the argument send_mail.'
         )
     if url.scheme == "console":
         return _print

@@ -78,7 +78,7 @@ def folder_problem(folder: str) -> str | None:
         is_folder = Path(folder).is_dir()
     except (OSError, ValueError):  # too long, with NUL, or not accessible
         is_folder = False
-    return None if is_folder else "is no such folder"
+    return None if is_folder else "does not exist or is not a folder"
 
 
 def other_owner(status: os.stat_result) -> int | None:

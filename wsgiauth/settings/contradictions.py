@@ -64,7 +64,7 @@ def _unfit_keys(settings: "Declared") -> Iterator[tuple[str, str]]:
     of_apps = _keys("FACTOR_KEY", settings.FACTOR_KEY, settings.FACTOR_KEY_FALLBACKS)
     for name, key in of_apps:
         if key in [secret for _, secret in of_tokens]:
-            yield name, "another key than those that sign tokens"
+            yield name, "different from the keys that sign tokens"
     keys: list[tuple[str, str, str | None]] = [(*each, None) for each in of_apps]
     keys += [(*each, settings.JWT_ALGORITHM) for each in of_tokens]
     for name, key, algorithm in keys:

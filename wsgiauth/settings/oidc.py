@@ -135,7 +135,7 @@ def _issuer(parts: SplitResult) -> str:
     if parts.scheme == "http" and name not in LOCAL_HOSTS:
         raise ValueError("the issuer must be an https URL; http is only for localhost")
     if parts.fragment or not re.fullmatch(_PATH, parts.path):
-        raise ValueError("the path of the issuer must be one that a URL can have")
+        raise ValueError("the path of the issuer must be valid in a URL, without a fragment")
     if {".", ".."} & set(parts.path.split("/")):
         raise ValueError("the path of the issuer must not have . or .. as a part")
     issuer = f"{parts.scheme}://{host}{parts.path}"
@@ -156,7 +156,7 @@ def _parameters(query: str) -> dict[str, Any]:
         if name not in _PARAMETERS:
             raise ValueError(f"a parameter is unknown; those known are {', '.join(_PARAMETERS)}")
         if name in values:
-            raise ValueError(f"the parameter {name} is there twice")
+            raise ValueError(f"the parameter {name} is given twice")
         values[name] = _PARAMETERS[name](name, value)
     return values
 

@@ -71,7 +71,7 @@ def refuse_file_of_other_user(url: str) -> None:
     owner = other_owner(path.stat()) if path is not None and path.exists() else None
     if owner is not None:
         raise ConfigurationError(
-            f"DATABASE_URL names a file of another user (number {owner}): {path}; run this command"
+            f"DATABASE_URL names a file of another user (uid {owner}): {path}; run this command"
             f" as that user, as with `sudo -u '#{owner}'`, or change the owner (chown)."
         )
 
@@ -87,7 +87,7 @@ def file_risks(database: peewee.Database) -> list[str]:
     owner = other_owner(status)
     if owner is not None:
         risks.append(
-            f"{file} is owned by another user (number {owner}), who can read and change"
+            f"{file} is owned by another user (uid {owner}), who can read and change"
             " every account: change its owner (chown), or run this as that user."
         )
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -245,7 +245,7 @@ def _refuse_unusable(path: Path) -> None:
             status = file.stat()
             raise ConfigurationError(
                 f"DATABASE_URL names a file that this user cannot read and write: {file}"
-                f" (mode {stat.S_IMODE(status.st_mode):04o}, owner number {status.st_uid}): run"
+                f" (mode {stat.S_IMODE(status.st_mode):04o}, owner uid {status.st_uid}): run"
                 " chmod 600, or chown, or run this as its owner."
             )
         _refuse_planted(file)
@@ -266,9 +266,9 @@ def _refuse_planted(file: Path) -> None:
             owner = other_owner(beside.lstat())
             if owner is not None and (status is None or owner != status.st_uid):
                 raise ConfigurationError(
-                    f"DATABASE_URL names a file beside which another user (number {owner}) has put"
-                    f" {beside}: SQLite would read accounts from it. Remove it, and let no one else"
-                    " write to the folder."
+                    f"DATABASE_URL: another user (uid {owner}) has put {beside} beside the"
+                    " database: SQLite would read accounts from it. Remove it, and allow no other"
+                    " user to write to the folder."
                 )
 
 
@@ -302,8 +302,8 @@ def _refuse_unsafe_link(path: Path) -> None:
         owner = link.lstat().st_uid  # always 0 on Windows, which has no geteuid
         if owner not in (0, link.parent.stat().st_uid) and owner != os.geteuid():
             raise ConfigurationError(
-                f"DATABASE_URL leads through a symbolic link that another user (number {owner})"
-                f" made: {link}; name the file itself."
+                f"DATABASE_URL names a path with a symbolic link of another user (uid {owner}):"
+                f" {link}; name the file itself."
             )
 
 

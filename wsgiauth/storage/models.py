@@ -52,7 +52,7 @@ class BcryptHashField(peewee.CharField):
     def db_value(self, value: str) -> str:
         """Return a valid `value`, or raise a ValueError that does not show it."""
         if value != NO_PASSWORD and not (isinstance(value, str) and BCRYPT_HASH.fullmatch(value)):
-            raise ValueError("hashed_password must be what hash_password() returns")
+            raise ValueError("hashed_password must be a hash from hash_password()")
         return value
 
 

@@ -114,7 +114,7 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
         ).fetchone()
         if is_standby:
             connection.close()
-            raise peewee.OperationalError("the server is a standby, which can be behind")
+            raise peewee.OperationalError("the server is a standby, whose data can be out of date")
         if is_direct is None:
             connection.prepare_threshold = None
 

@@ -67,7 +67,7 @@ def pending(database: peewee.Database) -> list[str]:
     if _BEFORE_RELEASES in applied:
         raise ConfigurationError(
             "DATABASE_URL names a database from before the first release, which cannot be migrated:"
-            " with the version that made it, run `python -m wsgiauth export --with-hashes`, then"
+            " with the version that created it, run `python -m wsgiauth export --with-hashes`, then"
             " import the users into a new database."
         )
     known = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}

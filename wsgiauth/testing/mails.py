@@ -31,7 +31,7 @@ def mailbox(application: AuthMiddleware) -> Mails:
     """
     outbox = require_middleware(application).site.outbox
     if outbox is None:
-        raise ValueError("The site has no mail: make_settings(MAIL_URL='memory:') sets it up.")
+        raise ValueError("The site sends no emails: use make_settings(MAIL_URL='memory:').")
     kept = outbox.keep_messages()
     with context.using(application.database):
         outbox.deliver()

@@ -152,7 +152,7 @@ def require_middleware(application: object) -> AuthMiddleware:
     """Return `application`, or raise a TypeError that says what to pass."""
     if not isinstance(application, AuthMiddleware):
         raise TypeError(
-            "application must be the AuthMiddleware itself, not what it wraps or what wraps it, and"
-            f' not {application!r}. With Flask, use app.extensions["wsgiauth"].'
+            "application must be the AuthMiddleware itself, not the application in it or a wrapper"
+            f' around it; it is {application!r}. With Flask, use app.extensions["wsgiauth"].'
         )
     return application

@@ -48,7 +48,7 @@ def test_a_file_that_others_can_open_is_refused(tmp_path, mode):
 def test_a_file_of_another_user_is_refused(tmp_path):
     path = write_key(tmp_path / "key", b"a key")
     give_away(path)
-    problem = f"belongs to another user (number {OTHER}), who can read it: run chown."
+    problem = f"belongs to another user (uid {OTHER}), who can read it: run chown."
     assert refusal_of(tmp_path) == f"{str(path)!r} {problem}"
 
 

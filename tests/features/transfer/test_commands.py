@@ -149,7 +149,7 @@ HEADINGS = {
     "no address": ("username", "there is no column email"),
     "nothing": ("", "there is no column username"),
     "unknown": ("username,email,passwd", "there is an unknown column 'passwd'"),
-    "twice": ("username,email,email", "a column is there twice"),
+    "twice": ("username,email,email", "a column is given twice"),
 }
 
 
@@ -473,8 +473,8 @@ def test_an_account_of_a_provider_has_one_user_in_the_file_and_in_the_database(r
     ]
     stdin = lines(*rows, columns=WITH_IDENTITIES)
     refused = (
-        f"line 2: identities: another user has {GOOGLE}#taken.\n"
-        f"line 4: identities: another user has {GOOGLE}#zoe.\n"
+        f"line 2: identities: connected to another user: {GOOGLE}#taken.\n"
+        f"line 4: identities: connected to another user: {GOOGLE}#zoe.\n"
         "wsgiauth: 2 lines refused\n"
     )
     planned = run("import", "-", "--dry-run", stdin=stdin)
@@ -589,7 +589,7 @@ def test_the_application_must_not_use_a_file_of_another_user(members, database):
     import_members, _ = members
     give_away(database.database)
     status, output, errors = import_members("ada,a@example.org,+1,")
-    reason = f"wsgiauth: DATABASE_URL names a file of another user (number {OTHER}): "
+    reason = f"wsgiauth: DATABASE_URL names a file of another user (uid {OTHER}): "
     assert (status, output, errors[: len(reason)]) == (1, "", reason)
 
 

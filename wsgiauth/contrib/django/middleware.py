@@ -24,7 +24,7 @@ from wsgiauth.web.urls import with_next
 
 ASYNCHRONOUS = (
     "wsgiauth is WSGI middleware and cannot identify the users of an asynchronous Django: serve"
-    " the application of wsgi.py by a WSGI server, not that of asgi.py."
+    " the application of wsgi.py by a WSGI server, not the one of asgi.py."
 )
 
 # Pages of Django that do not know wsgiauth's passwords, and the pages that replace them.

@@ -53,7 +53,9 @@ class WSGIAuth:
         self._arguments = {name: options[name] for name in options.keys() - self._settings.keys()}
         unknown = self._settings.keys() - _NAMES
         if unknown:
-            raise ConfigurationError(f"{', '.join(sorted(unknown))}: there is no such setting.")
+            raise ConfigurationError(
+                f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."
+            )
         if app is not None:
             self.init_app(app)
 

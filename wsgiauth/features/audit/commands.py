@@ -20,7 +20,7 @@ from wsgiauth.storage.models import utc_text
 FOLLOWED = 10  # events that --follow prints first, without --limit
 INTERVAL = 1  # seconds between two polls
 
-_ANY_USER = f'{USER}, or "user 7" by number, as for a deleted user'
+_ANY_USER = f'{USER}, or "user 7" with the id, as for a deleted user'
 _COLUMNS = ("time", "event", "user", "actor", "address", "reason")
 
 

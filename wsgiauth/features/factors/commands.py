@@ -27,6 +27,6 @@ def remove_factors(arguments: Arguments) -> None:
     )
     if not WaysIn(WAYS_IN, settings).has_one(user):  # not refused, because the device is lost
         print_line(
-            f"With these settings, {user} has no way to log in now: `resetlink` prints a link with"
-            " which they can choose a password."
+            f"With these settings, {user} can no longer log in. Run `resetlink` to print a link"
+            " with which they can choose a password."
         )

@@ -27,8 +27,8 @@ def add_commands(parser: Parser) -> None:
     added.add_argument("--name", required=True, help="what the key is used for")
     added.add_argument(
         "--permission",
-        help="what it can be used for, such as reports.publish; the user must have it; without any,"
-        " the key is enough only where a login is",
+        help="a permission of the key, such as reports.publish; the user must have it; a key"
+        " without permissions opens only what any logged-in user can open",
         **PERMISSIONS,
     )
     added.add_argument(

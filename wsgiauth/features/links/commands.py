@@ -30,7 +30,9 @@ def add_commands(parser: Parser) -> None:
         "--username", metavar="NAME", type=typed, help="without it, the person chooses one"
     )
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
-    added.add_argument("--grant", help="what the user gets, such as reports.publish", **PERMISSIONS)
+    added.add_argument(
+        "--grant", help="a permission that the user gets, such as reports.publish", **PERMISSIONS
+    )
     added.add_argument(
         "--join",
         metavar="GROUP",

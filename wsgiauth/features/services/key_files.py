@@ -57,7 +57,7 @@ def _read(path: Path) -> bytes:
             raise refused(path, f"can be opened by other users (mode {mode}): run chmod 600")
         owner = other_owner(status)
         if owner is not None:
-            problem = f"belongs to another user (number {owner}), who can read it: run chown"
+            problem = f"belongs to another user (uid {owner}), who can read it: run chown"
             raise refused(path, problem)
         contents = file.read(MAX_SIZE + 1)
     if len(contents) > MAX_SIZE:

@@ -207,7 +207,7 @@ def _columns(headings: list[str], fields: Sequence[Field]) -> list[str]:
     unknown = [name for name in columns if name not in known]
     missing = [name for name in required if name not in columns]
     if missing or unknown or len({*columns}) < len(columns):
-        wrong = f"there is no column {missing[0]}" if missing else "a column is there twice"
+        wrong = f"there is no column {missing[0]}" if missing else "a column is given twice"
         wrong = f"there is an unknown column {unknown[0]!r}" if unknown else wrong
         raise CommandError(f"{wrong}; the first line must name some of {', '.join(known)}")
     return columns

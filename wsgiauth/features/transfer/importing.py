@@ -81,7 +81,7 @@ def _sort(
         connected = [each for key, each in row.identity_keys.items() if key in holders]
         if by_name is None and by_email is None and connected:
             cells = [identity_cell(each.issuer, each.subject) for each in connected]
-            refused[row.line] = f"identities: another user has {' '.join(cells)}."
+            refused[row.line] = f"identities: connected to another user: {' '.join(cells)}."
         elif by_name is None and by_email is None:
             planned.update(dict.fromkeys((*row.keys, *row.identity_keys), -row.line))
             new.append(row)
