@@ -139,7 +139,7 @@ def log_in(
     Args:
         environ: The request, as `AuthMiddleware` passed it to the application.
         user: The user, as read before the password was verified.
-        methods: How the user proved who they are: names of RFC 8176 section 2, between spaces.
+        methods: How the user proved their identity: names of RFC 8176 section 2, space-separated.
         remember: Whether the session outlives the browser window, as with "Keep me logged in".
 
     Returns:

@@ -43,7 +43,7 @@ COMMON_PASSWORD = {"current_password": PASSWORD, "new_password": "password"}
 ALL_WRONG = {"username": "Ada Lovelace", "email": "ada@", "password": "password"}
 UNKNOWN_PERMISSION = {"permission": "reports.publsh", "only_known": "on"}
 
-CHOSEN = (*range(1, 40), 62, 999)  # numbers of users
+CHOSEN = (*range(1, 40), 62, 999)  # ids of users
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:147.0) Gecko/20100101 Firefox/147.0"
 SAFARI = "Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile Safari/604.1"

@@ -214,7 +214,7 @@ class Session(Model):
         ends_at: When the session ends in any case.
         idle: By how many seconds use moves `expires_at`; 0: use does not move it.
         authenticated_at: When the user last proved their identity.
-        methods: How they proved it: names of RFC 8176 section 2, such as `pwd`, between spaces.
+        methods: How they proved it: names of RFC 8176 section 2, such as `pwd`, space-separated.
         generation: The number of the current pair of tokens; 0: the session has no refresh token.
         refreshed_at: When the current pair was issued.
         unused: `generation` while no client has presented a token of the current pair. Any other
@@ -255,7 +255,7 @@ class Key(Model):
     Attributes:
         id: Names the key in the key itself, in lists and in events; no credential.
         digest: The SHA-256 digest of the whole key, in hexadecimal digits.
-        permissions: Sorted, between spaces.
+        permissions: Sorted, separated by spaces.
         last_used_at: To the hour; None: never, as far as is known.
     """
 

@@ -26,7 +26,7 @@ from wsgiauth.storage.conflicts import repeated_after_conflict
 
 
 class Proof(NamedTuple):
-    """When and how the user of a session last proved who they are."""
+    """When and how the user of a session last proved their identity."""
 
     authenticated_at: int  # in seconds since the epoch
     methods: str  # see `methods`
@@ -48,7 +48,7 @@ class Freshness:
         self._now = tokens.now
 
     def is_fresh(self, session_id: str | None) -> bool:
-        """Return whether the user of a session proved who they are at most `max_age` ago.
+        """Return whether the user of a session proved their identity at most `max_age` ago.
 
         An API key has no session, so it is no proof. A user with a second factor must have proven
         that factor: a password that someone else learned must not remove it.

@@ -1,4 +1,4 @@
-"""How users prove who they are, in words: the names of RFC 8176 section 2, `mail` and `fed`."""
+"""How users prove their identity, in words: the names of RFC 8176 section 2, `mail` and `fed`."""
 
 from collections.abc import Iterable
 from functools import lru_cache

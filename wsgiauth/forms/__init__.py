@@ -278,7 +278,7 @@ class PublicForm(Form[Submission]):
 class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in."""
 
-    is_sensitive: ClassVar[bool] = False  # needs a recent proof of who they are; see `freshness`
+    is_sensitive: ClassVar[bool] = False  # needs a recent proof of identity; see `freshness`
     # Whether it accepts a session without the second factor that the site demands. Only the forms
     # with which a user sets one up or proves it do.
     admits_incomplete: ClassVar[bool] = False

@@ -66,7 +66,7 @@ class Declared:
         15,
         1,
         1_440,
-        "for how long users can make sensitive changes after they proved who they are, by the"
+        "for how long users can make sensitive changes after they proved their identity, by the"
         " password or the second factor, in minutes",
     )
     AUDIT_DAYS: int = whole_number(

@@ -72,7 +72,7 @@ class ProviderLogin(NamedTuple):
         return cls(identity, sid, account.authenticated_at, account.asked_at)
 
     def proven_at(self, now: int) -> int:
-        """Return when the user proved who they are: now, if the provider does not say when."""
+        """Return when the user proved their identity: now, if the provider does not say when."""
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
 
     def record(self, session_id: str, *, is_first: bool) -> None:

@@ -208,7 +208,7 @@ class _Existing(_Case):
 
 
 class _Connect(_Case):
-    """Connects the account to a user who is logged in, and has recently proved who they are."""
+    """Connects the account to a user who is logged in, and has recently proved their identity."""
 
     def act(self, submission: Submission) -> Response:
         environ, site = submission.environ, submission.site

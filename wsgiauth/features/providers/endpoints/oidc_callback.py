@@ -219,7 +219,7 @@ def _needs_second_step(submission: Submission, user: User, account: ProviderAcco
 
 
 def _require_active(user: User) -> None:
-    """Refuse a deactivated user, and say so, because the provider has proven who they are."""
+    """Refuse a deactivated user, and say so, because the provider has proven their identity."""
     if user.is_active:
         return
     events.emit("login_failed", user_id=user.id, reason="inactive")
