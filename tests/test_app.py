@@ -32,13 +32,13 @@ HOSTILE = "\"><script>alert('x')</script>&amp;${next}$$"
 def test_an_unknown_address_is_not_found(client, headers):
     refused = client.get("/auth/nowhere", headers=headers, status=404)
     if headers:
-        refused.mustcontain("Check the address. What it led to may have been deleted.")
+        refused.mustcontain("Check the address. The content may have been deleted.")
         return
     assert refused.json == {
         "type": "about:blank",
         "title": "Not Found",
         "status": 404,
-        "detail": "Check the address. What it led to may have been deleted.",
+        "detail": "Check the address. The content may have been deleted.",
         "code": "not_found",
     }
 

@@ -271,7 +271,7 @@ def test_a_browser_is_sent_to_the_login_page(site, stage, view, method, headers,
 
 DETAILS = {
     "unauthenticated": "Log in to open this page.",
-    "invalid_token": "This token or API key is not valid, or not any more.",
+    "invalid_token": "This token or API key is invalid, expired or revoked.",
 }
 
 

@@ -244,7 +244,7 @@ def test_the_description_has_the_failure_where_functions_of_the_application_are_
     ("headers", "words"),
     [
         (JSON, '"code":"application_error"'),
-        (BROWSER, "<h1>The site made an error</h1>"),
+        (BROWSER, "<h1>An error occurred on this site</h1>"),
     ],
     ids=["a program", "a person"],
 )

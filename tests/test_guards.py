@@ -414,7 +414,7 @@ def test_a_bad_token_is_challenged_as_such(client, stage, guard):
     headers = {**BROWSER, "Authorization": "Bearer x.y.z"}
     refused = client.get("/", headers=headers, status=401)
     assert refused.headers["WWW-Authenticate"] == INVALID_TOKEN
-    refused.mustcontain("This token or API key is not valid, or not any more.")
+    refused.mustcontain("This token or API key is invalid, expired or revoked.")
 
 
 def test_a_browser_that_is_not_redirected_gets_a_page(client, stage):

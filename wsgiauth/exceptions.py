@@ -82,7 +82,7 @@ class ApplicationError(WsgiAuthError):
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
     code = "application_error"
-    detail: str = _("The site made an error. Its operator can find it in the log.")
+    detail: str = _("An error occurred on this site. Its operator can find the details in the log.")
 
 
 class ClaimsError(ApplicationError):
@@ -92,7 +92,8 @@ class ClaimsError(ApplicationError):
     """
 
     detail: str = _(
-        "The site made an error while it logged you in. Its operator can find it in the log."
+        "An error occurred on this site while you were logging in. Its operator can find the"
+        " details in the log."
     )
 
 
@@ -160,7 +161,7 @@ class NotFoundError(RequestError):
     """The path leads to nothing, or to nothing that the user is allowed to know about."""
 
     def __init__(self) -> None:
-        detail = _("Check the address. What it led to may have been deleted.")
+        detail = _("Check the address. The content may have been deleted.")
         super().__init__(HTTPStatus.NOT_FOUND, "not_found", detail)
 
 
@@ -216,9 +217,9 @@ class SecondFactorMissingError(RequestError):
         if is_switched_off:
             code = "second_factor_switched_off"
             detail = _(
-                "Your two-step verification cannot be used here now, and a password alone cannot"
-                " replace it. An operator of this site must switch its type on again, or remove it"
-                " by `removefactor`."
+                "This site has switched off your method of two-step verification, and a password"
+                " alone cannot replace it. Ask an operator of this site to switch the method on"
+                " again, or to remove it from your account."
             )
         super().__init__(HTTPStatus.UNAUTHORIZED, code, detail)
         self.needs_set_up = needs_set_up

@@ -400,7 +400,7 @@ def test_a_function_that_commits_is_an_error_of_the_application(client, site, ho
 def test_a_browser_gets_a_page_with_500(client, hook):
     hook.action = fail
     page = client.post("/auth/register", ADA | PHONE, headers=SAME_ORIGIN, status=500)
-    assert page.html.h1.text == "The site made an error"
+    assert page.html.h1.text == "An error occurred on this site"
     assert "code of the application" not in page
     assert "Set-Cookie" not in page.headers
 

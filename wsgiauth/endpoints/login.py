@@ -51,7 +51,7 @@ _UNSENT = _(
     " again."
 )
 _TO_CONNECT = _(
-    "Log in to your account here as you always do. You can then connect it to the account of the"
+    "Log in to your account on this site as usual. You can then connect it to the account of the"
     " other provider."
 )
 

@@ -93,4 +93,5 @@ def _require_navigation(environ: WSGIEnvironment) -> None:
     is_navigation = environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
     if is_navigation and environ["REQUEST_METHOD"] != "HEAD":
         return
-    raise refused("embedded", _("A page embeds this request, so nothing was done."))
+    detail = _("This address was loaded as part of another page, so nothing was done.")
+    raise refused("embedded", detail)

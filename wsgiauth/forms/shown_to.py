@@ -51,8 +51,8 @@ def _detail(shown_to: ShownTo | None, user: User | None, *, is_missing: bool) ->
         )
     if is_missing:
         return _(
-            "The form does not say for which account it was opened, so nothing was changed. You are"
-            " logged in as %(user)s.",
+            "The form does not name the account that it was opened for, so nothing was changed. You"
+            " are logged in as %(user)s.",
             user=user.username,
         )
     shown = User.get_or_none(User.id == shown_to.user_id) if shown_to else None

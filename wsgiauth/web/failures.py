@@ -40,7 +40,7 @@ _UNREADABLE = _("The form could not be read")
 # For error pages. Problem details have the name of the HTTP status instead.
 HEADLINES = {
     "already_done": _("This was done already"),
-    "application_error": _("The site made an error"),
+    "application_error": _("An error occurred on this site"),
     "busy": _("The site is busy"),
     "cross_origin": _REFUSED,
     "embedded": _REFUSED,
@@ -181,7 +181,7 @@ def ask_to_log_in(
         environ,
         HTTPStatus.UNAUTHORIZED,
         error or "unauthenticated",
-        _("This token or API key is not valid, or not any more.")
+        _("This token or API key is invalid, expired or revoked.")
         if error is not None and "HTTP_AUTHORIZATION" in environ
         else _("Log in to open this page."),
         headers=(*asked, *_hx_redirect(location)),

@@ -232,9 +232,9 @@ def query_form(
         pairs = _read_query(environ, most)
     except ValueError:
         message = ngettext(
-            "The query must be percent-encoded UTF-8 of at most %(characters)s characters and"
+            "The query must be percent-encoded UTF-8, with at most %(characters)s characters and"
             " %(num)s field.",
-            "The query must be percent-encoded UTF-8 of at most %(characters)s characters and"
+            "The query must be percent-encoded UTF-8, with at most %(characters)s characters and"
             " %(num)s fields.",
             most,
             characters=MAX_QUERY,

@@ -150,7 +150,7 @@ def test_a_key_that_a_reload_asks_for_again_is_not_made_again(browser, ada):
     form["name"] = "export"
     form.submit(headers=SAME_ORIGIN, status=201)
     repeated = form.submit(headers=SAME_ORIGIN, status=409)
-    repeated.mustcontain("This key was made already")
+    repeated.mustcontain("This key has already been created")
     assert repeated.html.find("input", attrs={"name": "name"})["value"] == "export"
     assert Key.select().count() == 1
 

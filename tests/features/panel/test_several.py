@@ -137,10 +137,10 @@ def test_a_question_names_who_will_not_be_changed_and_why(browser, make, boss):
     page = browser.get(url_of("deactivate", tim, una, boss) + f"&users={UNKNOWN}")
     assert named(page, "changed") == (["Tim"], [])
     assert named(page, "others") == (
-        ["Una", f"Number {UNKNOWN}", "Boss"],
+        ["Una", f"ID {UNKNOWN}", "Boss"],
         [
             "The account is inactive already.",
-            "There is no user with this number.",
+            "There is no user with this id.",
             "You cannot change your own account here: ask another superuser.",
         ],
     )
@@ -191,7 +191,7 @@ def test_each_user_has_an_outcome(several, make, boss):
         (tim.id, "unchanged", "The account is inactive already."),
         (ann.id, "changed", ACTIONS["deactivate"].done),
         (boss.id, "refused", "You cannot change your own account here: ask another superuser."),
-        (UNKNOWN, "refused", "There is no user with this number."),
+        (UNKNOWN, "refused", "There is no user with this id."),
     ]
     assert are_active(ann, tim, boss) == [False, False, True]
 
@@ -269,7 +269,7 @@ def test_a_manager_adds_no_user_to_a_group(client, make, bearer):
     ("error", "detail"),
     [
         (LastSuperuserError("Tim"), "This is the last active superuser."),
-        (User.DoesNotExist(), "There is no user with this number."),
+        (User.DoesNotExist(), "There is no user with this id."),
     ],
 )
 def test_what_is_refused_in_the_transaction_does_not_stop_the_others(
@@ -379,8 +379,8 @@ def test_51_users_of_a_form_are_refused_on_a_page(browser):
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ("action=activate&users=x", "users must be numbers of users."),
-        ("action=activate&users=1" + "0" * 18, "users must be numbers of users."),
+        ("action=activate&users=x", "users must be ids of users."),
+        ("action=activate&users=1" + "0" * 18, "users must be ids of users."),
         ("action=activate&action=deactivate&users=1", "action is given more than once."),
         ("action=nothing&users=1", "action must be one of activate, deactivate, end-logins, join."),
         ("action=activate" + "&users=1" * 51, "Choose at least one user, and at most 50."),

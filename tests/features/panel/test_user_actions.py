@@ -373,7 +373,7 @@ def test_before_a_disconnection_a_page_names_the_account(browser, make):
     answer = page.form.submit(headers=SAME_ORIGIN, status=303).follow()
     assert answer.html.find(role="status").text == ACTIONS["disconnect"].done
     gone = page.form.submit(headers=SAME_ORIGIN, status=422)
-    gone.mustcontain("This account is not connected any more.")
+    gone.mustcontain("This account is no longer connected.")
 
 
 @every_database

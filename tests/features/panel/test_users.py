@@ -141,12 +141,12 @@ def test_the_members_of_a_group_are_found(browser, make):
         ("staff=maybe", {"staff": ["staff must be yes or no."]}),
         ("seen=yes", {"seen": ["seen must be ever or never."]}),
         ("sort=id", {"sort": [f"sort must be one of {', '.join(SORTS)}."]}),
-        ("group=x", {"group": ["group must be the number of a group."]}),
+        ("group=x", {"group": ["group must be the id of a group."]}),
         (
             "active=1&group=0",
             {
                 "active": ["active must be yes or no."],
-                "group": ["group must be the number of a group."],
+                "group": ["group must be the id of a group."],
             },
         ),
     ],

@@ -31,7 +31,7 @@ class KeysPage(FormPage):
     typed = ("name", "permissions", "days")
     keys_url = UrlBelow("keys")
     keys: tuple[ListedKey, ...]
-    confirm_url: str = ""  # for users who must prove who they are before a change
+    confirm_url: str = ""  # for users who must prove their identity before a change
     is_password: bool = False  # Basic authentication accepts the key as a password
     is_full: bool = False  # the user has MAX_KEYS keys
     offered: tuple[str, ...] = ()  # permissions
@@ -70,7 +70,7 @@ class Keys(ListForm):
         return (require_fresh if is_change else require_login)(environ, site)
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Revoke a key, or make one."""
+        """Revoke a key, or create one."""
         if not submission.fields["end"]:
             return self._make(submission)
         if not keys.revoke(submission.member.user, submission.fields["end"]):
@@ -81,8 +81,8 @@ class Keys(ListForm):
 
     def _make(self, submission: MemberSubmission) -> Response:
         repeated = _(
-            "This key was made already, and is shown only once. If you did not copy it, revoke it"
-            " and make another."
+            "This key has already been created, and is shown only once. If you did not copy it,"
+            " revoke it and create another."
         )
         with only_once(submission, repeated):
             made = keys.create(

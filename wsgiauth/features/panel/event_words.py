@@ -14,7 +14,7 @@ TITLES: Mapping[str, str] = {
     "registration": _("Account created"),
     "login": pgettext("event", "Logged in"),
     "logout": pgettext("event", "Logged out"),
-    "confirmed": _("Confirmed who they are"),
+    "confirmed": _("Identity confirmed"),
     "password_changed": _("Password changed"),
     "names_changed": _("Name or email address changed"),
     "language_changed": _("Language changed"),

@@ -84,7 +84,7 @@ _GRANT = ActionPage(
 _OUTCOMES = (
     Outcome(7, "grace", "changed", ""),
     Outcome(8, "lin", "unchanged", "The account is inactive already."),
-    Outcome(9, "", "refused", "There is no user with this number."),
+    Outcome(9, "", "refused", "There is no user with this id."),
 )
 
 PAGES: tuple[Page, ...] = (

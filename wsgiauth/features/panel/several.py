@@ -36,7 +36,7 @@ MOST = 50  # users of a request, as on a page of the list
 CHANGED, UNCHANGED, REFUSED = "changed", "unchanged", "refused"
 
 _ACTION = "action"  # the field with the name of the action
-_UNKNOWN = _("There is no user with this number.")
+_UNKNOWN = _("There is no user with this id.")
 
 
 class SharedAction(NamedTuple):
@@ -219,7 +219,7 @@ def _outcomes(
         message = _("Choose at least one user, and at most %(most)s.", most=MOST)
         raise ValidationError({USERS: [message]})
     if not all(map(is_number, given)):
-        message = _("%(field)s must be numbers of users.", field=USERS)
+        message = _("%(field)s must be ids of users.", field=USERS)
         raise ValidationError({USERS: [message]})
     numbers = list(dict.fromkeys(map(int, given)))
     users = {each.id: each for each in User.select().where(User.id.in_(numbers))}

@@ -89,7 +89,7 @@ def _disconnect(user: User, submission: MemberSubmission) -> None:
     try:
         provider_origins.disconnect(user, handle, submission.site.ways_in)
     except ValidationError:  # which names the field of another form
-        gone = _("This account is not connected any more.")
+        gone = _("This account is no longer connected.")
         message = gone if handle else _("Choose an account.")
         raise ValidationError({IDENTITY.name: [message]}) from None
     except RequestError as error:
@@ -217,8 +217,8 @@ _ACTIONS = (
         button=_("Turn off two-step verification"),
         question=_(
             "The authenticator apps, passkeys and recovery codes of the user are removed, and"
-            " all of their sessions end. The password alone is then enough to log in. Make sure"
-            " that the user asked for this."
+            " all of their sessions are revoked. The password alone is then enough to log in. Make"
+            " sure that the user asked for this."
         ),
         done=_("Two-step verification has been turned off, and all sessions have been revoked."),
         right=Right.MANAGE,

@@ -82,7 +82,7 @@ class Query(NamedTuple):
             if value not in ("", *each.values)
         }
         if group and not is_number(group):
-            errors[_GROUP] = [_("%(field)s must be the number of a group.", field=_GROUP)]
+            errors[_GROUP] = [_("%(field)s must be the id of a group.", field=_GROUP)]
         if given[SORT] not in ("", *SORTS):
             names = list_of(SORTS)
             errors[SORT] = [_("%(field)s must be one of %(values)s.", field=SORT, values=names)]

@@ -120,7 +120,7 @@ def disconnect(
         rows = [] if owner is None else identities.rows_of(owner)
         row = next((each for each in rows if each.handle == handle), None)
         if owner is None or row is None:
-            raise ValidationError({"disconnect": [_("This account is not connected any more.")]})
+            raise ValidationError({"disconnect": [_("This account is no longer connected.")]})
         provider_sessions.revoke_by(row, except_id=except_session)
         identities.remove(row)
         ways_in.require_one(owner)

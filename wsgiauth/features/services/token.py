@@ -37,10 +37,10 @@ class Token(Endpoint):
         permissions = list(dict.fromkeys(asked.split(" "))) if asked else []
         if len(asked) > MAX_SCOPE or not all(map(is_permission, permissions)):
             detail = ngettext(
-                "The scope must be permissions, <app>.<action>, between spaces: at most %(num)s"
-                " character.",
-                "The scope must be permissions, <app>.<action>, between spaces: at most %(num)s"
-                " characters.",
+                "The scope must be permissions of the form <app>.<action>, separated by spaces,"
+                " with at most %(num)s character.",
+                "The scope must be permissions of the form <app>.<action>, separated by spaces,"
+                " with at most %(num)s characters.",
                 MAX_SCOPE,
             )
             raise _refused("invalid_scope", detail)

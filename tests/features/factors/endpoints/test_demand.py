@@ -539,7 +539,9 @@ def test_the_password_alone_does_not_replace_a_factor_that_is_switched_off(
         client.post_json(CONFIRM, {"password": PASSWORD}, headers=headers, status=401),
     ):
         assert refused.json["code"] == OFF
-        assert "An operator of this site must switch its type on again" in refused.json["detail"]
+        assert (
+            "Ask an operator of this site to switch the method on again" in refused.json["detail"]
+        )
         assert refused.headers["WWW-Authenticate"] == CHALLENGE
 
 
@@ -552,7 +554,7 @@ def test_a_page_says_what_an_operator_must_do(add, before, now, path, restart, a
     for url in (path, "/members"):
         page = client.get(url, headers=BROWSER, status=401)
         assert page.html.h1.text.strip() == "Your two-step verification is switched off"
-        page.mustcontain("or remove it by `removefactor`")
+        page.mustcontain("or to remove it from your account")
     client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 
 

@@ -380,7 +380,7 @@ def test_codes_that_a_reload_asks_for_again_are_not_made_again(app, browser, ada
     form = browser.get(CODES, headers=BROWSER).form
     shown = form.submit(headers=SAME_ORIGIN, status=201).html
     repeated = form.submit(headers=SAME_ORIGIN, status=409)
-    repeated.mustcontain("These codes were made already", "<strong>10</strong>")
+    repeated.mustcontain("These codes have already been created", "<strong>10</strong>")
     assert recovery_codes.use(ada, shown.find("code").text)
     repeated.form.submit(headers=SAME_ORIGIN, status=201)
 

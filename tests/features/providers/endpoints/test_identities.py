@@ -135,7 +135,7 @@ def test_a_script_gets_what_is_left(browser, identity):
     fields = {"disconnect": identity.handle}
     assert browser.post("/auth/identities", fields, headers=SCRIPT).json["identities"] == []
     again = browser.post("/auth/identities", fields, headers=SCRIPT, status=422)
-    assert again.json["errors"] == {"disconnect": ["This account is not connected any more."]}
+    assert again.json["errors"] == {"disconnect": ["This account is no longer connected."]}
 
 
 @pytest.mark.promise(73)

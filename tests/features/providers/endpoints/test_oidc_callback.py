@@ -528,8 +528,8 @@ def test_groups_that_the_provider_left_out_are_kept(make_provider_site, ada, pro
     log_in(client, provider, status=303)
     assert [each.name for each in ada.groups] == ["staff"]
     assert (
-        "the provider google left out the groups of a user (_claim_names); the user keeps the"
-        " memberships that earlier logins have brought" in caplog.messages
+        "the provider google omitted the groups of a user (_claim_names); the user keeps the"
+        " groups of earlier logins" in caplog.messages
     )
     provider.claims["_claim_names"] = {"other": "src1"}
     log_in(client, provider, status=303)
@@ -576,7 +576,7 @@ def test_a_failure_is_a_page_an_event_and_never_a_login(client, known, provider,
 def test_a_user_who_declines_can_log_in_in_another_way(client, known, provider, heard):
     query = changed(provider.authorize(begin(client)), code=None, error="access_denied")
     page = come_back(client, query, status=403)
-    assert "You did not allow Google" in page.html.main.text
+    assert "You did not allow the login with Google" in page.html.main.text
     assert page.html.find("a", string="Back to the login page")
     assert failures(heard) == ["google: access_denied"]
 

@@ -115,7 +115,7 @@ def test_a_provider_that_announces_no_issuer_need_not_send_it(provider, client):
 def test_a_user_can_decline(client):
     error = client.refusal(error="access_denied", code=DROP)
     assert (error.status, error.reason) == (403, "access_denied")
-    assert error.detail.startswith("You did not allow Google to log you in here.")
+    assert error.detail.startswith("You did not allow the login with Google.")
 
 
 @pytest.mark.promise(69)

@@ -75,8 +75,8 @@ class RecoveryCodes(ListForm):
         with only_once(
             submission,
             _(
-                "These codes were made already, and are shown only once. If you did not save them,"
-                " create new ones."
+                "These codes have already been created, and are shown only once. If you did not"
+                " save them, create new ones."
             ),
         ):
             codes = recovery_codes.replace(user)

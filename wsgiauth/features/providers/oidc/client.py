@@ -138,8 +138,8 @@ class Client:
                 claims = merge(claims, userinfo)
         if has_left_out_groups(self._entry, claims):
             logger.warning(
-                "the provider %s left out the groups of a user (_claim_names); the user keeps the"
-                " memberships that earlier logins have brought",
+                "the provider %s omitted the groups of a user (_claim_names); the user keeps the"
+                " groups of earlier logins",
                 self._entry.name,
             )
         return make_account(self._entry, claims, asked_at)._replace(is_partial=is_partial)

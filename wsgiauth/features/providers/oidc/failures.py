@@ -63,7 +63,7 @@ class Failures:
     def declined(self, reason: str) -> ProviderError:
         """Return the error for a user who did not allow the login."""
         detail = _(
-            "You did not allow %(provider)s to log you in here. Try again, or do without it.",
+            "You did not allow the login with %(provider)s. Try again, or choose another way.",
             provider=self._title,
         )
         return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
@@ -71,8 +71,8 @@ class Failures:
     def not_confirmed(self) -> ProviderError:
         """Return the error for a provider that did not ask the user to log in again."""
         detail = _(
-            "%(provider)s did not ask you to log in again, so this does not show that it is you."
-            " Confirm it in another way.",
+            "%(provider)s did not ask you to log in again, so this login does not confirm your"
+            " identity. Confirm it in another way.",
             provider=self._title,
         )
         return ProviderError(HTTPStatus.FORBIDDEN, "auth_time", detail)
