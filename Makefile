@@ -47,7 +47,7 @@ run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check: export PYTHONDONTWRITEBYTECODE =
 
-test: .venv/dev ## run the tests that need only Python and SQLite, in a minute or two
+test: .venv/dev ## run the tests that need only Python and SQLite, in two minutes on two quiet processors
 	$(BIN)/python -m pytest --quick -n auto --dist loadfile --no-loadscope-reorder
 
 # While mypy uses one processor, the other compiles the tests, which each worker would do otherwise.

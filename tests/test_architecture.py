@@ -67,6 +67,12 @@ def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
     assert imports_upward(module) == set()
 
 
+def test_every_folder_of_modules_is_a_package():
+    """Otherwise a wheel would lack it."""
+    folders = {path.parent for path in MODULES.values()}
+    assert {each for each in folders if not (each / "__init__.py").exists()} == set()
+
+
 @pytest.mark.parametrize("module", KERNEL)
 def test_the_kernel_imports_no_feature(module):
     assert imported_features(module) == {}

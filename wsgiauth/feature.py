@@ -80,8 +80,9 @@ class Feature:
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a site's templates.
-        recorder: Makes a function that is called in the transaction of each change of an account,
-            from the settings, the outbox and the mount of the site; a command has only settings.
+        recorder: Makes a function that wsgiauth calls in the transaction of each change of an
+            account. It gets the settings, the outbox and the mount of the site; a command has only
+            settings.
         confirmations: The alternatives to the password at /auth/confirm for a user without a second
             factor, by the field of the button.
         questions: The questions of `python -m wsgiauth check` about it.

@@ -16,7 +16,6 @@ import pytest
 
 import wsgiauth
 from tests.docs.pages import PAGES, ROOT, section
-from tests.support.house import PACKAGE
 
 ROOMS = {each.name for each in pkgutil.iter_modules(wsgiauth.__path__)}
 MODULES = {each.name for each in pkgutil.walk_packages(wsgiauth.__path__, "wsgiauth.")}
@@ -53,28 +52,44 @@ def test_each_defence_is_in_a_module_of_that_name(name):
     assert name in {module.rpartition(".")[2] for module in MODULES}
 
 
-@pytest.fixture
-def house(tmp_path):
-    """Return a folder with a copy of the package that has the feature of the page."""
-    shutil.copytree(PACKAGE, tmp_path / "wsgiauth", ignore=shutil.ignore_patterns("__pycache__"))
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
+    """Return a folder with a copy of wsgiauth and its tests that has the feature of the page."""
+    copy = tmp_path_factory.mktemp("house")
+    (copy / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    (copy / "sample_wsgi.py").write_bytes((ROOT / "sample_wsgi.py").read_bytes())
+    for folder in ("docs", "tests", "wsgiauth"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / folder, copy / folder, ignore=ignored)
     walk = section(PAGES["docs/architecture.md"], "Write a feature")
     for text, block in re.findall(r"(.*?)^```\w+\n(.*?)^```$", walk, re.MULTILINE | re.DOTALL):
-        path = tmp_path / "wsgiauth" / re.findall(r"`(features/lockdown/.*?)`", text)[-1]
+        path = copy / "wsgiauth" / re.findall(r"`(features/lockdown/.*?)`", text)[-1]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block, encoding="utf-8")
-    features = tmp_path / "wsgiauth/features/__init__.py"
+    (copy / "wsgiauth/features/lockdown/__init__.py").write_text('"""A feature."""\n')
+    features = copy / "wsgiauth/features/__init__.py"
     imported = "from wsgiauth.features.lockdown.feature import FEATURE as LOCKDOWN\n"
     source = features.read_text(encoding="utf-8").replace("FEATURES = (", "FEATURES = (LOCKDOWN,")
     features.write_text(imported + source, encoding="utf-8")
-    return tmp_path
+    return copy
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_the_feature_of_the_page_is_one_folder_and_one_line(house):
     trial = [sys.executable, ROOT / "tests/support/lockdown.py"]
     environ = {**os.environ, "PYTHONPATH": str(house)}
     answers = subprocess.check_output(trial, env=environ, text=True)
-    status, location, statuses, document, description = json.loads(answers)
+    status, location, statuses, document = json.loads(answers)
     assert (status, location) == (303, "/auth/login?done=logout")
     assert statuses == [401, 401]
     assert document == {"detail": "Account locked."}
-    assert description["post"]["operationId"] == "lockAccount"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unmeasured")
+def test_the_tests_find_nothing_wrong_with_the_feature_of_the_page(house):
+    tests = ["tests/endpoints/test_openapi.py", "tests/forms/test_shown_to.py", "-k", "lockdown"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    environ = {**os.environ, "PYTHONPATH": str(house)}
+    done = subprocess.run(command, cwd=house, env=environ, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

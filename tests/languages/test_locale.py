@@ -21,7 +21,7 @@ from wsgiauth.languages.dates import day_in_words, moment_in_words
 PACKAGE = Path(wsgiauth.__file__).parent
 LOCALE = PACKAGE / "languages/locale"
 NAMES = [name for name in SHIPPED if name != "en"]
-PERIODS = ".。"
+PERIODS = (".", "。")
 SEPARATOR = "between the items of a list"
 MOMENTS = [datetime(2026, month, month * 2, 9, 30, tzinfo=UTC) for month in range(1, 13)]
 
@@ -112,7 +112,7 @@ def test_a_translation_is_a_sentence_where_its_text_is_one(translations):
 
 
 def ends(text):
-    return text[0].isspace(), text[-1].isspace(), text[-1] in PERIODS, "  " in text
+    return text[:1].isspace(), text[-1:].isspace(), text.endswith(PERIODS), "  " in text
 
 
 def test_dates_are_those_of_unicode(name):

@@ -164,7 +164,7 @@ def main():
     """Print the figures."""
     of_kernel = sum(len(imported_features(each)) for each in KERNEL)
     print(f"imports of a feature by the kernel: {of_kernel}")
-    print(f"features that import another one: {len(pairs_of_features())}")
+    print(f"pairs of features of which one imports the other: {len(pairs_of_features())}")
     print(f"imports upward: {sum(len(imports_upward(each)) for each in MODULES)}")
     lines = lines_by_owner()
     print(f"modules: {len(MODULES)}, with {lines.total()} lines, of which")

@@ -40,7 +40,7 @@ def recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Rec
 
 
 def page_samples() -> list[Page]:
-    """Return an example of each page; of one template, the last is the most usual."""
+    """Return examples of each page. The last example of a template is the most usual one."""
     from wsgiauth.endpoints.samples import PAGES
 
     return [*(page for each in FEATURES for page in each.pages()), *PAGES]

@@ -38,9 +38,9 @@ class MailLimits:
         """Count an email that a client asks for, and that a logged-in `user` may ask for.
 
         The name is counted as it was sent, so that nothing depends on whether it has an account.
-        Each name has three counts, so that these do not keep each other waiting: strangers, users
-        who are logged in, and the user whose address it is. A user also has a count for all names
-        together, because a name can be the address of anyone.
+        Strangers, users who are logged in, and the user with the address have a count each, so that
+        none of them makes the others wait. A user also has a count for all names together, because
+        a name can be the address of anyone.
         """
         one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
         if user is None:
