@@ -152,7 +152,7 @@ def test_a_view_is_refused_when_it_is_decorated(view):
     for guard in (login_required, permission_required("reports.publish")):
         with pytest.raises(TypeError) as refused:
             guard(view)
-        assert f"{view!r} does not. With Django, use the guards of" in str(refused.value)
+        assert f"{view!r} does not. If another decorator makes" in str(refused.value)
 
 
 @pytest.mark.parametrize(

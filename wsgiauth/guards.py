@@ -176,7 +176,8 @@ def _not_wsgi(app: object) -> TypeError:
     """Return the error for a guard on `app`, which names the guards to use instead."""
     return TypeError(
         "login_required and permission_required of wsgiauth guard WSGI callables, which take"
-        f" environ and start_response; {app!r} does not. With Django, use the guards of"
+        f" environ and start_response; {app!r} does not. If another decorator makes a WSGI"
+        " callable of it, write the guard above that decorator. With Django, use the guards of"
         " django.contrib.auth.decorators or wsgiauth.contrib.django; with Flask, those of"
         " wsgiauth.contrib.flask; with Pyramid, permission= of the view and"
         " wsgiauth.contrib.pyramid; with another framework, see its section in docs/frameworks.md."

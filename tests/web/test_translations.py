@@ -107,3 +107,13 @@ def test_a_percent_sign_alone_is_refused_with_its_place(text, autoescape, render
     assert "note.html, line 3: the text" in message
     assert text in message
     assert '"%%" for "%"' in message
+
+
+@pytest.mark.promise(20)
+@pytest.mark.parametrize("first", ["page", "email"])
+def test_a_page_and_an_email_can_use_one_template(first, render):
+    """The code that Jinja2 makes of a template escapes values, or does not."""
+    source = "{{ value }}"
+    for autoescape in (True, False, True) if first == "page" else (False, True, False):
+        shown = render(source, autoescape=autoescape, value=VALUE)
+        assert shown == (ESCAPED if autoescape else VALUE)

@@ -33,7 +33,8 @@ class _CompiledTemplates(jinja2.BytecodeCache):
         self._codes[bucket.key, bucket.checksum] = bucket.code
 
 
-_compiled = _CompiledTemplates()
+# By whether values are escaped, on which the code of a template depends.
+_compiled = {autoescape: _CompiledTemplates() for autoescape in (False, True)}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -74,7 +75,7 @@ class Templates:
             extensions=["jinja2.ext.i18n"],
             finalize=None if autoescape else translations.shown,  # MarkupSafe asks a message itself
             auto_reload=False,
-            bytecode_cache=_compiled,
+            bytecode_cache=_compiled[autoescape],
         )
         translations.install(self._environment)
 
