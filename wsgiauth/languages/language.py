@@ -37,7 +37,7 @@ class Language:
         self.name = name
         self._files = files
         self._title = title
-        # By the text and its context, or by the translation of a text with a number.
+        # The key is a text and its context, or a translated text with a number and None.
         self._markups: dict[tuple[str, str | None], Markup] = {}
 
     @cached_property
