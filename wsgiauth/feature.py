@@ -8,6 +8,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.identity import Reader
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
@@ -85,6 +86,8 @@ class Feature:
             settings.
         confirmations: The alternatives to the password at /auth/confirm for a user without a second
             factor, by the field of the button.
+        personal_data: By the name of each of its tables, how the file of a person's own data lists
+            the rows of a user. See `Records`.
         questions: The questions of `python -m wsgiauth check` about it.
     """
 
@@ -102,12 +105,18 @@ class Feature:
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
+    personal_data: Mapping[str, Records] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
     """Return the composers by the kind of the email."""
     return {kind: compose for each in features for kind, compose in each.composers.items()}
+
+
+def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
+    """Return how a person's own data is read, by table."""
+    return {table: each for of in features for table, each in of.personal_data.items()}
 
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
-from wsgiauth.features.factors import passkeys
+from wsgiauth.features.factors import passkeys, totp
 from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.features.factors.endpoints.second import SecondStep
@@ -40,5 +41,9 @@ FEATURE = Feature(
     at_first_proof=remove_unproven,
     way_in=passkeys.can_log_in,
     factor_kinds=KINDS,
+    personal_data={
+        "wsgiauth_totp": Records("authenticator_apps", totp.own_apps),
+        "wsgiauth_passkey": Records("passkeys", passkeys.own_passkeys),
+    },
     questions=QUESTIONS,
 )

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -26,7 +26,7 @@ from wsgiauth.features.factors.typed_codes import plain
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import Model
+from wsgiauth.storage.models import Model, from_timestamp, json_fields
 
 DIGITS = 6
 STEP = 30  # seconds, RFC 6238 section 5.2
@@ -67,6 +67,18 @@ class _Use(NamedTuple):
 
     step: int
     key_id: str
+
+
+def own_apps(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the apps for the file of a person's own data, also those that are not set up yet."""
+    for row in Totp.select().where(Totp.user == user.id).order_by(Totp.created_at, Totp.id):
+        yield json_fields(
+            {
+                "name": row.name,
+                "created_at": from_timestamp(row.created_at),
+                "confirmed_at": from_timestamp(row.confirmed_at) if row.confirmed_at else None,
+            }
+        )
 
 
 def factor_keys(settings: Settings) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import hmac
 import re
 import secrets
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase, digits
@@ -29,11 +29,13 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import limit
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_handle
+from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.messages import _, list_of, ngettext
+from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
@@ -216,6 +218,12 @@ def create(
 def list_keys(user: User, now: float) -> list[ListedKey]:
     """Return the keys of a user that have not expired, the newest first."""
     return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
+
+
+def own_keys(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the keys for the file of a person's own data, also those that have expired."""
+    for row in rows_of(Key.select().where(Key.user == user.id), Key.id):
+        yield ListedKey.of(row).document()
 
 
 def revoke(user: User, key_id: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.identity import BEARER, Reader
 from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys as keys
@@ -28,4 +29,5 @@ FEATURE = Feature(
     urls={"/keys": Keys()},
     readers=_readers,
     pages=_pages,
+    personal_data={"wsgiauth_key": Records("api_keys", keys.own_keys)},
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.providers import addresses
@@ -10,9 +11,10 @@ from wsgiauth.features.providers.endpoints.identities import Identities
 from wsgiauth.features.providers.endpoints.oidc import ProviderLogin
 from wsgiauth.features.providers.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
-from wsgiauth.features.providers.identities import remove_all
+from wsgiauth.features.providers.identities import own_identities, remove_all
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.origins import ProviderOrigins, can_log_in
+from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.features.providers.redirects import BUTTON, ask_provider
 from wsgiauth.settings import Settings
@@ -47,5 +49,9 @@ FEATURE = Feature(
     composers=addresses.COMPOSERS,
     letter_samples=addresses.SAMPLES,
     confirmations={BUTTON: ask_provider},
+    personal_data={
+        "wsgiauth_identity": Records("provider_accounts", own_identities),
+        "wsgiauth_provider_session": Records("provider_logins", own_logins),
+    },
     questions=QUESTIONS,
 )

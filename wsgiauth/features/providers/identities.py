@@ -8,7 +8,7 @@ spaces at the end of a string.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,6 +24,7 @@ from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.messages import _, ngettext
+from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -116,6 +117,24 @@ def rows_of(user: User) -> list[Identity]:
 def list_identities(user: User) -> list[ListedIdentity]:
     """Return the accounts of providers that a user has connected, the oldest first."""
     return [ListedIdentity.of(row) for row in rows_of(user)]
+
+
+def own_identities(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the accounts of providers for the file of a person's own data."""
+    for row in rows_of(user):
+        joined = Group.select().where(Group.id.in_(json.loads(row.joined))).order_by(Group.id)
+        listed = ListedIdentity.of(row)
+        yield json_fields(
+            {
+                "iss": row.issuer,
+                "sub": row.subject,
+                "name": row.name,
+                "provider": row.provider,
+                "groups": [each.name for each in joined],
+                "connected_at": listed.connected_at,
+                "last_used_at": listed.last_used_at,
+            }
+        )
 
 
 @repeated_after_conflict

@@ -7,6 +7,7 @@ The provider can end them, and logins that are not complete yet (OpenID Connect 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peewee
@@ -14,13 +15,15 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.personal_data import pages_of
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, HOST_SKEW, MINUTE
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.features.providers.identities import Identity, identity_id
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import Model
+from wsgiauth.storage.models import Model, from_timestamp, json_fields
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -54,6 +57,24 @@ class ProviderSession(Model):
     class Meta:
         table_name = "wsgiauth_provider_session"
         primary_key = peewee.CompositeKey("session", "identity", "sid")
+
+
+def own_logins(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the logins at providers for the file of a person's own data."""
+    of_user = Session.select(Session.id).where(Session.user == user.id)
+    for page in pages_of(of_user, Session.id):
+        began = ProviderSession.select(ProviderSession, Identity).join(Identity)
+        began = began.where(ProviderSession.session.in_([each.id for each in page]))
+        for row in began.order_by(ProviderSession.session, Identity.created_at):
+            proven = row.authenticated_at
+            yield json_fields(
+                {
+                    "iss": row.identity.issuer,
+                    "sub": row.identity.subject,
+                    "auth_time": None if proven is None else from_timestamp(proven),
+                    "began_session": row.is_first,
+                }
+            )
 
 
 class ProviderLogin(NamedTuple):

@@ -6,6 +6,7 @@ the public key, which is not secret. `relying_party` makes and verifies the mess
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import Model
+from wsgiauth.storage.models import Model, from_timestamp, json_fields
 
 NAME_MAX_LENGTH = 50
 MOST_PASSKEYS = 10  # of a user
@@ -78,6 +79,25 @@ def list_passkeys(user: User) -> list[Passkey]:
     """Return the passkeys of a user, the oldest first."""
     of_user = Passkey.select().where(Passkey.user == user.id)
     return list(of_user.order_by(Passkey.created_at, Passkey.id))
+
+
+def own_passkeys(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the passkeys for the file of a person's own data."""
+    for row in list_passkeys(user):
+        yield json_fields(
+            {
+                "name": row.name,
+                "relying_party": row.relying_party,
+                "user_handle": row.user_handle,
+                "credential_id": row.credential_id,
+                "public_key": row.public_key,
+                "sign_count": row.sign_count,
+                "transports": row.transports.split(),
+                "is_backed_up": row.is_backed_up,
+                "created_at": from_timestamp(row.created_at),
+                "last_used_at": from_timestamp(row.last_used_at) if row.last_used_at else None,
+            }
+        )
 
 
 def can_log_in(user: User, settings: Settings) -> bool:

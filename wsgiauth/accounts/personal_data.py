@@ -1,0 +1,79 @@
+"""What the file of a person's own data contains: who answers for a table, and the application.
+
+`features.personal_data` writes the file.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from wsgiauth.accounts.models import User
+from wsgiauth.events.actors import application_code
+from wsgiauth.settings import Settings
+
+PAGE = 500  # rows per query
+
+# Called with the user of the file; returns a mapping of JSON.
+PersonalDataFunction = Callable[[User], Mapping[str, object]]
+
+
+class Records(NamedTuple):
+    """The rows of one table that belong to a user, as a list in the file.
+
+    Attributes:
+        name: The name of the list; unique.
+        read: Returns the entries, ready for JSON (RFC 8259), without secrets and digests, and
+            without anything of another user. A table can have many rows, so read them a page at a
+            time: see `pages_of`.
+    """
+
+    name: str
+    read: Callable[[User, Settings], Iterable[object]]
+
+
+class PersonalData(NamedTuple):
+    """What a site stores about a person.
+
+    Attributes:
+        tables: Who answers for each table, by its name.
+        function: The application's, or None.
+    """
+
+    tables: Mapping[str, Records]
+    function: PersonalDataFunction | None = None
+
+    def of_application(self, user: User) -> object:
+        """Return a copy of what the application's function returns; None without a function.
+
+        Raises:
+            ApplicationError: The function failed, or returned something else than a mapping of
+                JSON. The error is logged.
+        """
+        if self.function is None:
+            return None
+        with application_code("personal_data"):
+            returned = self.function(user)
+            if not isinstance(returned, Mapping):
+                raise TypeError(f"it returned {type(returned).__name__}, not a mapping")
+            return json.loads(json.dumps(dict(returned), allow_nan=False))
+
+
+def pages_of(query: Any, column: Any) -> Iterator[list[Any]]:
+    """Yield the rows of a SELECT in pages, ordered by a column whose values are unique in it.
+
+    Each page is a query of its own, so memory is bounded, and no cursor stays open.
+    """
+    rest = query.order_by(column)
+    while True:
+        rows = list(rest.limit(PAGE))
+        if rows:
+            yield rows
+        if len(rows) < PAGE:
+            return
+        rest = query.where(column > getattr(rows[-1], column.column_name)).order_by(column)
+
+
+def rows_of(query: Any, column: Any) -> Iterator[Any]:
+    """Yield the rows of `pages_of` one after another."""
+    for page in pages_of(query, column):
+        yield from page
