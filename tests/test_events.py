@@ -303,6 +303,11 @@ OVER_HTTP = [
         id="download of users",
     ),
     pytest.param(
+        lambda scene: scene.client.get("/auth/data", headers=scene.bearer()),
+        [LOGIN, ("data_exported", USERNAME, ADDRESS, None)],
+        id="download of own data",
+    ),
+    pytest.param(
         guess_codes,
         [
             ("factor_added", USERNAME, None, "otp"),

@@ -23,7 +23,12 @@ logger = logging.getLogger("wsgiauth")
 
 
 def check_arguments(
-    app: object, mount: object, challenge: object, send_mail: object, claims: object
+    app: object,
+    mount: object,
+    challenge: object,
+    send_mail: object,
+    claims: object,
+    personal_data: object,
 ) -> None:
     """Raise ConfigurationError if an argument is invalid."""
     if not callable(app):
@@ -32,7 +37,8 @@ def check_arguments(
         raise ConfigurationError('mount must be a path such as "/auth".')
     if not isinstance(challenge, bool) and challenge != ANONYMOUS:  # the string "off" is true
         raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
-    for name, function in (("send_mail", send_mail), ("claims", claims)):
+    functions = {"send_mail": send_mail, "claims": claims, "personal_data": personal_data}
+    for name, function in functions.items():
         if not (function is None or callable(function)):
             raise ConfigurationError(f"{name} must be a callable.")
 

@@ -17,6 +17,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.personal_data import PersonalDataFunction
 from wsgiauth.accounts.registration import Field, OnRegistered, Registration
 from wsgiauth.arguments import (
     check_arguments,
@@ -108,6 +109,9 @@ class AuthMiddleware:
         on_registered: Called with each new `User` and their values, by field, in the transaction
             that creates the user. Any exception undoes the transaction: a ValidationError refuses
             the values; another exception is logged, and answered with 500.
+        personal_data: Called with the `User` who downloads their data at /auth/data. It returns
+            what `app` stores about them, JSON by name, which the file has as `application`. If it
+            raises or returns something else, the error is logged, and the answer is 500.
 
     Attributes:
         site: The objects made from the settings; see `site.Site`. Internal.
@@ -134,8 +138,9 @@ class AuthMiddleware:
         send_mail: Transport | None = None,
         registration: Iterable[Field] = (),
         on_registered: OnRegistered | None = None,
+        personal_data: PersonalDataFunction | None = None,
     ) -> None:
-        check_arguments(app, mount, challenge, send_mail, claims)
+        check_arguments(app, mount, challenge, send_mail, claims, personal_data)
         declared = checked_permissions(permissions)
         self._mount, self._login_url, self._challenge = mount, f"{mount}/login", challenge
         has_rules = public is not None or require is not None
@@ -153,7 +158,9 @@ class AuthMiddleware:
         from wsgiauth.app import AuthApp
         from wsgiauth.features import FEATURES, recorders
 
-        self.site: Site = Site.from_settings(settings, mount, FEATURES, send_mail, claims, asked)
+        self.site: Site = Site.from_settings(
+            settings, mount, FEATURES, send_mail, claims, asked, personal_data
+        )
         self._well_known = _well_known_urls(self.site, FEATURES)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)

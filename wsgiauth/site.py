@@ -6,6 +6,7 @@ from functools import partial
 from typing import Self, TypeVar
 
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import PersonalData, PersonalDataFunction
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.form_accounts import FormAccounts
@@ -16,7 +17,14 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import NotFoundError
-from wsgiauth.feature import Feature, at_first_proof_of, composers_of, letter_samples_of, ways_in_of
+from wsgiauth.feature import (
+    Feature,
+    at_first_proof_of,
+    composers_of,
+    letter_samples_of,
+    personal_data_of,
+    ways_in_of,
+)
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
@@ -51,6 +59,7 @@ class Site:
     hash_slots: HashSlots
     outbox: Outbox | None  # None without MAIL_URL
     registration: Registration
+    personal_data: PersonalData
     parts: tuple[object, ...]  # of the features; see `part`
 
     @classmethod
@@ -62,6 +71,7 @@ class Site:
         send_mail: Transport | None = None,
         claims: ClaimsFunction | None = None,
         registration: Registration | None = None,
+        personal_data: PersonalDataFunction | None = None,
     ) -> Self:
         """Return the site of these settings; see `AuthMiddleware` for the other arguments.
 
@@ -109,6 +119,7 @@ class Site:
             HashSlots(settings),
             make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
             registration or Registration(),
+            PersonalData(personal_data_of(features), personal_data),
             tuple(part for each in features for part in each.parts(settings, tokens)),
         )
 

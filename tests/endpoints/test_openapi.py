@@ -265,6 +265,8 @@ REQUESTS = [
     ("POST", "/language", JSON, json.dumps({"language": "en"})),
     ("GET", "/account", {}),
     ("GET", "/account", {"Authorization": "Bearer x"}),
+    ("GET", "/data", {}),
+    ("GET", "/data", GARBAGE),
     ("GET", "/sessions", {}),
     ("GET", "/sessions", {"Authorization": "Bearer x"}),
     ("POST", "/sessions", {**JSON, "Authorization": "Bearer x"}, "{}"),
@@ -336,10 +338,12 @@ REQUESTS_OF_A_USER = [  # each of the last two ends the login that sends it
     ("POST", "/totp", JSON, "{}"),
     ("GET", "/recovery-codes", {}),
     ("POST", "/recovery-codes", JSON, "{}"),
+    *[("GET", "/data", {})] * 11,
     ("GET", "/close", {}),
     ("POST", "/close", JSON, "{}"),
 ]
 REQUESTS_OF_A_STALE_BROWSER = [
+    ("GET", "/data", {}, None),
     ("POST", "/keys", JSON, "{}"),
     *(
         (method, path, headers, "{}")
@@ -364,6 +368,7 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("GET", "/logout", {}),
     ("POST", "/logout", {}),
     ("GET", "/account", {}),
+    ("GET", "/data", {}),
     ("POST", "/language", JSON, json.dumps({"language": "en"})),
     ("GET", "/sessions", {}),
     ("POST", "/sessions", JSON, json.dumps({"end": "others"})),
@@ -1004,7 +1009,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         for method, operation in operations.items()
         for status, response in operation["responses"].items()
         for media_type in resolved(response).get("content", [None])
-        if status != "500"  # test_claims.py and test_registration_fields.py draw these
+        if status
+        != "500"  # test_claims.py, test_registration_fields.py and test_data.py draw these
     }
     missing, extra = described - given, given - described
     assert (sorted(map(str, missing)), sorted(map(str, extra))) == ([], [])

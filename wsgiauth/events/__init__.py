@@ -55,6 +55,7 @@ CHANGES = (
     "key_created",
     "key_ended",
     "users_exported",
+    "data_exported",
 )
 _WARNINGS = (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned")
 LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(_WARNINGS, logging.WARNING)

@@ -9,6 +9,7 @@ from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
 from wsgiauth.features.notices.feature import FEATURE as NOTICES
 from wsgiauth.features.panel.feature import FEATURE as PANEL
+from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
 from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
 from wsgiauth.features.services.feature import FEATURE as SERVICES
 from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
@@ -17,6 +18,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 FEATURES = (
+    PERSONAL_DATA,
     AUDIT,
     FACTORS,
     KEYS,

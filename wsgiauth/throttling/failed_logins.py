@@ -24,6 +24,7 @@ from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.counts import row_id
 
 LISTED = 10
+STORED = 1000  # more than the rows of a user can have
 HOUR = 60 * 60  # seconds
 KEPT_FOR = 24 * HOUR
 _LINES_MAX_LENGTH = LISTED * 100  # a line has at most 92 characters
@@ -104,7 +105,7 @@ class FailureLog(NamedTuple):
         return is_first
 
 
-def list_failures(logs: Collection[FailureLog], now: int) -> list[FailedLogin]:
+def list_failures(logs: Collection[FailureLog], now: int, most: int = LISTED) -> list[FailedLogin]:
     """Return the last failures in some logs together, the newest first; costs one SELECT."""
     hours = range((now - KEPT_FOR) // HOUR, now // HOUR + 1)
     rows = FailedLogins.select(FailedLogins.lines).where(
@@ -117,4 +118,4 @@ def list_failures(logs: Collection[FailureLog], now: int) -> list[FailedLogin]:
         for time, reason, address in lines
         if int(time) > now - KEPT_FOR
     ]
-    return sorted(failures, key=lambda each: each.time, reverse=True)[:LISTED]
+    return sorted(failures, key=lambda each: each.time, reverse=True)[:most]

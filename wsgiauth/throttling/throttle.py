@@ -68,7 +68,13 @@ from wsgiauth.storage.failures import report_failure
 from wsgiauth.storage.models import from_timestamp
 from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
 from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks, read_waits
-from wsgiauth.throttling.failed_logins import FailedLogin, FailureLog, Wait, list_failures
+from wsgiauth.throttling.failed_logins import (
+    LISTED,
+    FailedLogin,
+    FailureLog,
+    Wait,
+    list_failures,
+)
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.clients import networks_of
 
@@ -185,10 +191,10 @@ class Throttle:
         """Return a login by a passkey or a provider, to count it with the other logins."""
         return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
 
-    def failed_logins(self, user: User) -> list[FailedLogin]:
+    def failed_logins(self, user: User, most: int = LISTED) -> list[FailedLogin]:
         """Return the last failed logins under the present names of the user, whoever had them."""
         logs = [FailureLog.of(self._key, names.key(each)) for each in (user.username, user.email)]
-        return list_failures([*logs, self._failures_of(user)], int(self._now()))
+        return list_failures([*logs, self._failures_of(user)], int(self._now()), most)
 
     def waits(self, user: User, addresses: Iterable[str | None]) -> list[Wait]:
         """Return why logins of a user are refused now, also from these addresses; one SELECT."""

@@ -1,0 +1,79 @@
+"""Every table of the schema has an owner, who says what it has about a person.
+
+If a test here fails for a new table, its feature lacks an entry in `Feature.personal_data`.
+"""
+
+import peewee
+import pytest
+
+from tests.support.schema import MODELS
+from wsgiauth import storage
+from wsgiauth.accounts.models import User
+from wsgiauth.feature import personal_data_of
+from wsgiauth.features import FEATURES
+from wsgiauth.features.personal_data.records import claims
+
+ABOUT_NO_USER = {
+    "wsgiauth_group": "its members are in another table",
+    "wsgiauth_group_permission": "it says what a group can do, whoever its members are",
+    "wsgiauth_migration": "it has names of migrations",
+}
+AT_THE_TOP = "wsgiauth_user"  # its columns are members of the file itself
+LISTED = personal_data_of(FEATURES)
+
+# Columns of the user that say nothing about a person.
+INTERNAL = {
+    "hashed_password",  # a digest; `has_password` is in the file
+    "username_key",
+    "email_key",
+    "security_stamp",
+    "locks",
+}
+
+
+def tables():
+    return {each for each in storage.current().get_tables() if each.startswith("wsgiauth_")}
+
+
+@pytest.mark.promise(86)
+@pytest.mark.every_database
+def test_every_table_of_the_database_is_in_the_file(database):
+    assert tables() - ABOUT_NO_USER.keys() - {AT_THE_TOP} == LISTED.keys()
+
+
+@pytest.mark.every_database
+def test_a_table_that_is_left_out_refers_to_no_user(database):
+    for table in ABOUT_NO_USER:
+        assert AT_THE_TOP not in {each.dest_table for each in database.get_foreign_keys(table)}
+        names = {each.name for each in database.get_columns(table)}
+        assert {each for each in names if "user" in each or "actor" in each} == set()
+
+
+def test_no_feature_answers_for_the_table_of_another_one():
+    declared = [table for each in FEATURES for table in each.personal_data]
+    assert len(declared) == len(LISTED)
+
+
+def test_each_list_has_a_name_of_its_own(ada):
+    members = [*claims(ada), "application", *(each.name for each in LISTED.values())]
+    assert len(members) == len(set(members))
+
+
+def test_every_model_is_a_table_of_the_database(database):
+    """So that the tests above read all of them."""
+    assert {each._meta.table_name for each in MODELS} <= tables()
+
+
+@pytest.mark.parametrize("column", sorted(set(User._meta.fields) - INTERNAL))
+def test_every_column_of_the_user_is_a_member_of_the_file(database, ada, column):
+    values = {
+        field.name: "xx" if isinstance(field, peewee.CharField) else not getattr(ada, field.name)
+        for field in User._meta.sorted_fields
+        if field.name == column and field.name not in ("id", "created_at")
+    }
+    changed = User(**{**ada.__data__, **values})
+    if column in ("id", "created_at"):
+        changed.id, changed.created_at = 77, ada.created_at.replace(year=1999)
+    elif column.endswith("_at"):
+        setattr(changed, column, ada.created_at)
+    assert claims(changed) != claims(ada)

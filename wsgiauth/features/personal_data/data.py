@@ -1,0 +1,67 @@
+"""GET /auth/data: users download everything that is stored about them."""
+
+from collections.abc import Iterator
+from http import HTTPStatus
+from itertools import chain
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth import events
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.features.personal_data.file import pieces
+from wsgiauth.forms.endpoint import LEAVING, AccountLink, Endpoint, require_fresh
+from wsgiauth.messages import _
+from wsgiauth.site import Site
+from wsgiauth.throttling.attempts import Attempt
+from wsgiauth.throttling.counts import Counters, Limit
+from wsgiauth.web.responses import Response
+
+_HOUR = 60 * 60  # seconds
+_BLOCK = 65_536  # characters
+
+# A file can be long, and each one is an event in the next.
+_DOWNLOADS = Limit("personal data", 10, (_HOUR,), _HOUR)
+
+
+class Data(Endpoint):
+    """Streams the file."""
+
+    account_link = AccountLink(
+        LEAVING,
+        _("Download your data"),
+        _("Everything that this site stores about your account, in one file for programs."),
+        place=-1,
+    )
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the file, or fail if the audit trail cannot record the download."""
+        member = require_fresh(environ, site).user
+        user = User.get_or_none(User.id == member.id)
+        if user is None:
+            raise UnauthenticatedError("invalid_token")
+        if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no data
+            key = site.settings.require_secret_key().encode()
+            counter = Counters(key).one(_DOWNLOADS, str(user.id))
+            Attempt(site.tokens.now, [counter]).require_turn().begin()
+        blocks = _blocks(pieces(user, site.settings, site.personal_data))
+        first = next(blocks)  # the function or the database can fail before the answer begins
+        if environ["REQUEST_METHOD"] == "GET":
+            events.emit("data_exported", user_id=user.id)
+        return Response(
+            HTTPStatus.OK,
+            content_type="application/json",
+            headers=(("Content-Disposition", 'attachment; filename="personal-data.json"'),),
+            app_iter=chain([first], blocks),
+        )
+
+
+def _blocks(texts: Iterator[str]) -> Iterator[bytes]:
+    """Yield the pieces in larger blocks, because a server sends each one by itself."""
+    block, length = [], 0
+    for text in texts:
+        block.append(text)
+        length += len(text)
+        if length >= _BLOCK:
+            yield "".join(block).encode()
+            block, length = [], 0
+    yield "".join(block).encode()
