@@ -61,5 +61,5 @@ def test_every_command_is_listed():
     usage = subprocess.run(
         [sys.executable, "-m", "wsgiauth", "--help"], capture_output=True, text=True, check=True
     ).stdout
-    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    assert listed == set(re.findall(r"^    (\w+)", usage, re.MULTILINE))
+    listed = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+    assert listed == set(re.findall(r"^    ([\w-]+)", usage, re.MULTILINE))

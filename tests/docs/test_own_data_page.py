@@ -1,5 +1,7 @@
 """docs/own-data.md: its programs do what it says."""
 
+import json
+import re
 import runpy
 from datetime import UTC, datetime
 
@@ -11,6 +13,8 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Field, Group, User, storage, update_user
 from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
+from wsgiauth.feature import personal_data_of
+from wsgiauth.features import FEATURES
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_user
 
@@ -66,6 +70,22 @@ def test_a_declared_permission_is_offered_and_a_mistyped_one_questioned(load, ru
     key = {"name": "cleaner", "permissions": ["archive.delete"]}
     client.post_json("/auth/keys", key, headers=headers, status=201)
     assert "archive.delete" in run("python -m wsgiauth permissions --app archive:application")
+
+
+def test_the_file_has_what_the_application_stores(load, run):
+    site = load("library")["application"]
+    ada = make_user(site, "ada")
+    loans = [{"title": "Sketch of the Analytical Engine", "due": "2026-12-01"}]
+    found = logged_in(site, ada).get("/auth/data").json
+    assert found["application"] == {"loans": loans}
+    printed = run("python -m wsgiauth personal-data ada --app library:application")
+    assert json.loads(printed)["application"] == {"loans": loans}
+
+
+def test_the_table_names_every_list_of_the_file():
+    rows = re.findall(r"^\| (`.*?) \|", section(PAGE, "The file of a user's data"), re.MULTILINE)
+    named = {name for row in rows for name in re.findall("`(.*?)`", row)}
+    assert named == {each.name for each in personal_data_of(FEATURES).values()}
 
 
 @pytest.mark.every_database

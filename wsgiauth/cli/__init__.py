@@ -12,6 +12,7 @@ from importlib import import_module
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import PersonalData
 from wsgiauth.console.command import Arguments, CommandError, UsageError, read_database_option
 from wsgiauth.console.output import print_error
 from wsgiauth.console.parser import USER, Parser
@@ -85,6 +86,10 @@ COMMANDS = {
         "features.links.commands",
         "print a link with which a user can choose a new password",
     ),
+    "personal-data": (
+        "features.personal_data.commands",
+        "print everything that is stored about a user, as one JSON document",
+    ),
     "purge": (
         "cli.upkeep",
         "delete expired sessions, API keys, links and counts of attempts, and old events",
@@ -117,6 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.database = read_database_option(arguments.database)
         arguments.recorders = _recorders
         arguments.middleware_of = _middleware_of
+        arguments.personal_data = _personal_data
         with actors.acting(actors.command_line()):
             run(arguments)
         sys.stdout.flush()
@@ -154,6 +160,13 @@ def _middleware_of(application: object) -> object:
     from wsgiauth.cli.applications import middleware_of  # likewise
 
     return middleware_of(application)
+
+
+def _personal_data() -> PersonalData:
+    from wsgiauth.feature import personal_data_of  # likewise
+    from wsgiauth.features import FEATURES
+
+    return PersonalData(personal_data_of(FEATURES))
 
 
 def _print_refusal(reason: str) -> int:

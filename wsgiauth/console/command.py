@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from argparse import Namespace
+from typing import Any
 
 from wsgiauth import storage
 from wsgiauth.accounts import find_user
@@ -20,7 +21,8 @@ from wsgiauth.console.output import print_error
 from wsgiauth.events import record
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.settings import Settings
-from wsgiauth.storage.databases import missing_file
+from wsgiauth.storage import context
+from wsgiauth.storage.databases import missing_file, refuse_file_of_other_user
 
 Arguments = Namespace
 
@@ -87,6 +89,19 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
         # The server sends the emails of this command.
         record(opened, arguments.recorders(settings, None, ""))
     return settings
+
+
+def open_site(arguments: Arguments) -> Any:
+    """Use the database of the AuthMiddleware that `--app` names, and return its `site.Site`."""
+    if arguments.database is not None:
+        raise UsageError("--app uses the database of the application, not --database")
+    found = arguments.middleware_of(import_application(arguments.app))
+    if found is None:
+        raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
+    refuse_file_of_other_user(found.site.settings.DATABASE_URL)
+    # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
+    context.use(found.database)
+    return found.site
 
 
 def require_user(name: str) -> User:

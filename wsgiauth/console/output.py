@@ -55,6 +55,12 @@ def print_text(text: str) -> None:
     print(text, end="")
 
 
+def print_pieces(pieces: Iterable[str]) -> None:
+    """Print a JSON document in ASCII, which comes in pieces."""
+    for piece in pieces:
+        print(piece, end="")
+
+
 def print_json_line(document: object) -> None:
     """Print a document in one line, as ASCII."""
     print(json.dumps(document))

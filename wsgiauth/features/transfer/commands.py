@@ -12,9 +12,8 @@ from wsgiauth.accounts.registration import Field, Registration
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
-    UsageError,
-    import_application,
     open_database,
+    open_site,
 )
 from wsgiauth.console.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.console.parser import Parser
@@ -30,8 +29,6 @@ from wsgiauth.features.transfer.rows import (
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
-from wsgiauth.storage import context
-from wsgiauth.storage.databases import refuse_file_of_other_user
 
 # Decoders read ahead, so their errors do not name the line: see `_utf_8_lines`.
 _ERRORS = "surrogateescape"
@@ -118,15 +115,8 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
     """Open the database; return the settings and the registration of the application."""
     if arguments.app is None:
         return open_database(arguments, may_create=True), Registration()
-    if arguments.database is not None:
-        raise UsageError("--app imports into the database of the application, not --database")
-    found = arguments.middleware_of(import_application(arguments.app))
-    if found is None:
-        raise CommandError(f"{arguments.app} is not an AuthMiddleware; name the one of your site")
-    refuse_file_of_other_user(found.site.settings.DATABASE_URL)
-    # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
-    context.use(found.database)
-    return found.site.settings, found.site.registration
+    site = open_site(arguments)
+    return site.settings, site.registration
 
 
 @contextmanager
