@@ -11,8 +11,8 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.exceptions import UnauthenticatedError
-from wsgiauth.features.factors.typed_codes import plain
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 

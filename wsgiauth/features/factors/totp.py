@@ -22,7 +22,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
-from wsgiauth.features.factors.typed_codes import plain
+from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict

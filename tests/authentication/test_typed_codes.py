@@ -2,9 +2,9 @@
 
 import pytest
 
+from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.features.factors import recovery_codes, totp
 from wsgiauth.features.factors.totp import STEP
-from wsgiauth.features.factors.typed_codes import plain
 
 
 def full_width(text):
