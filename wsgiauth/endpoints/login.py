@@ -1,10 +1,10 @@
 """GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
 from wsgiauth import events
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
-from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication import lifetimes
 from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
+from wsgiauth.authentication.email_codes import EmailCodes
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.tokens import IssuedTokens
@@ -13,14 +13,14 @@ from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
 from wsgiauth.forms.endpoint import unauthorized
 from wsgiauth.forms.handover import (
+    REFRESH,
     REMEMBER,
     GuestForm,
-    end_previous_session,
     hand_over,
-    has_token,
+    hand_over_tokens,
     login_buttons,
     start_browser_session,
-    token_document,
+    start_session,
 )
 from wsgiauth.forms.proofs import (
     ACCOUNT_NAME,
@@ -34,11 +34,10 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
-from wsgiauth.web.clients import Client
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import leads_to, mount_url, with_next
 
 _NOTICES = {
@@ -64,6 +63,7 @@ class LoginPage(PasskeyPage):
     login_url = UrlBelow("login")
     register_url: str | None  # None if registration is closed
     forgot_url: str | None = None  # None if the site sends no email
+    code_url: str | None = None  # None if the site sends no codes to log in
     username: str = ""
     remember_days: int = 30  # 0: "Keep me logged in" is not offered
     remember: bool = False
@@ -74,7 +74,7 @@ class LogIn(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
     fields = (ACCOUNT_NAME, "password", CODE, CREDENTIAL)
-    flags = ("refresh", REMEMBER)
+    flags = (REFRESH, REMEMBER)
 
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
@@ -88,28 +88,24 @@ class LogIn(GuestForm):
             if not submission.fields[CODE]:
                 return ask_for_second_step(submission, user)
             methods = f"{PASSWORD} {require_factor(submission, user)}"
-        issued = None if user is None else _start_session(submission, user, methods)
+        issued = None if user is None else start_session(submission, user, methods)
         if issued is None:
             raise unauthorized(
                 "invalid_credentials",
                 _("The username and password do not match an active account."),
             )
-        if not submission.is_program:
-            return hand_over(submission, issued)
-        if has_token(submission):
-            # The new token replaces the one that was sent. A script that sent the browser's cookie
-            # fetches a token without logging the user out of the pages.
-            end_previous_session(submission)
-        return json_response(token_document(submission.site, issued))
+        finish = hand_over_tokens if submission.is_program else hand_over
+        return finish(submission, issued)
 
     def page(self, submission: Submission, refusal: Refusal) -> LoginPage:
         """Return the form."""
         mount, destination = mount_url(submission.environ), submission.destination
         register_url = with_next(f"{mount}/register", destination)
-        done = just_done(submission.environ)
+        done, codes = just_done(submission.environ), submission.site.part(EmailCodes)
         return LoginPage(
             register_url=register_url if submission.site.settings.REGISTRATION else None,
             forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
+            code_url=f"{mount}/{codes.path}" if codes is not None else None,
             next=destination,
             username=submission.fields[ACCOUNT_NAME] or done.name,
             passkey_options=passkey_options(submission.site, LOG_IN),
@@ -165,25 +161,6 @@ def _leads_to_complete(submission: Submission) -> bool:
     if origins is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
         return False
     return bool(tabs.sent_cookies(environ, site, origins.waiting, destination))
-
-
-def _start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
-    if submission.is_program:
-        issued = _start_program_session(submission, user, methods)
-    else:
-        issued = start_browser_session(submission, user, methods=methods)
-    if issued is None:
-        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
-    return issued
-
-
-def _start_program_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
-    site, flags = submission.site, submission.flags
-    lifetime = lifetimes.of_program(site.settings)
-    if "refresh" in flags:
-        lifetime = lifetimes.of_refreshable(site.settings, remember=REMEMBER in flags)
-    client = Client.of(submission.environ, site.pages.readers.name_asked_for(submission.environ))
-    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
 
 
 def _log_in_with_passkey(submission: Submission) -> IssuedTokens:

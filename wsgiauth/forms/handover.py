@@ -3,11 +3,11 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import logins
+from wsgiauth import events, logins
 from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origin, Origins
@@ -18,6 +18,7 @@ from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie
 from wsgiauth.messages import _
 from wsgiauth.site import Site
+from wsgiauth.web.clients import Client
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.readers import USER_OF_PAGE
@@ -26,6 +27,7 @@ from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
 
 _DEAD_ENDS = ("logout", "login", "second", "confirm")
+REFRESH = "refresh"  # a field in JSON: whether to return a refresh token, too
 REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
 
 
@@ -83,6 +85,27 @@ def start_browser_session(
     )
 
 
+def start_program_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
+    """Start the session of a program; return None if the user changed at the same moment."""
+    site, flags = submission.site, submission.flags
+    lifetime = lifetimes.of_program(site.settings)
+    if REFRESH in flags:
+        lifetime = lifetimes.of_refreshable(site.settings, remember=REMEMBER in flags)
+    client = Client.of(submission.environ, site.pages.readers.name_asked_for(submission.environ))
+    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
+
+
+def start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
+    """Start the session of a program or a browser; report a user who changed meanwhile."""
+    if submission.is_program:
+        issued = start_program_session(submission, user, methods)
+    else:
+        issued = start_browser_session(submission, user, methods=methods)
+    if issued is None:
+        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
+    return issued
+
+
 def start_first_session(submission: Submission, user: User) -> IssuedTokens | None:
     """Start the session of a browser that has created an account; None if it has to log in.
 
@@ -111,6 +134,15 @@ def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     if submission.wants_json:
         return json_response({"detail": _("Logged in."), "next": location}, headers=(cookie,))
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+
+
+def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
+    """Return the tokens of a new session to a program."""
+    if has_token(submission):
+        # The new token replaces the one that was sent. A script that sent the browser's cookie
+        # fetches a token without logging the user out of the pages.
+        end_previous_session(submission)
+    return json_response(token_document(submission.site, issued))
 
 
 def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
