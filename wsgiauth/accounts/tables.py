@@ -28,6 +28,8 @@ ADDRESS = "address"
 INVITATION = "invitation"
 RESET = "reset"
 
+CODE = "login code"  # of the secret of a client that has asked for a code in an email
+
 _Row = TypeVar("_Row", bound=peewee.Model)
 
 

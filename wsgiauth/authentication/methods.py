@@ -1,4 +1,4 @@
-"""How users prove their identity, in words: the names of RFC 8176 section 2, `mail` and `fed`."""
+"""How users prove their identity, in words: by names of RFC 8176 section 2, and further ones."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -8,12 +8,14 @@ from wsgiauth.messages import list_of, pgettext
 
 PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
+EMAIL_CODE = "email"  # RFC 8176 has no name for it
 HARDWARE_KEY = "hwk"  # a passkey
 FEDERATED = "fed"  # by another provider; RFC 8176 has no name for it
 SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
 _WORDS = {
+    "email": pgettext("a way to log in", "code by email"),
     "face": pgettext("a way to log in", "face"),
     "fed": pgettext("a way to log in", "another provider"),
     "fpt": pgettext("a way to log in", "fingerprint"),

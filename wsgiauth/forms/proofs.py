@@ -12,7 +12,7 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.browser_keys import BrowserKeys, Purpose
-from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.methods import EMAIL_CODE, ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.exceptions import RequestError, ValidationError
@@ -95,19 +95,22 @@ def require_factor(
         reason, error = None, unauthorized("invalid_code", _WRONG_CODE)
     else:
         raise ValidationError({CODE: [missing]})
-    has_entered_password = session_id is None and PASSWORD in methods.split()
+    first_step = [] if session_id is not None else methods.split()
+    has_entered_password, has_entered_email_code = PASSWORD in first_step, EMAIL_CODE in first_step
     throttle = submission.site.throttle
     attempt = throttle.second_factor(user, submission.networks, session_id=session_id)
     attempt.begin()
     proven = accept()
     if proven:
         attempt.succeeded()
-        if has_entered_password:  # otherwise a thief without it could guess on
+        # A thief with neither could guess the password on.
+        if has_entered_password or has_entered_email_code:
             throttle.recognise(user, submission.networks)
         return proven
     events.emit("second_factor_failed", user_id=user.id, reason=reason)
-    first_step = "" if has_entered_password else "provider, "
-    attempt.failed(f"{first_step}wrong {reason or 'code'}")
+    other_step = "email, " if has_entered_email_code else "provider, "
+    after = "" if has_entered_password else other_step
+    attempt.failed(f"{after}wrong {reason or 'code'}")
     if attempt.is_last_free():
         known = None if has_entered_password else "without the password"
         events.emit("factor_guessed", user_id=user.id, reason=known)

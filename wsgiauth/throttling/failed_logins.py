@@ -48,7 +48,7 @@ class FailedLogin(NamedTuple):
     """A failed login."""
 
     time: datetime  # in UTC
-    reason: str  # as in the event, or "wrong code", "wrong passkey"; also after "provider, "
+    reason: str  # as in the event, or "wrong code", "wrong passkey"; see `proofs.require_factor`
     address: str | None  # of the client, if it is known
 
 

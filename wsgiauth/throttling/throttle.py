@@ -44,6 +44,12 @@ logging in. All sessions of a user together have SESSIONS_SHARE times the free f
 then wait at the same pace, so thieves of any number of cookies have about 150 guesses a day. Those
 who know the password have another 100.
 
+**Codes in emails** are guessed against a request for a code, which has `CODE_TRIES`, and from an
+address, for which failures count during a day: eight digits are few, and a person who enters a code
+has it in view. They never count for an account, so nobody can keep its owner waiting by failures.
+Requests by clients that the name knows are marked as such, and their failures count for the request
+alone, so a neighbour at the same address does not keep them waiting either.
+
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
 can cause that.
@@ -86,6 +92,7 @@ DAY = 24 * HOUR
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
+CODE_TRIES = 5  # of one request for a code in an email
 
 # All sessions of a user together have this many times the free failures of one.
 SESSIONS_SHARE = 10
@@ -112,6 +119,9 @@ class Throttle:
         # Apart from passwords, whose failures must not keep the owner of a passkey waiting.
         self._passkeys = Limit("passkeys", per_address, DOUBLING, HOUR)
         self._providers = Limit("providers", per_address, DOUBLING, HOUR)  # likewise
+        self._email_codes = Limit("email codes", per_address, DOUBLING, DAY)
+        # Longer than the request is valid, also on a host whose clock is behind.
+        self._code_tries = Limit("tries of an email code", CODE_TRIES, (HOUR,), HOUR)
         self._registrations = Limit(
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
@@ -183,12 +193,38 @@ class Throttle:
         """Return an attempt to log in by a provider, whose answer names the user."""
         return self._of_client(self._providers, networks)
 
+    def email_code(
+        self, networks: Networks, *, is_known: bool = False, log_id: str = ""
+    ) -> Attempt:
+        """Return an attempt to enter a code from an email.
+
+        Args:
+            is_known: Whether a client that the name knows asked for the code; see `knows`.
+            log_id: The id of the log of that name, from `failure_log`; empty: nothing is recorded.
+        """
+        counters = [] if is_known else self._counters.of_networks(self._email_codes, networks)
+        failures = FailureLog(log_id) if log_id else None
+        return Attempt(self._now, counters, failures=failures).require_turn()
+
+    def tries_of_code(self, request_id: str) -> Counter:
+        """Return the count of the tries of one request for a code."""
+        return self._counters.one(self._code_tries, request_id)
+
+    def knows(self, name: str, networks: Networks) -> bool:
+        """Return whether a client has logged in under a name, without a look-up of its account."""
+        key = names.key(name[: names.EMAIL_MAX_LENGTH])
+        return self._under_name(key, networks[0]).exists(int(self._now()))
+
+    def failure_log(self, name: str) -> FailureLog:
+        """Return the log of the failed logins under a name, as the client sent it."""
+        return FailureLog.of(self._key, names.key(name[: names.EMAIL_MAX_LENGTH]))
+
     def registration(self, networks: Networks) -> Attempt:
         """Return an attempt to register."""
         return self._of_client(self._registrations, networks)
 
     def login_without_password(self, user: User) -> Attempt:
-        """Return a login by a passkey or a provider, to count it with the other logins."""
+        """Return a login by another proof than the password, to count it with the other logins."""
         return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
 
     def failed_logins(self, user: User, most: int = LISTED) -> list[FailedLogin]:
@@ -222,9 +258,10 @@ class Throttle:
     def recognise(self, user: User, networks: Networks) -> None:
         """Make a client known to an account, and reset its count of failures.
 
-        Call this only if the client has entered or chosen the password: a thief of a session can
-        give the account a passkey, an app or another name any number of times, and must not reset
-        the count. A database error is only logged, because the login has already succeeded.
+        Call this only if the client has entered or chosen the password, or has entered a code from
+        an email to a proven address, where it could get a link to choose one. A thief of a session
+        can give the account a passkey, an app or another name any number of times, and must not
+        reset the count. A database error is only logged, because the login has already succeeded.
         """
         try:
             self._of_user(user.id, networks[0]).remember(int(self._now()), KNOWN_FOR)

@@ -66,12 +66,19 @@ class AddressTakenLetter(Letter):
 
 def request_reset(outbox: Outbox, name: str, *, mount: str) -> None:
     """Ask for a link to choose a new password; `name` is as typed."""
-    # Do not store a string that cannot be a name: it can be a password in the wrong field.
+    ask_for(outbox, RESET, name=storable_name(name), data={"mount": mount})
+
+
+def storable_name(name: str) -> str:
+    """Return a name as typed, or "" for a string that cannot be one.
+
+    Such a string is not stored, because it can be a password in the wrong field.
+    """
     is_name = names.email_problem(name) is None or names.username_problem(name) in (
         None,
         names.LEADING_DASH,
     )
-    ask_for(outbox, RESET, name=name if is_name else "", data={"mount": mount})
+    return name if is_name else ""
 
 
 def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
@@ -148,7 +155,7 @@ def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
     ask_for(outbox, INVITATION, name=invitation.email, data=data)
 
 
-def _compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+def compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     """Return the letter to an active account; the row has its user or a name."""
     user = find_user(mail.name) if mail.user_id is None else mail.user
     if user is None or not user.is_active:
@@ -170,7 +177,7 @@ def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed
     mount = data.pop("mount")
     invitation = Invitation(**data)
     if find_user(invitation.email) is not None:
-        return _compose_reset(mail, settings, now) if invitation.is_requested else None
+        return compose_reset(mail, settings, now) if invitation.is_requested else None
     letter = InvitationLetter(
         link=make_invitation_link(invitation, settings, mount=mount, now=now),
         minutes=invitation.minutes(settings),
@@ -208,7 +215,7 @@ def address_taken(owner: User) -> Addressed | None:
 
 
 COMPOSERS: Mapping[str, Composer] = {
-    RESET: _compose_reset,
+    RESET: compose_reset,
     INVITATION: _compose_invitation,
     ADDRESS: _compose_address,
 }

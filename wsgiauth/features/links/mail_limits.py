@@ -21,6 +21,7 @@ class MailLimits:
         self._now = clock
         self._counters = Counters(settings.require_secret_key().encode())
         self._mails = Limit("mails", settings.MAILS_PER_ACCOUNT, (_HOUR,), _HOUR)
+        self._codes = replace(self._mails, reason="login codes")
         self._mails_by_staff = replace(
             self._mails,
             reason="mails by staff",
@@ -49,6 +50,25 @@ class MailLimits:
             asker = "its user" if key == names.key(user.email) else "other users"
             counters = [one(self._mails, "user", str(user.id)), one(self._mails, key, asker)]
         counters += self._counters.of_networks(self._mails_of_address, networks)
+        Attempt(self._now, counters).require_turn().begin()
+
+    def count_code(
+        self, name: str, networks: Networks, *, is_known: bool, user: User | None = None
+    ) -> None:
+        """Count a code to log in that a client asks for, and that a logged-in `user` may ask for.
+
+        Codes have counts of their own, because a code is of use only to the client that asked for
+        it: otherwise, strangers could keep the owner from a link, too. A client that the name knows
+        has a count of its own, and waits neither for strangers nor for its neighbours.
+        """
+        one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
+        if user is not None:
+            counters = [one(self._codes, "user", str(user.id))]
+        elif is_known:
+            counters = [one(self._codes, key, networks[0])]
+        else:
+            counters = [one(self._codes, key)]
+            counters += self._counters.of_networks(self._mails_of_address, networks)
         Attempt(self._now, counters).require_turn().begin()
 
     def count_by_staff(self, user: User) -> None:
