@@ -105,6 +105,7 @@ PAGES: tuple[Page, ...] = (
     LoginPage(
         register_url="/auth/register",
         forgot_url="/auth/forgot",
+        code_url="/auth/code",
         next="/",
         username="ada",
         passkey_options=PASSKEY_OPTIONS,

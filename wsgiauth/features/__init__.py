@@ -7,6 +7,7 @@ from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
+from wsgiauth.features.login_codes.feature import FEATURE as LOGIN_CODES
 from wsgiauth.features.notices.feature import FEATURE as NOTICES
 from wsgiauth.features.panel.feature import FEATURE as PANEL
 from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
@@ -23,6 +24,7 @@ FEATURES = (
     FACTORS,
     KEYS,
     LINKS,
+    LOGIN_CODES,
     PROVIDERS,
     SERVICES,
     FORWARD_AUTH,

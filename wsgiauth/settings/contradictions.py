@@ -42,7 +42,7 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
     for name in ("MAIL_FROM", "PUBLIC_URL"):
         if (sends_mail or settings.MAIL_URL is not None) and getattr(settings, name) is None:
             yield name, "set, because MAIL_URL is"
-    for name in ("VERIFICATION", "LOGIN_NOTICES"):
+    for name in ("VERIFICATION", "LOGIN_CODES", "LOGIN_NOTICES"):
         if getattr(settings, name) and settings.MAIL_URL is None:
             expected = f'set, because {name} is on, or "callable:" if your code sends emails'
             yield "MAIL_URL", expected

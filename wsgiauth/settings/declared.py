@@ -117,6 +117,7 @@ class Declared:
         is_secret=True,
     )
     PASSKEYS: bool = switch(False, "whether users can log in with passkeys")
+    LOGIN_CODES: bool = switch(False, "whether users can log in with a code that an email brings")
     SECOND_FACTOR: str = choice(("offered", "staff", "all"), "who must have a second factor")
     LOGIN_FAILURES_PER_ACCOUNT: int = limit(
         5, 1000, "failed logins with one name before a wait", risk=checks.free_guesses

@@ -8,6 +8,7 @@ from wsgiauth.storage import context
 from wsgiauth.testing.people import require_middleware
 
 _LINK = re.compile(r"https?://[^\s<>\"]+")
+_CODE = re.compile(r"^[0-9]{4} [0-9]{4}$", re.MULTILINE)
 
 
 class Mails(list[EmailMessage]):
@@ -17,6 +18,11 @@ class Mails(list[EmailMessage]):
     def links(self) -> list[str]:
         """The links in the texts of all emails, in their order."""
         return [link for each in self for link in _LINK.findall(each.get_content())]
+
+    @property
+    def codes(self) -> list[str]:
+        """The codes to log in (`LOGIN_CODES`) in the texts of all emails, in their order."""
+        return [code for each in self for code in _CODE.findall(each.get_content())]
 
 
 def mailbox(application: AuthMiddleware) -> Mails:

@@ -1,0 +1,1 @@
+"""Log in by a code in an email."""

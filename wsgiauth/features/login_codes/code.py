@@ -1,0 +1,77 @@
+"""GET, POST /auth/code: ask for an email with a code to log in."""
+
+from dataclasses import replace
+from http import HTTPStatus
+
+from wsgiauth.authentication import lifetimes
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.login_codes import codes
+from wsgiauth.features.login_codes.code_enter import enter_page
+from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted
+from wsgiauth.forms.handover import REMEMBER, GuestForm
+from wsgiauth.forms.proofs import ACCOUNT_NAME
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url, with_next
+
+_DETAIL = _("If the name belongs to an active account, an email with a code is on its way.")
+
+
+class CodePage(FormPage):
+    """The form to ask for a code."""
+
+    template = "code.html"
+    typed = ("username",)
+    code_url = UrlBelow("code")
+    login_url: str
+    enter_url: str | None = None  # None if the browser has not asked for a code yet
+    username: str = ""  # as it was sent
+    remember_days: int = 30  # 0: "Keep me logged in" is not offered
+    remember: bool = False
+
+
+class AskForCode(GuestForm):
+    """Sends a code. The answer does not depend on whether there is an account."""
+
+    fields = (ACCOUNT_NAME,)
+    flags = (REMEMBER,)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends codes."""
+        return settings.LOGIN_CODES
+
+    def act(self, submission: Submission) -> Response:
+        """Insert the email, for any name; a former code of this browser ends."""
+        site, environ, name = submission.site, submission.environ, submission.fields[ACCOUNT_NAME]
+        if not name:
+            raise ValidationError({"username": [_("Enter your username or email address.")]})
+        secret = codes.ask_for_code(submission, name)
+        if submission.is_program:
+            document = {"detail": _DETAIL, "request": secret}
+            return json_response(document, status=HTTPStatus.ACCEPTED)
+        former = site.identifier.sent_cookie(environ, WAITING)
+        if former:
+            codes.void(former)
+        page = enter_page(submission, Refusal(), has_code=True)
+        response = email_accepted(submission, _DETAIL, page)
+        cookie = site.identifier.own_cookie(environ, WAITING, secret)
+        return replace(response, headers=(*response.headers, cookie))
+
+    def page(self, submission: Submission, refusal: Refusal) -> CodePage:
+        """Return the form."""
+        site, environ = submission.site, submission.environ
+        mount, destination = mount_url(environ), submission.destination
+        has_code = bool(site.identifier.sent_cookie(environ, WAITING))
+        return CodePage(
+            login_url=with_next(f"{mount}/login", destination),
+            enter_url=with_next(f"{mount}/code/enter", destination) if has_code else None,
+            next=destination,
+            username=submission.fields[ACCOUNT_NAME],
+            remember_days=lifetimes.remembered_days(site.settings),
+            remember=REMEMBER in submission.flags,
+            message=refusal.message,
+            errors=refusal.errors,
+        )

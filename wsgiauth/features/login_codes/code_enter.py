@@ -1,0 +1,120 @@
+"""GET, POST /auth/code/enter: log in by the code of an email."""
+
+from dataclasses import replace
+
+from wsgiauth.authentication.email_codes import REQUEST
+from wsgiauth.authentication.methods import EMAIL_CODE
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.login_codes import codes
+from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.forms import FormPage, Refusal, Submission
+from wsgiauth.forms.handover import (
+    REFRESH,
+    REMEMBER,
+    GuestForm,
+    hand_over,
+    hand_over_tokens,
+    start_session,
+)
+from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url, with_next
+
+_SECOND = "second"  # in JSON: the code of a second factor
+
+
+class EnterCodePage(FormPage):
+    """The form for the code. It does not show whether there is an account."""
+
+    template = "code_enter.html"
+    typed = (CODE,)
+    enter_url = UrlBelow("code/enter")
+    code_url: str  # the form to ask for a code
+    login_url: str
+    has_code: bool  # the browser has asked for one
+    minutes: int = codes.MINUTES
+    remember: bool = False  # whether the session outlives the browser window
+
+
+class EnterCode(GuestForm):
+    """Starts a session: a token for a program, a cookie for a browser or a script."""
+
+    fields = (CODE, REQUEST, _SECOND)
+    flags = (REFRESH, REMEMBER)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends codes."""
+        return settings.LOGIN_CODES
+
+    def act(self, submission: Submission) -> Response:
+        """Start a session, unless the login needs a second factor first."""
+        site = submission.site
+        code = codes.require_code(submission, _request(submission), submission.fields[CODE])
+        user, methods = code.user, EMAIL_CODE
+        is_two_step = site.factors.is_needed_by(user)
+        if is_two_step and submission.is_program:
+            if not submission.fields[_SECOND]:
+                return ask_for_second_step(submission, user, methods=methods)
+            second = {CODE: submission.fields[_SECOND], CREDENTIAL: ""}
+            sent = replace(submission, fields={**submission.fields, **second})
+            methods = f"{methods} {require_factor(sent, user, methods=methods)}"
+        elif is_two_step:
+            codes.use(code)
+            return _without_cookie(
+                submission, ask_for_second_step(submission, user, methods=methods)
+            )
+        site.throttle.login_without_password(user).begin()
+        codes.use(code)
+        issued = start_session(submission, user, methods)
+        if issued is None:  # the user has just changed
+            raise codes.invalid_code()
+        if not is_two_step:  # otherwise a right second factor makes the client known
+            site.throttle.recognise(user, submission.networks)
+        if submission.is_program:
+            return hand_over_tokens(submission, issued)
+        return _without_cookie(submission, hand_over(submission, issued))
+
+    def page(self, submission: Submission, refusal: Refusal) -> EnterCodePage:
+        """Return the form, without the code."""
+        has_code = bool(submission.site.identifier.sent_cookie(submission.environ, WAITING))
+        return enter_page(submission, refusal, has_code=has_code)
+
+
+def enter_page(submission: Submission, refusal: Refusal, *, has_code: bool) -> EnterCodePage:
+    """Return the page with the form for the code."""
+    mount, destination = mount_url(submission.environ), submission.destination
+    return EnterCodePage(
+        code_url=with_next(f"{mount}/code", destination),
+        login_url=with_next(f"{mount}/login", destination),
+        next=destination,
+        remember=REMEMBER in submission.flags,
+        has_code=has_code,
+        message=refusal.message,
+        errors=refusal.errors,
+    )
+
+
+def _request(submission: Submission) -> str:
+    """Return the secret of the request, or refuse a form that has no code or no request."""
+    sent = submission.fields
+    errors: dict[str, list[str]] = {}
+    if not sent[CODE]:
+        errors[CODE] = [_("Enter the code.")]
+    if not submission.is_program:
+        secret = submission.site.identifier.sent_cookie(submission.environ, WAITING)
+    else:
+        secret = sent[REQUEST]
+        if not secret:
+            errors[REQUEST] = [_("Send the request to which the code belongs.")]
+    if errors:
+        raise ValidationError(errors)
+    return secret
+
+
+def _without_cookie(submission: Submission, response: Response) -> Response:
+    """Return a response that deletes the cookie of the request."""
+    cookie = submission.site.identifier.own_cookie(submission.environ, WAITING, "")
+    return replace(response, headers=(*response.headers, cookie))

@@ -1,0 +1,209 @@
+"""Codes in emails: the request for one, and its code.
+
+A request for a code is a secret of the client that asked, as `authentication.one_time` stores them:
+the table has its digest. Its row exists before anyone looks for an account, and whether there is
+one or not. The composer of the email, which runs later, writes the user into the row.
+
+The code is stored nowhere. It is computed from the row with a key that is derived from SECRET_KEY,
+because a digest of eight digits can be reversed. So a second attempt to send an email has the same
+code, and another user, stamp or address in the row makes another code.
+"""
+
+import hmac
+import json
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import find_user
+from wsgiauth.accounts.models import User, is_proven_here
+from wsgiauth.accounts.tables import CODE, OneTimeSecret
+from wsgiauth.authentication import one_time
+from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.exceptions import RequestError
+from wsgiauth.features.links.letters import compose_reset, storable_name
+from wsgiauth.features.links.mail_limits import MailLimits
+from wsgiauth.features.login_codes.letter import CodeLetter
+from wsgiauth.forms import Submission
+from wsgiauth.forms.endpoint import require_part, unauthorized
+from wsgiauth.mail.letters import Addressed
+from wsgiauth.mail.outbox import Mail, ask_for
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.web.clients import browser_in_words, user_agent_in_words
+
+MINUTES = 10
+LIFETIME = MINUTES * MINUTE  # seconds
+DIGITS = 8
+
+_KEYS = "login codes"  # see `Settings.keys_for`
+
+
+class RightCode(NamedTuple):
+    """A code that was right."""
+
+    user: User  # as when it was sent
+    row: OneTimeSecret  # of the request
+
+
+class _Asked(NamedTuple):
+    """The part of a request that its row keeps; an unknown request has none."""
+
+    is_known: bool = False  # see `Throttle.knows`
+    log_id: str = ""  # see `Throttle.failure_log`
+
+
+def ask_for_code(submission: Submission, name: str, user: User | None = None) -> str:
+    """Ask for an email with a code, and return the secret of this request.
+
+    Args:
+        name: As typed. No account is looked up for it.
+        user: The user who is logged in, and whose username it is.
+
+    Raises:
+        RetryLaterError: 429: There were too many emails; see `MailLimits`.
+    """
+    site = submission.site
+    outbox, now = require_part(site.outbox), site.tokens.now()
+    is_known = user is not None or site.throttle.knows(name, submission.networks)
+    limits = site.require(MailLimits)
+    limits.count_code(name, submission.networks, is_known=is_known, user=user)
+    asked = _Asked(is_known, site.throttle.failure_log(name).id)
+    data = json.dumps(asked._asdict())
+    secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
+    mail = {
+        "mount": site.pages.mount,
+        "request": one_time.digest(secret),
+        "browser": user_agent_in_words(submission.environ.get("HTTP_USER_AGENT", "")),
+    }
+    ask_for(outbox, CODE, name=storable_name(name), user=user, data=mail)
+    return secret
+
+
+def void(secret: str) -> None:
+    """End a request, used or not."""
+    with database.atomic():
+        OneTimeSecret.delete().where(
+            OneTimeSecret.id == one_time.digest(secret), OneTimeSecret.purpose == CODE
+        ).execute()
+
+
+def require_code(
+    submission: Submission, secret: str, code: str, owner: User | None = None
+) -> RightCode:
+    """Return whose code it is, if it is right; use it by `use`.
+
+    What this costs depends on whether there is such a request, and not on whether it has a user: a
+    client that asked for the code of any name must not learn whether there is an account.
+
+    Args:
+        secret: The request, as the client sent it.
+        code: As typed.
+        owner: The only user whose code is right; None: any user.
+
+    Raises:
+        RequestError: 401 `invalid_code`.
+        RetryLaterError: 429: There were too many wrong codes from the address of the client.
+    """
+    site, now = submission.site, submission.site.tokens.now()
+    row = _find(secret, now)
+    asked = _Asked() if row is None else _Asked(**json.loads(row.data))
+    attempt = site.throttle.email_code(submission.networks, **asked._asdict())
+    attempt.begin()
+    if row is None:
+        raise _wrong(None)
+    tries = site.throttle.tries_of_code(row.id)
+    has_try = tries.add(now)
+    user = _user_of(row, plain(code), site.settings)
+    if user is None or not has_try or owner not in (None, user):
+        attempt.failed("wrong email code")
+        raise _wrong(row)
+    attempt.succeeded()
+    tries.take_back()
+    return RightCode(user, row)
+
+
+def use(code: RightCode) -> None:
+    """Use a code that `require_code` has accepted; raise `invalid_code` if it was used meanwhile.
+
+    No lock of the user is needed: what follows compares the stamp with which the user was read.
+    """
+    if not one_time.use(code.row):
+        raise _wrong(code.row)
+
+
+def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter with the code to an active account with a proven address.
+
+    If the address was never proven, return the letter for a new password. Its link proves the
+    address, and removes what someone else may have added to the account: a code would let both in.
+    """
+    user = find_user(mail.name) if mail.user_id is None else mail.user
+    if user is None or not user.is_active:
+        return None
+    if not is_proven_here(user):
+        return compose_reset(mail, settings, now)
+    data = json.loads(mail.data)
+    row: OneTimeSecret | None = OneTimeSecret.get_or_none(_is_open(data["request"], now))
+    if row is None:  # the client has asked again, or the email is late
+        return None
+    row.user, row.stamp, row.subject = user, user.security_stamp, one_time.digest(user.email)
+    bound = {"user": user.id, "stamp": row.stamp, "subject": row.subject}
+    with database.atomic():
+        OneTimeSecret.update(bound).where(OneTimeSecret.id == row.id).execute()
+    code = _code_of(row, settings.keys_for(_KEYS)[0])
+    letter = CodeLetter(
+        code=f"{code[:4]} {code[4:]}",
+        browser=browser_in_words(data["browser"]),
+        minutes=MINUTES,
+    )
+    return Addressed(letter, user.email, user.id, user.language or mail.language)
+
+
+def _is_open(request_id: str, now: float) -> peewee.Expression:
+    has_id = (OneTimeSecret.id == request_id) & (OneTimeSecret.purpose == CODE)
+    return has_id & (OneTimeSecret.expires_at > int(now))
+
+
+def _find(secret: str, now: float) -> OneTimeSecret | None:
+    """Return the row of a request that has not expired, with the user, changed or not."""
+    if not secret or len(secret) > one_time.MAX_LENGTH:
+        return None
+    rows = OneTimeSecret.select(OneTimeSecret, User).join(User, peewee.JOIN.LEFT_OUTER)
+    row: OneTimeSecret | None = rows.where(_is_open(one_time.digest(secret), now)).first()
+    return row
+
+
+def _user_of(row: OneTimeSecret, digits: str, settings: Settings) -> User | None:
+    """Return the user of a code with these digits, unless the user has changed since."""
+    user, sent = row.user, digits.encode(errors="replace")
+    codes = [_code_of(row, key).encode() for key in settings.keys_for(_KEYS)]
+    is_right = True in [hmac.compare_digest(each, sent) for each in codes]
+    if user is None or not (is_right and user.is_active and is_proven_here(user)):
+        return None
+    is_same = (user.security_stamp, one_time.digest(user.email)) == (row.stamp, row.subject)
+    return user if is_same else None
+
+
+def _code_of(row: OneTimeSecret, key: bytes) -> str:
+    about = json.dumps([row.id, row.user_id, row.stamp, row.subject])
+    number = int.from_bytes(hmac.digest(key, about.encode(), "sha256"))
+    return f"{number % 10**DIGITS:0{DIGITS}}"
+
+
+def _wrong(row: OneTimeSecret | None) -> RequestError:
+    """Report a failure, and return the answer."""
+    events.emit("login_failed", user_id=None if row is None else row.user_id, reason="email code")
+    return invalid_code()
+
+
+def invalid_code() -> RequestError:
+    """Return the one answer to every code that is not accepted."""
+    detail = _(
+        "This code is wrong, or was used, replaced or sent too long ago. After five wrong codes,"
+        " ask for another one."
+    )
+    return unauthorized("invalid_code", detail)

@@ -1,0 +1,38 @@
+"""The declaration of the feature `login_codes`: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+
+from wsgiauth.accounts.tables import CODE
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature
+from wsgiauth.features.login_codes import letter
+from wsgiauth.features.login_codes.code import AskForCode
+from wsgiauth.features.login_codes.code_enter import EnterCode
+from wsgiauth.features.login_codes.codes import compose_code
+from wsgiauth.features.login_codes.parts import LoginCodes, can_log_in
+from wsgiauth.features.login_codes.questions import QUESTIONS
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.LOGIN_CODES:
+        yield LoginCodes()
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.login_codes.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(
+    name="login_codes",
+    urls={"/code": AskForCode(), "/code/enter": EnterCode()},
+    parts=_parts,
+    pages=_pages,
+    way_in=can_log_in,
+    composers={CODE: compose_code},
+    letter_samples=letter.SAMPLES,
+    questions=QUESTIONS,
+)
