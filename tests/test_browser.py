@@ -21,6 +21,7 @@ from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import verified_by_operator
 from wsgiauth.accounts.passwords import password_problem
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage.models import utc_now
@@ -632,6 +633,47 @@ def link(site, ada, settings):
     TestApp(site).post_json("/auth/forgot", {"username": USERNAME}, status=202)
     (link,) = mailbox(site).links
     return link.removeprefix(settings.PUBLIC_URL)
+
+
+@pytest.mark.promise(82)
+@pytest.mark.parametrize("options", [WITH_MAIL | {"LOGIN_CODES": True}], ids=["codes"])
+def test_a_code_from_an_email_logs_in_by_itself(visitor, ada, site):
+    update_user(ada, **verified_by_operator(ada))
+    mailbox(site)  # a notice
+    visitor.open("/members?page=2")
+    visitor.find("[name=username]").send_keys(USERNAME)
+    visitor.press("Email me a code")
+    field = visitor.find("[name=code]")
+    assert visitor.heading == "Enter the code"
+    assert visitor.focus == "code"
+    assert field.get_attribute("autocomplete") == "one-time-code"
+    assert field.get_attribute("inputmode") == "numeric"
+    visitor.submit("00000000")
+    assert "This code is wrong" in visitor.find("[role=alert]").text
+    visitor.submit(mailbox(site).codes[-1])
+    assert (visitor.path, visitor.heading) == ("/members?page=2", "Members")
+
+
+@pytest.mark.parametrize("options", [WITH_MAIL | {"LOGIN_CODES": True}], ids=["codes"])
+def test_a_code_needs_no_script(visitor, ada, site, without_javascript):
+    update_user(ada, **verified_by_operator(ada))
+    visitor.open("/auth/login")
+    visitor.press("Email me a code")
+    assert visitor.message_beside("username") == "Enter your username or email address."
+    visitor.submit(USERNAME)
+    visitor.submit(mailbox(site).codes[-1])
+    assert visitor.path == "/"
+
+
+@pytest.mark.parametrize("options", [WITH_MAIL | {"LOGIN_CODES": True}], ids=["codes"])
+def test_who_loads_the_page_for_the_code_again_finds_the_way_to_it(visitor, ada, site):
+    update_user(ada, **verified_by_operator(ada))
+    visitor.open("/auth/code")
+    visitor.submit(USERNAME)
+    visitor.browser.refresh()
+    visitor.press("Enter the code that you have")
+    visitor.submit(mailbox(site).codes[-1])
+    assert visitor.path == "/"
 
 
 @pytest.fixture

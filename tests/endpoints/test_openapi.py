@@ -43,7 +43,7 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, 
 from tests.support.tabs import SECOND, named
 from wsgiauth import AuthMiddleware, Field, Settings, storage
 from wsgiauth.accounts import names, update_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
@@ -69,7 +69,7 @@ from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.languages import SHIPPED
 from wsgiauth.storage import context
-from wsgiauth.testing import api_key, bearer, make_user
+from wsgiauth.testing import api_key, bearer, mailbox, make_user
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.request import QUERY
 from wsgiauth.web.urls import Router
@@ -129,6 +129,7 @@ CONFIG = schemathesis.Config.from_dict(
                     },
                 }
                 for name, expected in (
+                    ("POST /code/enter", [200, 401, 422]),
                     ("POST /email", [202, 302, 401, 422]),
                     ("POST /identities", [200, 302, 401, 422]),
                     ("POST /username", [200, 302, 401, 409, 422]),
@@ -223,6 +224,8 @@ REQUESTS = [
             "/password",
             "/confirm",
             "/forgot",
+            "/code",
+            "/code/enter",
             "/reset",
             "/verify",
             "/email",
@@ -279,6 +282,10 @@ REQUESTS = [
     ("POST", "/password", JSON | GARBAGE, "{}"),
     ("GET", "/forgot", {}),
     ("POST", "/forgot", JSON, json.dumps({"username": USERNAME})),
+    ("GET", "/code", {}),
+    ("POST", "/code", JSON, json.dumps({"username": USERNAME})),
+    ("GET", "/code/enter", {}),
+    ("POST", "/code/enter", JSON, json.dumps({"request": "x", "code": "x"})),
     ("GET", "/reset", {}),
     ("GET", "/verify", {}),
     ("POST", "/verify", JSON, json.dumps({"token": "x", "password": PASSWORD})),
@@ -381,6 +388,10 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("POST", "/register", JSON, json.dumps(ADA)),
     ("POST", "/login", JSON, json.dumps(ADA)),
     ("POST", "/forgot", JSON, json.dumps({"username": USERNAME})),
+    ("GET", "/code", {}),
+    ("GET", "/code/enter", {}),
+    ("POST", "/code", JSON, json.dumps({"username": USERNAME})),
+    ("POST", "/code/enter", JSON, json.dumps({"request": "x", "code": "x"})),
     ("GET", "/reset", {}, None, {"QUERY_STRING": "token=x"}),
     ("POST", "/reset", JSON, json.dumps({"token": "x", "password": "x"})),
     ("GET", "/verify", {}, None, {"QUERY_STRING": "token=x"}),
@@ -410,6 +421,8 @@ THROTTLED_REQUESTS = [
     ("POST", "/password", JSON, json.dumps({**NEW, "current_password": "wrong"})),
     ("POST", "/confirm", JSON, json.dumps({"password": "wrong"})),
     ("POST", "/forgot", JSON, json.dumps({"username": "unknown"})),
+    ("POST", "/code", JSON, json.dumps({"username": "unknown"})),
+    ("POST", "/code/enter", JSON, json.dumps({"request": "x", "code": "x"})),
     ("POST", "/email", JSON, json.dumps(ADA)),
     ("POST", "/username", JSON, json.dumps(BOB)),
 ] * 5
@@ -445,6 +458,7 @@ def make_service(database_url, unsent, tmp_path, provider, marks):
             "MAILS_PER_ADDRESS": "0",
             "FACTOR_KEY": FACTOR_KEY,
             "PASSKEYS": "on",
+            "LOGIN_CODES": "on",
             "FORWARD_AUTH": "on",
             "SERVICE_KEYS": str(keys),
             "SERVICES": REPORTS,
@@ -516,6 +530,16 @@ def resets_of_ada(site):
     yield "GET", "/reset", {}, None, {"QUERY_STRING": f"token={token}"}
     for password in ("short", NEW["new_password"]):
         yield "POST", "/reset", JSON, json.dumps({"token": token, "password": password})
+
+
+def code_of_ada(site):
+    """Return a request with a code from an email."""
+    with context.using(site.database):
+        update_user(ada_of(site), **verified_by_operator(ada_of(site)))
+    mailbox(site)
+    asked = TestApp(site).post_json("/auth/code", {"username": ada_of(site).username})
+    sent = {"request": asked.json["request"], "code": mailbox(site).codes[-1]}
+    return "POST", "/code/enter", JSON, json.dumps(sent)
 
 
 def second_steps(site):
@@ -962,6 +986,7 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         login = bearer_of_ada(service)
         given |= set(answers(contract, method, path, headers | login, *body))
     given |= {each for request in resets_of_ada(service) for each in answers(contract, *request)}
+    given |= set(answers(contract, *code_of_ada(service)))
     for where, domain in ((limited, "a.example"), (service, "b.example")):
         served = contract_of(where)
         requests = invitations(where, domain)

@@ -10,7 +10,7 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
 from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import INVITATION, Key
+from wsgiauth.accounts.tables import CODE, INVITATION, Key
 from wsgiauth.authentication import authenticate, one_time, pending
 from wsgiauth.authentication.password import make_reset_link, reset_password
 from wsgiauth.feature import at_first_proof_of
@@ -180,6 +180,19 @@ class ProofAndReset(TwoProofs):
         return reset(ada, secret)
 
     def check(self, outcome, ada, *_):
+        assert outcome.is_once(False)
+
+
+@race("A code from an email is entered twice")
+class OneCode(Race):
+    def prepare(self):
+        secret = one_time.issue(CODE, insert_user(USERNAME, EMAIL), now=NOW, lifetime=60)
+        return (one_time.find(secret, CODE, now=NOW),)
+
+    def one(self, row):
+        return one_time.use(row)
+
+    def check(self, outcome, row):
         assert outcome.is_once(False)
 
 

@@ -10,6 +10,7 @@ from tests.support.mails import Post
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.testing import (
+    Mails,
     mailbox,
     make_settings,
     make_user,
@@ -52,6 +53,15 @@ def test_a_mailbox_is_a_copy(mail_site):
     ask_for_link(mail_site)
     mailbox(mail_site).clear()
     assert len(mailbox(mail_site)) == 1
+
+
+def test_a_mailbox_has_the_codes_of_every_mail_in_order():
+    mails = Mails()
+    for text in ("1234 5678", "Call 0123 4567.\n0000 0001\n", "12345678"):
+        mail = EmailMessage()
+        mail.set_content(text)
+        mails.append(mail)
+    assert mails.codes == ["1234 5678", "0000 0001"]
 
 
 def test_a_mailbox_has_the_links_of_every_mail_in_order(mail_site):

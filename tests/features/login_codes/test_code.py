@@ -1,0 +1,223 @@
+"""GET and POST /auth/code."""
+
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.features.links.test_forgot import shown, without_values
+from tests.features.login_codes.conftest import Program
+from tests.support.mails import MAIL, Post
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, Settings
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.mail.outbox import Mail
+from wsgiauth.testing import logged_in, mailbox
+
+LIMIT = 3
+NAMES = {
+    "known": USERNAME,
+    "known address": EMAIL,
+    "unknown": "nobody",
+    "unknown address": "nobody@example.org",
+    "inactive": "Grace",
+    "unproven": "Lovelace",
+    "no name": "four finch words",
+}
+
+
+@pytest.fixture
+def people(ada, settings):
+    grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
+    update_user(grace, is_active=False)
+    create_user("Lovelace", "lin@example.org", PASSWORD, settings=settings)
+    return ada
+
+
+def test_the_login_page_has_a_button_that_asks_with_the_name_that_was_typed(client, ada, site):
+    page = client.get("/auth/login?next=/reports", headers=BROWSER)
+    button = page.html.find("button", string="Email me a code")
+    assert button["formaction"] == "/auth/code"
+    assert "formnovalidate" in button.attrs
+    form = page.form
+    form["username"] = USERNAME
+    form["remember"] = "on"
+    sent = client.post("/auth/code", form.submit_fields(), headers=SAME_ORIGIN, status=202)
+    assert sent.form["next"].value == "/reports"
+    assert sent.form["remember"].value == "on"
+    assert mailbox(site)[-1]["To"] == EMAIL
+
+
+def test_the_page_for_the_code_has_one_field_that_browsers_fill_in(tab, ada):
+    page = tab.ask()
+    assert page.form.action == "/auth/code/enter"
+    (field,) = [each for each in page.html.find_all("input") if each["type"] != "hidden"]
+    assert field["name"] == "code"
+    assert field["inputmode"] == "numeric"
+    assert field["autocomplete"] == "one-time-code"
+
+
+def test_a_browser_gets_the_request_as_a_cookie_of_ten_minutes_alone(tab, ada):
+    page = tab.ask()
+    cookie = page.headers["Set-Cookie"]
+    assert cookie.startswith(f"wsgiauth{WAITING.suffix}=")
+    assert "Max-Age=600; Path=/; HttpOnly; SameSite=Lax" in cookie
+    secret = cookie.partition("=")[2].partition(";")[0]
+    assert secret not in page.text
+
+
+def test_a_script_gets_the_cookie_and_json(tab, ada):
+    headers = {**SAME_ORIGIN, "Accept": "application/json"}
+    answer = tab.client.post("/auth/code", {"username": USERNAME}, headers=headers, status=202)
+    assert answer.json.keys() == {"detail"}
+    assert tab.client.cookies.keys() == {f"wsgiauth{WAITING.suffix}"}
+
+
+def test_a_program_gets_the_request_and_no_cookie(program, ada):
+    answer = program.client.post_json("/auth/code", {"username": USERNAME}, status=202)
+    assert answer.json.keys() == {"detail", "request"}
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_page_to_ask_leads_on_and_back(tab, ada):
+    page = tab.client.get("/auth/code?next=/reports", headers=BROWSER)
+    assert "Enter the code that you have" not in page
+    assert page.click("Back to the login").request.path_qs == "/auth/login?next=%2Freports"
+    page.form["username"] = USERNAME
+    sent = page.form.submit(headers=SAME_ORIGIN, status=202)
+    again = sent.click("ask for another code")
+    entered = again.click("Enter the code that you have")
+    assert entered.request.path_qs == "/auth/code/enter?next=%2Freports"
+    assert entered.form["next"].value == "/reports"
+
+
+def test_a_name_is_required(tab, program):
+    answer = program.client.post_json("/auth/code", {}, status=422)
+    assert answer.json["errors"].keys() == {"username"}
+    page = tab.client.post("/auth/code", {"username": " "}, headers=SAME_ORIGIN, status=422)
+    assert "Enter your username or email address." in page
+    assert not Mail.select().exists()
+
+
+def test_a_user_who_is_logged_in_gets_a_page_that_says_so(site, ada):
+    browser = logged_in(site, ada)
+    for path in ("/auth/code", "/auth/code/enter"):
+        assert browser.get(path, headers=BROWSER).html.h1.text == "You are logged in"
+
+
+@pytest.mark.promise(17)
+def test_another_site_cannot_ask(client):
+    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    for path in ("/auth/code", "/auth/code/enter"):
+        client.post(path, {"username": USERNAME}, headers=headers, status=403)
+    assert not Mail.select().exists()
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(83)
+@pytest.mark.parametrize("options", [{"MAILS_PER_ADDRESS": 99}], ids=["limit"])
+def test_every_name_has_the_same_answers_and_the_same_statements(client, people, queries, options):
+    def ask_often(name):
+        answers = []
+        sent = {"username": name}
+        statements = [
+            [
+                without_values(sql)
+                for sql in queries(
+                    lambda: answers.append(client.post_json("/auth/code", sent, status="*"))
+                )
+            ]
+            for _ in range(LIMIT + 2)  # the last two are above the limit
+        ]
+        return [shown_without_request(each) for each in answers], statements
+
+    client.post_json("/auth/code", {"username": "someone"})  # begins the count of the address
+    answers, statements = ask_often(USERNAME)
+    assert [status[:3] for status, *_ in answers] == ["202"] * LIMIT + ["429"] * 2
+    assert not [sql for each in statements for sql in each if "wsgiauth_user" in sql]
+    for name in NAMES.values():
+        if name != USERNAME:
+            assert ask_often(name) == (answers, statements)
+
+
+def shown_without_request(answer):
+    status, headers, _ = shown(answer)
+    headers = [each for each in headers if each[0] not in ("Content-Length", "Set-Cookie")]
+    return status, headers, {name: answer.json[name] for name in answer.json if name != "request"}
+
+
+@pytest.mark.promise(83)
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_every_name_gets_the_same_page(name, tab, people):
+    first, page = tab.ask("someone"), tab.ask(name)
+    assert page.text == first.text
+    assert name not in page
+
+
+@pytest.mark.promise(83)
+def test_strangers_keep_no_client_that_the_account_knows_from_a_code(site, program, ada):
+    stranger, neighbour = Program(site, "198.51.100.7"), Program(site)
+    site.site.throttle.recognise(ada, ("192.0.2.1",))
+    for _ in range(LIMIT):
+        stranger.ask()
+    stranger.ask(status=429)
+    for number in range(20):
+        neighbour.ask(f"user{number}")
+    neighbour.ask("another", status=429)
+    program.ask(EMAIL)
+    program.ask()
+
+
+@pytest.mark.promise(83)
+def test_requests_for_codes_keep_no_owner_from_a_link(program, ada):
+    for _ in range(LIMIT):
+        program.ask()
+    program.ask(status=429)
+    program.client.post_json("/auth/forgot", {"username": USERNAME}, status=202)
+
+
+def test_the_emails_of_an_address_count_together(program, options, site):
+    for number in range(10):
+        program.ask(f"user{number}")
+        program.client.post_json("/auth/forgot", {"username": f"user{number}"}, status=202)
+    program.ask("another", status=429)
+    program.client.post_json("/auth/forgot", {"username": "another"}, status=429)
+
+
+def test_a_code_that_is_asked_for_again_in_the_browser_voids_the_former(tab, ada, site):
+    tab.ask()
+    (first,) = mailbox(site).codes
+    tab.ask()
+    _, second = mailbox(site).codes
+    assert OneTimeSecret.select().count() == 1
+    tab.enter(first, 401)
+    tab.enter(second, 303)
+
+
+def test_a_code_that_is_asked_for_elsewhere_voids_none(site, tab, program, ada):
+    tab.ask()
+    code = program.code()
+    program.ask()
+    tab.enter(code, 303)
+
+
+def test_without_the_setting_there_is_nothing(settings):
+    off = replace(settings, LOGIN_CODES=False)
+    site = AuthMiddleware(echo, off, send_mail=Post())
+    client = TestApp(site)
+    for path in ("/auth/code", "/auth/code/enter"):
+        client.get(path, status=404)
+        client.post_json(path, {"username": USERNAME}, status=404)
+    assert "code" not in client.get("/auth/login", headers=BROWSER).html.main.text
+    assert not [
+        path for path in client.get("/auth/openapi.json").json["paths"] if path.startswith("/code")
+    ]
+
+
+def test_without_mail_the_setting_is_refused():
+    changes = {**MAIL, "MAIL_URL": None, "LOGIN_CODES": True}
+    with pytest.raises(ConfigurationError, match="MAIL_URL must be set, because LOGIN_CODES is on"):
+        Settings(**changes)

@@ -1,0 +1,143 @@
+"""Codes: who gets which email, and what it says."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import delete_user
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
+from wsgiauth.accounts.tables import CODE, OneTimeSecret
+from wsgiauth.features.factors import totp
+from wsgiauth.mail.outbox import URGENT, Mail
+from wsgiauth.storage.models import utc_now
+from wsgiauth.testing import mailbox
+
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:147.0) Gecko/20100101 Firefox/147.0"
+WAYS = {
+    "nobody": lambda ada: delete_user(ada),
+    "an inactive user": lambda ada: update_user(ada, is_active=False),
+}
+UNPROVEN = {
+    "never": {"email_verified_at": None, "email_verified_by": ""},
+    "by a provider": {"email_verified_at": utc_now(), "email_verified_by": "https://id.example"},
+}
+
+
+def text_of(message):
+    return f"{message['Subject']}\n{message.get_content()}"
+
+
+@pytest.mark.promise(83)
+def test_the_email_has_the_code_the_browser_and_no_link(program, ada, site):
+    program.ask(**{"User-Agent": FIREFOX})
+    (message,) = mailbox(site)
+    assert message["To"] == EMAIL
+    assert message["Subject"] == "Your code for example.org"
+    assert re.search(r"^\d{4} \d{4}$", message.get_content(), re.MULTILINE)
+    assert "Asked for with: Firefox on Linux" in message.get_content()
+    assert "10 minutes" in message.get_content()
+    assert "://" not in message.as_string()
+    assert mailbox(site).links == []
+
+
+def test_nothing_that_the_client_sent_is_in_the_email(program, ada, site):
+    program.ask(**{"User-Agent": "evil.example/1.0", "Accept-Language": "evil"})
+    assert "evil" not in mailbox(site)[-1].as_string()
+
+
+def test_the_email_is_in_the_language_of_the_user(settings, program, ada, site):
+    update_user(ada, language="en")
+    program.ask()
+    assert mailbox(site)[-1]["Content-Language"] == "en"
+
+
+@pytest.mark.parametrize("change", WAYS.values(), ids=WAYS)
+def test_others_get_no_email(change, program, ada, site):
+    change(ada)
+    mailbox(site)  # a notice of the change
+    program.ask()
+    assert mailbox(site).codes == []
+    assert not [each for each in mailbox(site).links if "token" in each]
+    assert not Mail.select().exists()
+
+
+def test_an_address_that_an_operator_has_proven_gets_the_code(program, ada, site):
+    User.update(email_verified_by=PROVEN_BY_OPERATOR).execute()
+    program.ask()
+    assert len(mailbox(site).codes) == 1
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(82)
+@pytest.mark.parametrize("unproven", UNPROVEN.values(), ids=UNPROVEN)
+def test_an_address_that_was_never_proven_gets_the_link_for_a_new_password(
+    unproven, program, ada, site
+):
+    User.update(unproven).execute()
+    app = totp.begin(ada, "Of the stranger", site.site.tokens.now())
+    totp.Totp.update(confirmed_at=1).where(totp.Totp.id == app.id).execute()
+    program.ask()
+    mails = mailbox(site)
+    assert mails.codes == []
+    (link,) = mails.links
+    token = link.partition("?token=")[2]
+    sent = {"token": token, "password": "other unrelated birds"}
+    program.client.post_json("/auth/reset", sent, status=200)
+    assert User.get_by_id(ada.id).email_verified_at is not None
+    assert totp.devices(ada) == []
+
+
+def test_a_string_that_cannot_be_a_name_is_not_stored(program):
+    program.ask("four finch words")
+    assert Mail.get().name == ""
+
+
+def test_an_email_that_is_late_is_not_sent(program, ada, site, monkeypatch):
+    program.ask()
+    now = site.site.outbox.now()
+    monkeypatch.setattr(site.site.outbox, "now", lambda: now + 601)
+    assert mailbox(site) == []
+
+
+@pytest.mark.promise(82)
+def test_a_second_attempt_to_send_has_the_same_code(program, ada, site):
+    request = program.ask()
+    (row,) = Mail.select().dicts()
+    code = program.code()
+    Mail.insert(row).execute()
+    assert program.code() == code
+    assert len(mailbox(site)) == 2
+    program.enter(request, code, 200)
+
+
+@pytest.mark.promise(82)
+def test_a_name_that_goes_to_another_user_between_two_attempts_has_another_code(
+    program, ada, site, settings
+):
+    request = program.ask()
+    (row,) = Mail.select().dicts()
+    first = program.code()
+    update_user(ada, username="Countess")
+    grace = create_user(USERNAME, "grace@example.org", PASSWORD, settings=settings)
+    User.update(email_verified_at=utc_now(), email_verified_by="link").where(
+        User.id == grace.id
+    ).execute()
+    Mail.insert(row).execute()
+    second = program.code()
+    assert second != first
+    program.enter(request, first, 401)
+    program.enter(request, second, 200)
+
+
+def test_codes_are_sent_before_all_other_emails():
+    assert URGENT[0] == CODE
+
+
+def test_the_row_says_nothing_before_the_email_is_sent(program, ada):
+    program.ask()
+    row = OneTimeSecret.get()
+    assert (row.user_id, row.stamp, row.subject) == (None, 0, None)
+    assert json.loads(row.data).keys() == {"is_known", "log_id"}

@@ -1,0 +1,32 @@
+"""What `check` says about codes."""
+
+import pytest
+
+from tests.support.sites import EMAIL
+from wsgiauth.accounts.models import User
+from wsgiauth.features.login_codes.questions import QUESTIONS
+
+
+def sentences(site):
+    return [each.sentence for question in QUESTIONS for each in question.ask(site.site)]
+
+
+def test_a_site_without_a_limit_of_emails_is_warned(site, settings):
+    assert sentences(site) == []
+    object.__setattr__(site.site.settings, "MAILS_PER_ACCOUNT", 0)
+    (sentence,) = sentences(site)
+    assert "nothing limits how many codes" in sentence
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("unproven", [1, 2])
+def test_users_who_get_no_code_are_counted(unproven, site, ada, grace):
+    if unproven == 2:
+        User.update(email_verified_by="").where(User.email == EMAIL).execute()
+    (sentence,) = sentences(site)
+    assert sentence.startswith(f"{unproven} active user{'s' * (unproven > 1)} with an address")
+
+
+def test_a_site_without_codes_has_no_question(site, ada, grace):
+    object.__setattr__(site.site.settings, "LOGIN_CODES", False)
+    assert sentences(site) == []
