@@ -6,6 +6,7 @@ from typing import NamedTuple
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication.browser_keys import CONFIRM
+from wsgiauth.authentication.email_codes import REQUEST, SEND, EmailCodes
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origins
@@ -51,12 +52,15 @@ class ConfirmPage(PasskeyPage):
     has_factor: bool = False  # the form asks for it instead of the password
     has_app: bool = False  # the code is from an authenticator app
     has_codes: bool = False  # recovery codes are left
+    sends_code: bool = False  # by email, to a user without a password
+    has_code: bool = False  # the browser has asked for one
     is_resent: bool = False  # a form was not processed, and must be sent again
     next_step: NextStep
     forgot_url: str | None = None  # None where the site sends no email
 
 
 _NO_PASSWORD = _("Your account has no password. Log in again at a provider.")
+_NO_PASSWORD_BUT_CODES = _("Your account has no password. Ask for a code by email.")
 
 
 class Confirm(MemberForm):
@@ -68,14 +72,14 @@ class Confirm(MemberForm):
     """
 
     admits_incomplete = True
-    fields = ("password", CODE, CREDENTIAL, PROVIDER)
+    fields = ("password", CODE, CREDENTIAL, PROVIDER, REQUEST, SEND)
 
     def __init__(self, site_map: SiteMap, ways: Mapping[str, ConfirmationWay]) -> None:
         self._map = site_map
         self._ways = ways
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Renew the session, which is then fresh, or send the browser to a provider."""
+        """Renew the session, which is then fresh, or let a feature answer."""
         user, site = submission.member.user, submission.site
         for field, way in self._ways.items():
             if submission.fields[field] and not site.factors.is_needed_by(user):
@@ -88,11 +92,16 @@ class Confirm(MemberForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ConfirmPage:
         """Return the forms, without the password."""
-        mount, destination = mount_url(submission.environ), submission.destination
+        environ, destination = submission.environ, submission.destination
+        mount = mount_url(environ)
         (user, session_id), site = submission.member, submission.site
         methods = [each.method for each in site.factors.of(user)]
-        origins = site.part(Origins)
-        is_resent = bool(query_field(submission.environ, RESEND))
+        origins, codes = site.part(Origins), site.part(EmailCodes)
+        sends_code = has_code = False
+        if codes is not None and not methods and codes.can_confirm(user):
+            sends_code = True
+            has_code = bool(site.identifier.sent_cookie(environ, codes.waiting))
+        is_resent = bool(query_field(environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         return ConfirmPage(
             confirm_url=url,
@@ -104,6 +113,8 @@ class Confirm(MemberForm):
             has_app=ONE_TIME_CODE in methods,
             has_codes=site.factors.codes_left(user) > 0,
             passkey_options=passkey_options(site, CONFIRM, session_id, user=user),
+            sends_code=sends_code,
+            has_code=has_code,
             is_resent=is_resent,
             next_step=self._next_step(submission),
             forgot_url=f"{mount}/forgot" if site.outbox is not None else None,
@@ -131,12 +142,14 @@ class Confirm(MemberForm):
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user as read before the proof, and the methods that they have proven."""
-    user, session_id = submission.member
+    (user, session_id), codes = submission.member, submission.site.part(EmailCodes)
     if submission.site.factors.is_needed_by(user):
         methods = require_factor(
             submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )
         return user, methods
+    if codes is not None and codes.can_confirm(user):
+        raise ValidationError({SEND: [_NO_PASSWORD_BUT_CODES]})
     if not user.has_password:
         raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]

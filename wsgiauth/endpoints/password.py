@@ -15,8 +15,9 @@ from wsgiauth.accounts.passwords import (
     presented_problem,
 )
 from wsgiauth.accounts.tables import has_keys
+from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.methods import EMAIL_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import (
@@ -135,7 +136,7 @@ class Password(MemberForm):
 
 
 def _is_proven(member: UserSession, site: Site) -> bool:
-    """Return whether a user has a recent proof by a second factor or a provider.
+    """Return whether a user has a recent proof by a second factor, a provider or an email.
 
     Otherwise, a stranger at an open browser could set a password.
     """
@@ -143,6 +144,8 @@ def _is_proven(member: UserSession, site: Site) -> bool:
     if not freshness.is_fresh(session_id):
         return False
     if site.factors.is_needed_by(user):
+        return True
+    if EMAIL_CODE in methods_of(session_id).split():
         return True
     origins = site.part(Origins)
     return origins is not None and origins.has_proven(

@@ -99,6 +99,8 @@ PAGES: tuple[Page, ...] = (
     with_fields(_REGISTER),
     _CONFIRM.replaced(providers=PROVIDERS, message="You have connected no account."),
     _CONFIRM.replaced(providers=PROVIDERS, has_password=True, next="/"),
+    _CONFIRM.replaced(sends_code=True, has_code=True, providers=PROVIDERS, next="/"),
+    _CONFIRM.replaced(sends_code=True, message=WRONG_CODE),
     _CONFIRM.replaced(forgot_url="/auth/forgot"),
     _CONFIRM,
     _REGISTER,

@@ -9,6 +9,7 @@ from wsgiauth.features.login_codes import letter
 from wsgiauth.features.login_codes.code import AskForCode
 from wsgiauth.features.login_codes.code_enter import EnterCode
 from wsgiauth.features.login_codes.codes import compose_code
+from wsgiauth.features.login_codes.confirming import CONFIRMATIONS
 from wsgiauth.features.login_codes.parts import LoginCodes, can_log_in
 from wsgiauth.features.login_codes.questions import QUESTIONS
 from wsgiauth.settings import Settings
@@ -34,5 +35,6 @@ FEATURE = Feature(
     way_in=can_log_in,
     composers={CODE: compose_code},
     letter_samples=letter.SAMPLES,
+    confirmations=CONFIRMATIONS,
     questions=QUESTIONS,
 )
