@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check clusters engines format bench weight flood guesses house panel million fuzz soak mail-soak pictures docs messages dist clean
+.PHONY: help install run test check clusters engines format bench weight flood guesses code-guesses house panel million fuzz soak mail-soak pictures docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -81,6 +81,9 @@ flood: .venv/dev ## measure how a flood of logins slows down other requests, in 
 
 guesses: .venv/dev ## count how many guesses at a second factor are compared, in five minutes
 	$(BIN)/python -m tests.load.guesses
+
+code-guesses: .venv/dev ## count how many codes from emails are compared in a day, in a few minutes
+	$(BIN)/python -m tests.load.code_guesses
 
 house: .venv/dev ## count what the kernel and the features import, and their lines
 	$(BIN)/python -m tests.support.house
