@@ -4,7 +4,13 @@ from dataclasses import replace
 from email.message import EmailMessage
 from pathlib import PurePath
 
-from wsgiauth.console.command import Arguments, CommandError, open_database, read_settings
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    environment,
+    open_database,
+    read_settings,
+)
 from wsgiauth.console.output import print_line, print_text
 from wsgiauth.console.parser import Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
@@ -12,6 +18,7 @@ from wsgiauth.mail.letters import Letter, Letters
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.messages import counted
+from wsgiauth.settings import Settings
 
 
 def add_commands(parser: Parser) -> None:
@@ -28,6 +35,8 @@ def add_commands(parser: Parser) -> None:
 def send(arguments: Arguments) -> None:
     """Send the emails that are due."""
     settings = open_database(arguments)
+    if settings.LOGIN_CODES:  # the codes are made with SECRET_KEY
+        settings = Settings.for_server(environment(arguments))
     outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     if outbox is None:
         raise CommandError("MAIL_URL must be set, because it says how emails are sent")
