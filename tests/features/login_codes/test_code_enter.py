@@ -17,7 +17,7 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.features.panel.event_words import reason_in_words
-from wsgiauth.testing import bearer, mailbox
+from wsgiauth.testing import bearer, logged_in, mailbox
 from wsgiauth.throttling.counts import AttemptCount
 
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
@@ -312,6 +312,18 @@ def test_the_staff_sees_failures_under_the_name(site, program, ada):
         program.enter(program.ask(name), WRONG, 401)
     (failure,) = site.site.throttle.failed_logins(ada)
     assert (failure.reason, failure.address) == ("wrong email code", "192.0.2.1")
+
+
+@pytest.mark.parametrize(
+    "reason", ["wrong email code", "email, wrong code", "email, wrong passkey"]
+)
+def test_the_panel_says_what_failed(reason, site, ada):
+    site.site.throttle.failure_log(USERNAME).add(int(site.site.tokens.now()), reason)
+    User.update(is_superuser=True, is_staff=True).execute()
+    page = logged_in(site, ada).get(f"/auth/admin/users/{ada.id}", headers=BROWSER)
+    shown = page.html.find(attrs={"aria-describedby": "failed-logins-order"}).strong.text
+    assert "code from an email" in shown
+    assert ("passkey" in shown) is ("passkey" in reason)
 
 
 @pytest.mark.parametrize("options", [{"LOGINS_PER_ACCOUNT": 2}], ids=["limit"])
