@@ -40,18 +40,22 @@ from wsgiauth import (
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.features import COMPOSERS, WAYS_IN
 from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots
+from wsgiauth.web.clients import Client
 
 pytestmark = pytest.mark.promise(30)
 
@@ -580,6 +584,16 @@ def use_passkey(scene):
     factors.remove(scene.ada)
 
 
+def trust_a_browser(scene):
+    browsers = Browsers(replace(scene.settings, TRUSTED_BROWSER_DAYS=30))
+    kinds = SecondFactors(KINDS, scene.settings)
+    state = kinds.state(scene.ada)
+    for _ in range(2):
+        browsers.trust("", scene.ada, state, kinds, client=Client(), now=time.time())
+    browsers.revoke(scene.ada, browsers.list_browsers(scene.ada, kinds, time.time())[0].handle)
+    wsgiauth.end_sessions(scene.ada)
+
+
 def connect_provider(scene):
     identities.connect(scene.ada, account(name="told by the provider"), time.time())
     [row] = identities.rows_of(scene.ada)
@@ -613,6 +627,16 @@ IN_CODE = [
             ("factor_removed", USERNAME, None, "otp"),
         ],
         id="second factor",
+    ),
+    pytest.param(
+        trust_a_browser,
+        [
+            ("trust_given", USERNAME, None, None),
+            ("trust_given", USERNAME, None, None),
+            ("trust_ended", USERNAME, None, None),
+            ("trust_ended", USERNAME, None, "all browsers"),
+        ],
+        id="trusted browsers",
     ),
     pytest.param(
         group_of_editors,

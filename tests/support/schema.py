@@ -9,6 +9,7 @@ from wsgiauth.accounts.tables import (
     OneTimeSecret,
     Permission,
     Session,
+    TrustedBrowser,
 )
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors.passkeys import Passkey
@@ -23,7 +24,7 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 # Tables come after those that they refer to.
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
 MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
-MODELS += [ProviderSession]
+MODELS += [ProviderSession, TrustedBrowser]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 

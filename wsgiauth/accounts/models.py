@@ -15,7 +15,15 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.locks import remove_locked
-from wsgiauth.accounts.tables import ADDRESS, RESET, Session, UserObjects, end_secrets, revoke_keys
+from wsgiauth.accounts.tables import (
+    ADDRESS,
+    RESET,
+    Session,
+    UserObjects,
+    end_secrets,
+    end_trust,
+    revoke_keys,
+)
 from wsgiauth.exceptions import InUseError
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import database
@@ -226,6 +234,8 @@ class User(UserRights):
     def _end_credentials(self, changed: set[str]) -> None:
         if "is_active" in changed:
             revoke_keys(self.id)
+        if {"hashed_password", "is_active"} & changed:
+            end_trust(self.id)
         if "email" in changed:  # the links would work again if the old address came back
             end_secrets(self.id, ADDRESS, RESET)
 

@@ -275,6 +275,38 @@ class Key(Model):
         table_name = "wsgiauth_key"
 
 
+class TrustedBrowser(Model):
+    """A browser in which logins of a user skip the second step.
+
+    It counts while the row has the user's stamp, and the state of the user's second factors.
+    Times are in seconds since the epoch.
+
+    Attributes:
+        id: Names the browser in the list of its user; no credential.
+        digest: The SHA-256 digest of the secret in the browser's cookie, in hexadecimal digits.
+        stamp: The user's `security_stamp` at the first step of the login that made it trusted.
+        factors: The user's second factors then; see `SecondFactors.state`.
+        last_used_at: When a login last skipped the second step; None: never.
+        address: The client's address when the browser became trusted; can be empty.
+        agent: The client's User-Agent then, cut and with printable ASCII only; can be empty.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=16, primary_key=True)
+    user_id: int
+    user: peewee.ForeignKeyField[User] = _belongs_to("User")
+    digest: peewee.CharField[str] = peewee.CharField(max_length=64, unique=True)
+    stamp: peewee.IntegerField[int] = peewee.IntegerField()
+    factors: peewee.CharField[str] = peewee.CharField(max_length=64)
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    last_used_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+    address: peewee.CharField[str] = peewee.CharField(max_length=64)
+    agent: peewee.CharField[str] = peewee.CharField(max_length=255)
+
+    class Meta:
+        table_name = "wsgiauth_trusted_browser"
+
+
 class OneTimeSecret(Model):
     """A secret that was handed out and not used yet.
 
@@ -326,6 +358,17 @@ def revoke_keys(user_id: int) -> int:
         if revoked:
             events.emit("key_ended", user_id=user_id, reason="all keys")
     return revoked
+
+
+def end_trust(user_id: int) -> None:
+    """Let no browser skip the second step of a user's logins any more.
+
+    Call this in the transaction of each change that must end the trust, with the user locked.
+    """
+    with database.atomic():
+        # Not by listed ids: a snapshot of MariaDB can hide rows.
+        if TrustedBrowser.delete().where(TrustedBrowser.user == user_id).execute():
+            events.emit("trust_ended", user_id=user_id, reason="all browsers")
 
 
 def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:

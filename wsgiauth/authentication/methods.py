@@ -11,6 +11,7 @@ ONE_TIME_CODE = "otp"
 EMAIL_CODE = "email"  # RFC 8176 has no name for it
 HARDWARE_KEY = "hwk"  # a passkey
 FEDERATED = "fed"  # by another provider; RFC 8176 has no name for it
+TRUSTED = "trusted"  # the second step was skipped in a trusted browser; it proves nothing
 SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
@@ -29,6 +30,7 @@ _WORDS = {
     "sms": pgettext("a way to log in", "code by text message"),
     "swk": pgettext("a way to log in", "software key"),
     "tel": pgettext("a way to log in", "phone call"),
+    "trusted": pgettext("a way to log in", "trusted browser"),
     "user": pgettext("a way to log in", "fingerprint, face or PIN"),
     "wia": pgettext("a way to log in", "Windows login"),
 }
@@ -39,7 +41,8 @@ def has_second_factor(methods: str) -> bool:
     """Return whether a second factor is among these methods, separated by spaces.
 
     A code or a key alone counts: at /auth/confirm, the session already has a first factor, and a
-    passkey that is the whole login has verified its user.
+    passkey that is the whole login has verified its user. A trusted browser does not: see
+    `second_factors.meets_demand`.
     """
     return not {ONE_TIME_CODE, HARDWARE_KEY, SEVERAL}.isdisjoint(methods.split())
 

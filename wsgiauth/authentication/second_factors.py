@@ -6,10 +6,11 @@ On the way of a request, `identity` asks for the policy, if the site demands sec
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
+from hashlib import sha256
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.methods import has_second_factor
+from wsgiauth.authentication.methods import TRUSTED, has_second_factor
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import utc_text
 
@@ -76,8 +77,12 @@ def demands_second_factor_of(user: User, settings: Settings) -> bool:
 
 
 def meets_demand(user: User, methods: str, settings: Settings) -> bool:
-    """Return whether a session of a user, proven by these methods, is enough for the site."""
-    return has_second_factor(methods) or not demands_second_factor_of(user, settings)
+    """Return whether a session of a user, proven by these methods, is enough for the site.
+
+    A login in a trusted browser is: the user proved a second factor there before.
+    """
+    is_proven = has_second_factor(methods) or TRUSTED in methods.split()
+    return is_proven or not demands_second_factor_of(user, settings)
 
 
 class SecondFactors:
@@ -105,6 +110,13 @@ class SecondFactors:
     def all_of(self, user: User) -> list[Factor]:
         """Return the factors of a user, also of the kinds for which no login asks any more."""
         return [factor for kind in self._kinds for factor in kind.list_factors(user)]
+
+    def state(self, user: User) -> str:
+        """Return a digest of `all_of`, which changes if a factor is added or removed."""
+        listed = sorted(
+            f"{each.method} {each.handle} {utc_text(each.added_at)}" for each in self.all_of(user)
+        )
+        return sha256("\n".join(listed).encode()).hexdigest()
 
     def is_needed_by(self, user: User) -> bool:
         """Return whether a login of a user needs a second factor."""

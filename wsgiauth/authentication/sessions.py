@@ -4,6 +4,7 @@ On the way of a request, this is the only query: does the token's session still 
 """
 
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -14,7 +15,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
-from wsgiauth.accounts.tables import Membership, Session
+from wsgiauth.accounts.tables import Membership, Session, TrustedBrowser, end_trust
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origin
@@ -49,16 +50,18 @@ def start(
     methods: str = PASSWORD,
     client: Client = _UNKNOWN,
     origin: Origin | None = None,
+    is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
     """Start a session for `user`, as read before the password was verified.
 
     Return None if the user was deactivated or deleted, or the password changed, while it was being
-    verified, or if the login elsewhere has ended.
+    verified, if the login elsewhere has ended, or if the session is not permitted.
 
     Args:
         lifetime: By default, the lifetime of a token.
         methods: See `methods`.
         origin: The login elsewhere by which the session begins, if there was one.
+        is_permitted: Called first in the transaction; locks the user.
     """
     claims = tokens.claims_for(user)  # before anything is written
     now = int(tokens.now())
@@ -80,7 +83,7 @@ def start(
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, client.language, origin):
+    if not _insert(session, user, client.language, origin, is_permitted):
         return None
     if origin is not None and origin.has_ended():  # meanwhile
         revoke(session.id, user)
@@ -90,11 +93,17 @@ def start(
 
 
 @repeated_after_conflict
-def _insert(session: Session, user: User, language: str, origin: Origin | None) -> bool:
+def _insert(
+    session: Session,
+    user: User,
+    language: str,
+    origin: Origin | None,
+    is_permitted: Callable[[], bool] | None,
+) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
-    Only a login elsewhere needs a lock. If the user changes at the same moment, the row has the old
-    stamp, so it is not valid after the change.
+    Only a login elsewhere, or in a trusted browser, needs a lock. If the user changes at the same
+    moment, the row has the old stamp, so it is not valid after the change.
     """
     columns: Any = Session._meta.sorted_fields
     values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
@@ -105,6 +114,8 @@ def _insert(session: Session, user: User, language: str, origin: Origin | None) 
     try:
         # A transaction, because only its BEGIN is repeated if the connection is lost.
         with database.atomic():
+            if is_permitted is not None and not is_permitted():
+                return False
             if origin is not None and not origin.is_valid_for(user):
                 return False
             _record_login(user, language)
@@ -284,7 +295,10 @@ def revoke(session_id: str, user: User) -> None:
 
 @repeated_after_conflict
 def revoke_all(user: User, *, except_id: str | None = None) -> int:
-    """Revoke all sessions of a user but `except_id`, and return how many there were."""
+    """Revoke all sessions of a user but `except_id`, and return how many there were.
+
+    No browser stays trusted, not even the one of `except_id`.
+    """
     # The stamp as it was read: a session that began after a change of the password goes on.
     valid = Session.delete().where(
         Session.user == user.id,
@@ -297,11 +311,14 @@ def revoke_all(user: User, *, except_id: str | None = None) -> int:
         revoked: int = valid.execute()
         if revoked:
             events.emit("logout", user_id=user.id, reason=which)
+        end_trust(user.id)
     return revoked
 
 
 def end_sessions(user: User) -> int:
     """End all sessions of `user`, and return how many there were; API keys stay.
+
+    No browser of the user stays trusted.
 
     Args:
         user: The user; the object can be outdated.
@@ -317,10 +334,11 @@ def end_sessions(user: User) -> int:
 def revoke_every_session() -> int:
     """Revoke all sessions of all users, in batches that block no request; return their number.
 
-    A session that starts in the meantime can remain.
+    A session that starts in the meantime can remain. No browser stays trusted.
     """
     number = Session.select().join(User).where(IS_VALID_SESSION).count()
     if number:  # before the batches, each of which is a transaction: no batch lacks the event
         events.emit("logout", reason="all sessions of all users")
     purge_expired(Session, _LATEST)
+    purge_expired(TrustedBrowser, _LATEST)
     return number

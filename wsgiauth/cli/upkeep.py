@@ -4,7 +4,7 @@ import secrets
 import time
 
 from wsgiauth import storage
-from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
+from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, TrustedBrowser
 from wsgiauth.console.command import Arguments, open_database, read_settings
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
@@ -31,6 +31,7 @@ def purge(arguments: Arguments) -> None:
         counted(purge_expired(Session, now), "expired session"),
         counted(purge_expired(Key, now), "expired API key"),
         counted(purge_expired(OneTimeSecret, now), "expired link"),
+        counted(purge_expired(TrustedBrowser, now), "expired trusted browser"),
         counted(purge_expired(FailedLogins, now), "expired failure list"),
         counted(purge_expired(AttemptCount, now), "expired count"),
     )

@@ -47,6 +47,8 @@ CHANGES = (
     "factor_added",
     "factor_removed",
     "factor_guessed",
+    "trust_given",
+    "trust_ended",
     "recovery_code_used",
     "passkey_cloned",
     "identity_connected",

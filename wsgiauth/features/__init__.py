@@ -14,6 +14,7 @@ from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
 from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
 from wsgiauth.features.services.feature import FEATURE as SERVICES
 from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
+from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -22,6 +23,7 @@ FEATURES = (
     PERSONAL_DATA,
     AUDIT,
     FACTORS,
+    TRUSTED_BROWSERS,
     KEYS,
     LINKS,
     LOGIN_CODES,

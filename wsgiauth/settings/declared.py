@@ -119,6 +119,13 @@ class Declared:
     PASSKEYS: bool = switch(False, "whether users can log in with passkeys")
     LOGIN_CODES: bool = switch(False, "whether users can log in with a code that an email brings")
     SECOND_FACTOR: str = choice(("offered", "staff", "all"), "who must have a second factor")
+    TRUSTED_BROWSER_DAYS: int = whole_number(
+        0,
+        0,
+        365,
+        "for how many days a browser that a user trusts is not asked for the second factor; `0`"
+        " does not offer it",
+    )
     LOGIN_FAILURES_PER_ACCOUNT: int = limit(
         5, 1000, "failed logins with one name before a wait", risk=checks.free_guesses
     )

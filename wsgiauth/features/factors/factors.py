@@ -7,6 +7,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_handle
+from wsgiauth.accounts.tables import end_trust
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.exceptions import UnauthenticatedError
@@ -137,6 +138,8 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
             return False
         is_first = not list_factors(user)
         confirmed = totp.confirm(device, code, keys, now)
+        if confirmed:
+            end_trust(user.id)
         if confirmed and is_first:
             recovery_codes.remove_all(user)
     return confirmed
@@ -148,6 +151,7 @@ def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now
         lock_user(user.id)
         is_first = not list_factors(user)
         party.register(user, name, credential, now)
+        end_trust(user.id)
         if is_first:
             recovery_codes.remove_all(user)
 
@@ -165,6 +169,8 @@ def remove(user: User, handle: str | None = None) -> int:
         lock_user(user.id)
         removed = _remove(user, handle, apps, totp.devices(user), "otp")
         removed += _remove(user, handle, keys, passkeys.list_passkeys(user), "passkey")
+        if removed:
+            end_trust(user.id)
         if removed and not list_factors(user):
             recovery_codes.remove_all(user)
     return removed

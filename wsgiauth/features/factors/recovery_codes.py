@@ -9,7 +9,7 @@ import secrets
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.accounts.tables import OneTimeSecret, end_trust
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.exceptions import UnauthenticatedError
@@ -47,6 +47,7 @@ def replace(user: User) -> list[str]:
         if owner is not None and owner.security_stamp != user.security_stamp:
             raise UnauthenticatedError("invalid_token")
         remove_all(user)
+        end_trust(user.id)  # a thief of the former codes may have used one
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
     return codes

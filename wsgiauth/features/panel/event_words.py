@@ -30,6 +30,8 @@ TITLES: Mapping[str, str] = {
     "factor_added": _("Two-step verification method added"),
     "factor_removed": _("Two-step verification method removed"),
     "factor_guessed": _("Several wrong codes"),
+    "trust_given": _("Browser trusted"),
+    "trust_ended": _("Browser no longer trusted"),
     "recovery_code_used": _("Recovery code used"),
     "passkey_cloned": _("Passkey possibly copied"),
     "identity_connected": _("Account of another provider connected"),
@@ -76,6 +78,7 @@ _REASONS: Mapping[str, Mapping[str, str]] = {
         "printed": pgettext("reason of an event", "printed"),
     },
     "key_ended": {"all keys": pgettext("reason of an event", "all keys")},
+    "trust_ended": {"all browsers": pgettext("reason of an event", "all browsers")},
     "factor_added": _FACTORS,
     "factor_removed": _FACTORS,
     "users_exported": {

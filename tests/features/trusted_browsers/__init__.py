@@ -1,0 +1,1 @@
+"""The feature `trusted_browsers`."""

@@ -1,0 +1,176 @@
+"""The rules of trusted browsers: how one becomes trusted, skips the second step, and is revoked.
+
+The cookie of a browser has a secret for each of its users, the newest first. It names no user, and
+is useless without the first step of a login. A secret is new each time, so that a cookie that
+someone has planted or copied before does not become trusted.
+
+A row counts only while the user's stamp and the state of their second factors are those from before
+the login that made it. So it ends with every change of them, whatever the order of the commits.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from wsgiauth import events
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import is_handle
+from wsgiauth.accounts.tables import TrustedBrowser
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.second_factors import SecondFactors
+from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrowsers
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import from_timestamp
+from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.web.clients import Client, user_agent_in_words
+from wsgiauth.web.cookies import OwnCookie
+
+MOST_BROWSERS = 50  # of a user; the oldest ends
+MOST_USERS = 5  # of a browser; the longest ago has to enter a code again
+
+_SEPARATOR = "."  # of the secrets in a cookie
+
+
+class Browsers(TrustedBrowsers):
+    """The trusted browsers of a site."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.days = settings.TRUSTED_BROWSER_DAYS
+        self.cookie = OwnCookie("-trusted", self.days * DAY)
+
+    def find(
+        self, cookie: str, user: User, factors: SecondFactors, now: float
+    ) -> Callable[[], bool] | None:
+        """Return a function if a browser is trusted by `user`; see the base class."""
+        row = _valid(user, factors, now).where(TrustedBrowser.digest.in_(_digests(cookie))).first()
+        return None if row is None else partial(_use, row.id, user, factors, now)
+
+    def trust(
+        self,
+        cookie: str,
+        user: User,
+        state: str,
+        factors: SecondFactors,
+        *,
+        client: Client,
+        now: float,
+    ) -> str:
+        """Trust a browser, and return its new cookie; "" if the user or a factor has changed."""
+        secret = secrets.token_urlsafe(32)
+        row = {
+            "id": secrets.token_hex(8),
+            "user": user.id,
+            "digest": digest(secret),
+            "stamp": user.security_stamp,
+            "factors": state,
+            "created_at": int(now),
+            "expires_at": int(now) + self.days * DAY,
+            "address": client.address,
+            "agent": client.agent,
+        }
+        if not _insert(row, user, factors, _digests(cookie)):
+            return ""
+        purge_some(TrustedBrowser, now)
+        return _SEPARATOR.join([secret, *_secrets_of_others(cookie, user)][:MOST_USERS])
+
+    def list_browsers(
+        self, user: User, factors: SecondFactors, now: float, cookie: str = ""
+    ) -> list[ListedBrowser]:
+        """Return the browsers that a user trusts, the newest first."""
+        own = _digests(cookie)
+        valid = _valid(user, factors, now)
+        newest = valid.order_by(TrustedBrowser.created_at.desc(), TrustedBrowser.id)
+        return [
+            ListedBrowser(
+                handle=each.id,
+                is_current=each.digest in own,
+                trusted_at=from_timestamp(each.created_at),
+                last_used_at=each.last_used_at and from_timestamp(each.last_used_at),
+                expires_at=from_timestamp(each.expires_at),
+                address=each.address,
+                browser=user_agent_in_words(each.agent),
+            )
+            for each in newest
+        ]
+
+    @repeated_after_conflict
+    def revoke(self, user: User, handle: str) -> bool:
+        """End the trust in a browser; return whether the user had trusted one with this handle."""
+        if not is_handle(handle):
+            return False
+        own = TrustedBrowser.delete().where(
+            TrustedBrowser.id == handle, TrustedBrowser.user == user.id
+        )
+        with database.atomic():
+            lock_user(user.id)  # as a login that skips the second step does
+            is_ended = bool(own.execute())
+            if is_ended:
+                events.emit("trust_ended", user_id=user.id)
+        return is_ended
+
+
+def _valid(user: User, factors: SecondFactors, now: float) -> Any:
+    """Return a query for the browsers that a user trusts, by the given stamp."""
+    return TrustedBrowser.select().where(
+        TrustedBrowser.user == user.id,
+        TrustedBrowser.stamp == user.security_stamp,
+        TrustedBrowser.factors == factors.state(user),
+        TrustedBrowser.expires_at > int(now),
+    )
+
+
+def _use(row_id: str, user: User, factors: SecondFactors, now: float) -> bool:
+    stored = lock_user(user.id)
+    if stored is None or not stored.is_active or stored.security_stamp != user.security_stamp:
+        return False
+    if not _valid(user, factors, now).where(TrustedBrowser.id == row_id).exists():
+        return False
+    TrustedBrowser.update(last_used_at=int(now)).where(TrustedBrowser.id == row_id).execute()
+    return True
+
+
+@repeated_after_conflict
+def _insert(
+    row: dict[str, Any], user: User, factors: SecondFactors, replaced: Sequence[str]
+) -> bool:
+    """Insert a row, in place of the browser's former one; False if the user or a factor changed."""
+    own = TrustedBrowser.select(TrustedBrowser.id).where(TrustedBrowser.user == user.id)
+    with database.atomic():
+        stored = lock_user(user.id)
+        if stored is None or stored.security_stamp != user.security_stamp:
+            return False
+        if factors.state(user) != row["factors"]:
+            return False
+        former = own.where(TrustedBrowser.digest.in_(replaced))
+        oldest = own.order_by(TrustedBrowser.created_at.desc(), TrustedBrowser.id)
+        # By id, because on MariaDB, a DELETE by another index also locks the gap of other users'
+        # rows, in which two logins could deadlock.
+        surplus = oldest.offset(MOST_BROWSERS - 1).limit(MOST_BROWSERS)
+        ids = [each.id for each in (*former, *surplus)]
+        if ids:
+            TrustedBrowser.delete().where(TrustedBrowser.id.in_(ids)).execute()
+        TrustedBrowser.insert(row).execute()
+        events.emit("trust_given", user_id=user.id)
+    return True
+
+
+def _secrets_of_others(cookie: str, user: User) -> list[str]:
+    """Return the secrets of a browser with which other users can skip the second step."""
+    found = TrustedBrowser.select(TrustedBrowser.digest).where(
+        TrustedBrowser.digest.in_(_digests(cookie)), TrustedBrowser.user != user.id
+    )
+    known = {each.digest for each in found}
+    return [each for each in _secrets(cookie) if digest(each) in known]
+
+
+def _secrets(cookie: str) -> list[str]:
+    return cookie.split(_SEPARATOR)[:MOST_USERS] if cookie else []
+
+
+def _digests(cookie: str) -> list[str]:
+    return [digest(each) for each in _secrets(cookie)]

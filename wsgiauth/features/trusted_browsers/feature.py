@@ -1,0 +1,29 @@
+"""What the feature `trusted_browsers` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator
+
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature, Finding, Question
+from wsgiauth.features.trusted_browsers.browsers import Browsers
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.TRUSTED_BROWSER_DAYS:
+        yield Browsers(settings)
+
+
+def _useless(site: Site) -> Iterator[Finding]:
+    if site.settings.TRUSTED_BROWSER_DAYS and not site.factors.are_offered:
+        yield Finding(
+            "TRUSTED_BROWSER_DAYS is set, but no login has a second step that a browser could skip:"
+            " set FACTOR_KEY or PASSKEYS, or remove it."
+        )
+
+
+FEATURE = Feature(
+    name="trusted_browsers",
+    parts=_parts,
+    questions=(Question(_useless, needs_database=False),),
+)
