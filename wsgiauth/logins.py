@@ -214,12 +214,19 @@ def start_browser_session(
     methods: str = PASSWORD,
     remember: bool,
     origin: Origin | None = None,
+    is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
-    """Start the session of a browser; return None if the user is inactive or has changed."""
+    """Start the session of a browser; see `sessions.start`."""
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
     client = Client.of(environ, site.pages.readers.name_asked_for(environ))
     return sessions.start(
-        user, site.tokens, lifetime, methods=methods, client=client, origin=origin
+        user,
+        site.tokens,
+        lifetime,
+        methods=methods,
+        client=client,
+        origin=origin,
+        is_permitted=is_permitted,
     )
 
 

@@ -1,5 +1,6 @@
 """The responses that hand a new or renewed session over: a token to a program, else a cookie."""
 
+from collections.abc import Callable
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -72,7 +73,12 @@ def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton,
 
 
 def start_browser_session(
-    submission: Submission, user: User, *, methods: str = PASSWORD, origin: Origin | None = None
+    submission: Submission,
+    user: User,
+    *,
+    methods: str = PASSWORD,
+    origin: Origin | None = None,
+    is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
     return logins.start_browser_session(
@@ -82,6 +88,7 @@ def start_browser_session(
         methods=methods,
         remember=REMEMBER in submission.flags,
         origin=origin,
+        is_permitted=is_permitted,
     )
 
 

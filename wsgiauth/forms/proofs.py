@@ -12,13 +12,15 @@ from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.browser_keys import BrowserKeys, Purpose
-from wsgiauth.authentication.methods import EMAIL_CODE, ONE_TIME_CODE, PASSWORD
+from wsgiauth.authentication.methods import EMAIL_CODE, ONE_TIME_CODE, PASSWORD, TRUSTED, with_method
 from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.pending import PENDING
+from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import unauthorized
-from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.logins import checking
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -136,8 +138,9 @@ def ask_for_second_step(
 ) -> Response:
     """Ask a user who has completed the first step of a login for a second factor.
 
-    A program has to send its login again, with a code. A browser gets the cookie of a pending login
-    and goes to the second step; a script gets the cookie.
+    A program has to send its login again, with a code. A browser that the user trusts gets the
+    session. Another browser gets the cookie of a pending login and goes to the second step; a
+    script gets the cookie.
 
     Args:
         user: As read before the first step was verified.
@@ -145,6 +148,9 @@ def ask_for_second_step(
     """
     cookies: tuple[Header, ...] = ()
     if not submission.is_program:
+        issued = _start_trusted(submission, user, methods, origin)
+        if issued is not None:
+            return hand_over(submission, issued)
         identifier = submission.site.identifier
         cookie = pending.start(
             user,
@@ -165,6 +171,29 @@ def ask_for_second_step(
         further={"methods": list(dict.fromkeys(listed))},
         headers=(challenge(None), *cookies),
     )
+
+
+def _start_trusted(
+    submission: Submission, user: User, methods: str, origin: Origin | None
+) -> IssuedTokens | None:
+    """Start the session of a browser that the user trusts; return None for any other browser."""
+    site, browsers = submission.site, submission.site.part(TrustedBrowsers)
+    if browsers is None:
+        return None
+    cookie = site.identifier.sent_cookie(submission.environ, browsers.cookie)
+    is_permitted = browsers.find(cookie, user, site.factors, site.tokens.now()) if cookie else None
+    if is_permitted is None:
+        return None
+    issued = start_browser_session(
+        submission,
+        user,
+        methods=with_method(methods, TRUSTED),
+        origin=origin,
+        is_permitted=is_permitted,
+    )
+    if issued is not None and PASSWORD in methods.split():  # as after a right code
+        site.throttle.recognise(user, submission.networks)
+    return issued
 
 
 def _passkey_methods(submission: Submission, user: User, purpose: Purpose, bound_to: str) -> str:

@@ -29,15 +29,18 @@ PASSKEYS = tuple(
 
 _CODES = RecoveryCodesPage(left=3)
 
+_SECOND = SecondPage(
+    second_url="/auth/second?login=0",
+    username="ada",
+    has_app=True,
+    has_codes=True,
+    passkey_options=PASSKEY_OPTIONS,
+    message=WRONG_CODE,
+)
+
 PAGES: tuple[Page, ...] = (
-    SecondPage(
-        second_url="/auth/second?login=0",
-        username="ada",
-        has_app=True,
-        has_codes=True,
-        passkey_options=PASSKEY_OPTIONS,
-        message=WRONG_CODE,
-    ),
+    _SECOND.replaced(trust_days=30),
+    _SECOND,
     PasskeysPage(
         passkeys=(),
         codes_left=0,

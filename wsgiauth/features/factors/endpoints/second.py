@@ -3,11 +3,13 @@
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.browser_keys import SECOND_STEP
 from wsgiauth.authentication.methods import ONE_TIME_CODE
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.pending import PENDING, Pending
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
@@ -16,10 +18,12 @@ from wsgiauth.forms.proofs import CODE, CREDENTIAL, PasskeyPage, passkey_options
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.clients import Client
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 _CANCEL = "cancel"  # ends the pending login
+_TRUST = "trust"  # the checkbox: later logins in this browser skip the second step
 
 
 class SecondPage(PasskeyPage):
@@ -30,13 +34,15 @@ class SecondPage(PasskeyPage):
     username: str  # of the pending login
     has_app: bool
     has_codes: bool  # recovery codes are left
+    trust_days: int = 0  # for how long the browser can be trusted; 0: it is not offered
+    trust: bool = False
 
 
 class SecondStep(PublicForm):
     """Starts the session of a pending login."""
 
     fields = (CODE, CREDENTIAL)
-    flags = (_CANCEL,)
+    flags = (_CANCEL, _TRUST)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
@@ -52,6 +58,7 @@ class SecondStep(PublicForm):
         if _CANCEL in submission.flags:
             return _cancel(submission, waiting)
         binding = one_time.digest(waiting.secret)
+        state = site.factors.state(waiting.user) if _TRUST in submission.flags else ""
         proven = require_factor(
             submission,
             waiting.user,
@@ -78,7 +85,8 @@ class SecondStep(PublicForm):
             raise UnauthenticatedError(None)
         response = hand_over(submission, issued)
         expired = _expired_cookie(submission, waiting)
-        return replace(response, headers=(*response.headers, expired))
+        trusted = _trust(submission, waiting.user, state) if state else ()
+        return replace(response, headers=(*response.headers, expired, *trusted))
 
     def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
         """Return the forms if a login is pending."""
@@ -86,12 +94,15 @@ class SecondStep(PublicForm):
         waiting = _require_pending(submission.environ, site)
         methods = [each.method for each in site.factors.of(waiting.user)]
         binding = one_time.digest(waiting.secret)
+        browsers = site.part(TrustedBrowsers)
         return SecondPage(
             shown_to=site.form_accounts.value(waiting.user.id),
             second_url=f"{mount_url(submission.environ)}/{tabs.path_of('second', waiting.tag)}",
             username=waiting.user.username,
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(waiting.user) > 0,
+            trust_days=browsers.days if browsers else 0,
+            trust=_TRUST in submission.flags,
             passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
             message=refusal.text,
         )
@@ -105,6 +116,28 @@ def _cancel(submission: Submission, waiting: Pending) -> Response:
         location = f"{mount_url(submission.environ)}/{page}"
         return json_response({"detail": _("Login cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
+
+
+def _trust(submission: Submission, user: User, state: str) -> tuple[Header, ...]:
+    """Return the cookie of a browser that the user trusts now.
+
+    Args:
+        user: As read before the first step.
+        state: Of the user's factors, as read before the second step.
+    """
+    environ, site = submission.environ, submission.site
+    browsers = site.part(TrustedBrowsers)
+    if browsers is None:
+        return ()
+    value = browsers.trust(
+        site.identifier.sent_cookie(environ, browsers.cookie),
+        user,
+        state,
+        site.factors,
+        client=Client.of(environ),
+        now=site.tokens.now(),
+    )
+    return (site.identifier.own_cookie(environ, browsers.cookie, value),) if value else ()
 
 
 def _expired_cookie(submission: Submission, waiting: Pending) -> Header:

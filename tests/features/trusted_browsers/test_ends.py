@@ -1,0 +1,228 @@
+"""What ends the trust in a browser, and what does not."""
+
+import pytest
+from webtest import TestApp
+
+from tests.conftest import insert_user
+from tests.support.authenticators import PASSKEYS, Authenticator
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.sites import PASSWORD
+from tests.support.trusted import DAYS, is_asked, trust
+from wsgiauth import change_password, end_sessions, hash_password, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import TrustedBrowser
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.features.factors import factors, recovery_codes, totp
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors.totp import STEP, Totp
+from wsgiauth.storage import database
+
+OTHER_PASSWORD = "four other words"
+
+pytestmark = [pytest.mark.every_database, pytest.mark.promise(84)]
+
+
+def new_password(site, user):
+    change_password(user, OTHER_PASSWORD, settings=site.site.settings)
+
+
+def new_hash(site, user):
+    User.update(hashed_password=hash_password(OTHER_PASSWORD, rounds=4)).execute()
+
+
+def reset(site, user):
+    now = site.site.tokens.now()
+    link = make_reset_link(user, site.site.settings, mount="/auth", now=now)
+    form = {"token": link.partition("token=")[2], "password": OTHER_PASSWORD}
+    TestApp(site).post_json("/auth/reset", form)
+
+
+def confirm_app(site, user):
+    now = site.site.tokens.now()
+    device = totp.begin(user, "Tablet", now)
+    code = totp.code_of_step(totp.derive_key(FACTOR_KEY, device.salt), int(now) // STEP - 1)
+    assert factors.confirm(device, code, (FACTOR_KEY,), now)
+
+
+def new_app(site, user):
+    confirm_app(site, user)
+
+
+def new_app_by_another_way(site, user):
+    add_app(site, user, "Tablet")
+
+
+def changed_app(site, user):
+    confirm_app(site, user)
+    assert factors.remove(user, Totp.get(Totp.name == "Phone").id)
+
+
+def new_passkey(site, user):
+    party, now = site.site.part(RelyingParty), site.site.tokens.now()
+    credential = Authenticator().create(party.creation_options(user, now))
+    factors.add_passkey(party, user, "Laptop", credential, now)
+
+
+def all_factors(site, user):
+    assert factors.remove_all(user)
+
+
+def new_codes(site, user):
+    recovery_codes.replace(user)
+
+
+def log_out_others(site, user):
+    sessions.revoke_all(user, except_id="x")
+
+
+def log_out_everywhere(site, user):
+    assert end_sessions(user) == 0  # there are no sessions, and the trust ends nevertheless
+
+
+def log_out_all_users(site, user):
+    sessions.revoke_every_session()
+
+
+def deactivation(site, user):
+    update_user(user, is_active=False)
+    update_user(user, is_active=True)
+
+
+def deactivation_by_query(site, user):
+    User.update(is_active=False).execute()
+    User.update(is_active=True).execute()
+
+
+ENDS = {
+    "a new password": new_password,
+    "a new hash by a query": new_hash,
+    "a link for a forgotten password": reset,
+    "a new app": new_app,
+    "a new app by another way": new_app_by_another_way,
+    "an app in place of another": changed_app,
+    "a new passkey": new_passkey,
+    "new recovery codes": new_codes,
+    "the removal of all factors": all_factors,
+    "the logout of all other sessions": log_out_others,
+    "the logout everywhere": log_out_everywhere,
+    "the logout of all users": log_out_all_users,
+    "a deactivation": deactivation,
+    "a deactivation by a query": deactivation_by_query,
+}
+# These leave the row, which does not count any more.
+QUERIES = (new_hash, new_app_by_another_way, deactivation_by_query)
+
+
+def new_username(site, user):
+    update_user(user, username="countess")
+
+
+def same_password_at_another_cost(site, user):
+    hashed = hash_password(PASSWORD, rounds=5)
+    stamp = User.security_stamp
+    User.update(hashed_password=hashed, security_stamp=stamp).execute()
+
+
+def set_up_without_code(site, user):
+    totp.begin(user, "Tablet", site.site.tokens.now())
+
+
+def other_user_logged_out(site, user):
+    end_sessions(insert_user("Grace", "grace@example.org"))
+
+
+def changed_rights(site, user):
+    update_user(user, is_staff=True)
+
+
+KEEPS = {
+    "a new username": new_username,
+    "the same password at another cost": same_password_at_another_cost,
+    "a set-up of an app that is not finished": set_up_without_code,
+    "a logout of another user everywhere": other_user_logged_out,
+    "new rights": changed_rights,
+}
+
+
+def cases(table):
+    return [pytest.param(change, id=words) for words, change in table.items()]
+
+
+def password_after(end):
+    return OTHER_PASSWORD if end in (new_password, new_hash, reset) else PASSWORD
+
+
+@pytest.fixture
+def site(make_site):
+    return make_site(**PASSKEYS)
+
+
+@pytest.mark.parametrize("end", cases(ENDS))
+def test_the_trust_ends_with(end, browser, site, ada):
+    end(site, User.get_by_id(ada.id))
+    if not factors.list_factors(ada):
+        add_app(site, ada)
+    assert TrustedBrowser.select().exists() == (end in QUERIES)
+    assert is_asked(browser, password=password_after(end))
+
+
+@pytest.mark.parametrize("end", [each for each in cases(ENDS) if each.values[0] is not reset])
+def test_the_trust_ends_in_the_transaction_of(end, browser, site, ada):
+    with database.atomic() as transaction:
+        end(site, User.get_by_id(ada.id))
+        transaction.rollback()
+    assert not is_asked(browser)
+
+
+@pytest.mark.parametrize("change", cases(KEEPS))
+def test_the_trust_stays_with(change, browser, site, ada):
+    change(site, User.get_by_id(ada.id))
+    assert not is_asked(browser, User.get_by_id(ada.id).username)
+
+
+def test_a_used_recovery_code_keeps_the_trust(client, browser, site, ada):
+    code, other, *_ = recovery_codes.replace(ada)
+    trust(browser, code)
+    trust(client, other)
+    assert recovery_codes.count(ada) == recovery_codes.NUMBER - 2
+    assert not is_asked(browser)
+
+
+def test_what_changes_the_factors_of_one_user_keeps_the_trust_of_another(browser, site, ada):
+    grace = insert_user("Grace", "grace@example.org")
+    add_app(site, grace)
+    factors.remove_all(grace)
+    assert not is_asked(browser)
+
+
+def test_the_trust_ends_after_the_days(browser, app, clock):
+    clock.move(DAYS * DAY - 1)
+    assert not is_asked(browser)
+    clock.move(1)
+    assert is_asked(browser)
+
+
+@pytest.mark.parametrize("days", [0, 7])
+def test_a_site_that_offers_no_trust_any_more_asks_everyone(days, browser, make_site, app):
+    browser.app = TestApp(make_site(TRUSTED_BROWSER_DAYS=days)).app
+    assert is_asked(browser) == (days == 0)
+
+
+def test_factors_that_change_while_the_site_offers_no_trust_end_it(browser, make_site, ada):
+    make_site(TRUSTED_BROWSER_DAYS=0)
+    recovery_codes.replace(ada)
+    assert not TrustedBrowser.select().exists()
+
+
+def test_a_user_without_trusted_browsers_causes_no_event(site, ada, heard):
+    end_sessions(ada)
+    assert heard == []
+
+
+def test_the_end_of_the_trust_is_an_event(browser, ada, heard):
+    end_sessions(ada)
+    assert [(each.name, each.user_id, each.reason) for each in heard] == [
+        ("trust_ended", ada.id, "all browsers")
+    ]

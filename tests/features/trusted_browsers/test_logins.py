@@ -1,0 +1,421 @@
+"""Logins in a trusted browser, which skip the second step."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.conftest import insert_user
+from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey, options_of
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.provider_logins import connect, path_of
+from tests.support.provider_logins import log_in as log_in_at_provider
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.trusted import COOKIE, DAYS, first_step, is_asked, second_step, trust
+from wsgiauth import AuthMiddleware, end_sessions, login_required, storage, update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import OneTimeSecret, Session, TrustedBrowser
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.factors import factors, passkeys
+from wsgiauth.features.factors.passkeys import NewPasskey
+from wsgiauth.features.factors.passkeys.challenges import Challenge
+from wsgiauth.features.factors.totp import Totp
+from wsgiauth.features.trusted_browsers.browsers import MOST_BROWSERS, MOST_USERS, Browsers
+from wsgiauth.forms.proofs import require_factor
+from wsgiauth.web.clients import Client
+
+CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+CROSS_SITE = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+def cookies_of(answer):
+    """Return the headers of an answer that set the cookie of trusted browsers."""
+    return [each for each in answer.headers.getall("Set-Cookie") if COOKIE in each]
+
+
+def checkboxes(page):
+    return [form for form in page.forms.values() if "trust" in form.fields]
+
+
+# The offer
+
+
+def test_the_second_step_offers_to_trust_the_browser(client, app):
+    first_step(client)
+    page = client.get("/auth/second", headers=BROWSER)
+    (form,) = checkboxes(page)
+    assert "Trust this browser: skip this step for 30 days" in page.html.main.text
+    assert not form["trust"].checked
+
+
+def test_the_form_of_a_passkey_offers_it_too(make_site, ada):
+    site = make_site(**PASSKEYS)
+    add_app(site, ada)
+    key = Authenticator()
+    add_passkey(site, ada, authenticator=key)
+    client = TestApp(site, {"HTTP_HOST": "localhost:8080"})
+    first_step(client)
+    page = client.get("/auth/second", headers=BROWSER)
+    form, _ = checkboxes(page)
+    form["trust"] = True
+    form["credential"].force_value(key.get(options_of(page)))
+    form.submit(headers=SAME_ORIGIN, status=303)
+    client.post("/auth/logout", headers=SAME_ORIGIN)
+    assert not is_asked(client)
+
+
+def test_a_refused_form_keeps_the_check_mark(client, app):
+    first_step(client)
+    page = second_step(client, "wrong", status=401)
+    assert checkboxes(page)[0]["trust"].checked
+
+
+def test_a_browser_that_is_not_trusted_is_asked_again(client, app):
+    first_step(client)
+    form = {"code": app.code()}
+    answer = client.post("/auth/second", form, headers=SAME_ORIGIN, status=303)
+    client.post("/auth/logout", headers=SAME_ORIGIN)
+    assert not cookies_of(answer)
+    assert is_asked(client)
+
+
+def test_a_site_without_the_setting_offers_and_sets_nothing(make_site, ada):
+    site = make_site(TRUSTED_BROWSER_DAYS=0)
+    client, app = TestApp(site), add_app(site, ada)
+    first_step(client)
+    page = client.get("/auth/second", headers=BROWSER)
+    assert not checkboxes(page)
+    assert not cookies_of(second_step(client, app.code()))
+    assert not TrustedBrowser.select().exists()
+    listed = client.get("/auth/sessions", headers={"Accept": "application/json"})
+    assert list(listed.json) == ["sessions"]
+
+
+# The login
+
+
+@pytest.mark.every_database
+def test_a_login_skips_the_second_step(browser, site, ada):
+    answer = browser.post("/auth/login", CREDENTIALS | {"next": "/a"}, headers=SAME_ORIGIN)
+    assert answer.location == "/a"
+    assert browser.get("/").json["user"] == USERNAME
+    assert Session.get().methods == "pwd trusted"
+    assert not OneTimeSecret.select().where(OneTimeSecret.purpose == "second").exists()
+    assert TrustedBrowser.get().last_used_at == int(site.site.tokens.now())
+
+
+def test_a_script_of_the_site_skips_it_too(browser):
+    answer = browser.post("/auth/login", CREDENTIALS, headers=SCRIPT, status=200)
+    assert answer.json["detail"] == "Logged in."
+    assert browser.get("/").json["user"] == USERNAME
+
+
+def test_a_program_sends_a_code_even_with_the_cookie(browser):
+    answer = browser.post_json("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=401)
+    assert answer.json["code"] == "second_factor_required"
+
+
+def test_the_cookie_is_like_that_of_a_session(client, app):
+    (header,) = cookies_of(trust(client, app.code()))
+    assert header.endswith(f" Max-Age={DAYS * DAY}; Path=/; HttpOnly; SameSite=Lax")
+
+
+def test_over_https_the_cookie_is_bound_to_the_host(site, app):
+    client = TestApp(site, {"wsgi.url_scheme": "https"})
+    first_step(client)
+    form = {"code": app.code(), "trust": "on"}
+    (header,) = cookies_of(client.post("/auth/second", form, headers=SCRIPT, status=200))
+    assert header.startswith(f"__Host-{COOKIE}=")
+    assert header.endswith("; Secure")
+
+
+def test_a_login_at_a_provider_skips_it_too(make_provider_site, provider):
+    site = make_provider_site(FACTOR_KEY=FACTOR_KEY, TRUSTED_BROWSER_DAYS=DAYS)
+    ada = insert_user(USERNAME, EMAIL)
+    client, app = TestApp(site), add_app(site, ada)
+    connect(ada, provider)
+    assert path_of(log_in_at_provider(client, provider, status=303)) == "/auth/second"
+    second_step(client, app.code())
+    client.post("/auth/logout", headers=SAME_ORIGIN)
+    assert path_of(log_in_at_provider(client, provider, status=303)) == "/"
+    assert Session.get().methods == "fed trusted"
+
+
+def test_the_client_is_known_to_the_throttle_as_after_a_code(site, browser):
+    at_work = {"REMOTE_ADDR": "198.51.100.7"}
+    browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, extra_environ=at_work)
+    wait_for_strangers(site)
+    browser.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, extra_environ=at_work, status=303)
+
+
+def wait_for_strangers(site):
+    """Guess from other addresses until an unknown client has to wait."""
+    for number in range(1, 10):
+        stranger = TestApp(site, {"REMOTE_ADDR": f"203.0.113.{number}"})
+        wrong = CREDENTIALS | {"password": "wrong"}
+        if stranger.post("/auth/login", wrong, headers=SAME_ORIGIN, status="*").status_int == 429:
+            return
+    raise AssertionError
+
+
+# What a trusted browser does not do
+
+
+@pytest.mark.promise(84)
+def test_the_session_is_not_proven_by_a_second_factor(settings, clock, ada):
+    changed = replace(settings, FACTOR_KEY=FACTOR_KEY, TRUSTED_BROWSER_DAYS=DAYS)
+    guarded = login_required(second_factor=True)(echo)
+    site = AuthMiddleware(guarded, changed)
+    client, app = TestApp(site), add_app(site, ada)
+    trust(client, app.code())
+    assert first_step(client) == "/"
+    answer = client.get("/", headers=BROWSER, status=302)
+    assert answer.location.startswith("/auth/confirm")
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.promise(84)
+def test_the_session_is_not_fresh(browser):
+    first_step(browser)
+    answer = browser.get("/auth/totp", headers=BROWSER, status=302)
+    assert answer.location.startswith("/auth/confirm")
+
+
+@pytest.mark.promise(84)
+def test_a_confirmation_asks_for_the_second_factor(browser):
+    first_step(browser)
+    browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=422)
+
+
+@pytest.mark.parametrize("demand", ["staff", "all"])
+def test_the_site_that_demands_a_second_factor_is_content(demand, make_site, ada):
+    site = make_site(SECOND_FACTOR=demand)
+    type(ada).update(is_staff=True).execute()
+    client, app = TestApp(site), add_app(site, ada)
+    trust(client, app.code())
+    assert first_step(client) == "/"
+    assert client.get("/").json["user"] == USERNAME
+
+
+# Attacks
+
+
+@pytest.mark.promise(84)
+def test_a_stolen_cookie_does_not_help_without_the_password(browser, heard):
+    wrong = CREDENTIALS | {"password": "a wrong password"}
+    with_cookie = browser.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401)
+    browser.reset()
+    without = browser.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401)
+    assert with_cookie.html.main.text == without.html.main.text
+    assert not cookies_of(with_cookie)
+
+
+@pytest.mark.promise(84)
+def test_the_cookie_of_one_user_does_not_help_another(browser, site):
+    add_app(site, insert_user("Grace", "grace@example.org"))
+    assert is_asked(browser, "Grace")
+    assert not is_asked(browser)
+
+
+@pytest.mark.promise(84)
+def test_the_form_of_another_site_gets_no_trust(browser):
+    browser.post("/auth/login", CREDENTIALS, headers=CROSS_SITE, status=403)
+
+
+def log_in_with(site, cookie):
+    headers = {**SAME_ORIGIN, "Cookie": cookie}
+    return TestApp(site).post("/auth/login", CREDENTIALS, headers=headers, status=303)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param("", id="empty"),
+        pytest.param(".", id="only a separator"),
+        pytest.param("x", id="another secret"),
+        pytest.param("." * 4000, id="only separators"),
+        pytest.param("x" * 7000, id="long"),
+        pytest.param("\xff\x00", id="no ASCII"),
+    ],
+)
+def test_a_malformed_cookie_is_no_trust(value, site, app):
+    assert path_of(log_in_with(site, f"{COOKIE}={value}")) == "/auth/second"
+
+
+def test_two_different_cookies_are_no_trust(browser, site):
+    cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
+    assert path_of(log_in_with(site, cookie)) == "/"
+    assert path_of(log_in_with(site, f"{cookie}; {COOKIE}=planted")) == "/auth/second"
+
+
+def trust_late(site, user, change):
+    """Let a browser become trusted by a second step from before a change."""
+    browsers, kinds = site.site.part(TrustedBrowsers), site.site.factors
+    state, now = kinds.state(user), site.site.tokens.now()
+    change()
+    return browsers.trust("", user, state, kinds, client=Client(), now=now)
+
+
+@pytest.mark.promise(84)
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda user: factors.remove(user), id="a removed factor"),
+        pytest.param(lambda user: app_of(user).delete_instance(), id="an app removed by a query"),
+        pytest.param(lambda user: update_user(user, is_active=False), id="a deactivation"),
+        pytest.param(lambda user: user.delete_instance(), id="a deletion"),
+    ],
+)
+def test_a_second_step_from_before_a_change_gives_no_trust(change, site, ada, app):
+    assert trust_late(site, ada, lambda: change(User.get_by_id(ada.id))) == ""
+    assert not TrustedBrowser.select().exists()
+
+
+def app_of(user):
+    return Totp.get(Totp.user == user.id)
+
+
+@pytest.mark.promise(84)
+def test_the_factors_are_read_before_the_code_is_checked(client, app, ada, monkeypatch):
+    def slow(*args, **options):
+        proven = require_factor(*args, **options)
+        add_passkey_of(ada)
+        return proven
+
+    monkeypatch.setattr("wsgiauth.features.factors.endpoints.second.require_factor", slow)
+    first_step(client)
+    answer = second_step(client, app.code())
+    assert client.get("/").json["user"] == USERNAME
+    assert not cookies_of(answer)
+
+
+def add_passkey_of(user):
+    new = NewPasskey("id", "key", 0, "handle", "", is_backed_up=False)
+    challenge = Challenge(b"challenge", 2**33, b"")
+    passkeys.add(user, new, "Key", challenge, relying_party="example.org", now=0)
+
+
+@pytest.mark.promise(84)
+@pytest.mark.every_database
+def test_a_login_that_loses_a_race_is_asked_for_the_second_step(browser, monkeypatch, ada):
+    find = Browsers.find
+
+    def late(*args):
+        found = find(*args)
+        end_sessions(ada)
+        return found
+
+    monkeypatch.setattr(Browsers, "find", late)
+    assert first_step(browser) == "/auth/second"
+
+
+@pytest.mark.promise(84)
+@pytest.mark.every_database
+def test_a_login_that_loses_to_a_deactivation_starts_no_session(browser, monkeypatch, ada):
+    find = Browsers.find
+
+    def late(*args):
+        found = find(*args)
+        update_user(User.get_by_id(ada.id), is_active=False)
+        return found
+
+    monkeypatch.setattr(Browsers, "find", late)
+    first_step(browser)
+    assert not Session.select().exists()
+
+
+@pytest.mark.promise(84)
+def test_a_planted_cookie_does_not_become_trusted(site, app):
+    client = TestApp(site)
+    client.set_cookie(COOKIE, "planted")
+    trust(client, app.code())
+    assert "planted" not in client.cookies[COOKIE]
+    attacker = TestApp(site)
+    attacker.set_cookie(COOKIE, "planted")
+    assert is_asked(attacker)
+
+
+def test_the_database_has_a_digest_alone(browser):
+    row = TrustedBrowser.get()
+    assert browser.cookies[COOKIE] not in [str(each) for each in row.__data__.values()]
+
+
+def test_no_log_has_the_secret(browser, caplog):
+    caplog.set_level(logging.DEBUG, "wsgiauth")
+    first_step(browser)
+    logged = [each.getMessage() for each in caplog.records if each.name == "wsgiauth"]
+    secrets = (browser.cookies[COOKIE], TrustedBrowser.get().digest)
+    assert logged
+    assert not [line for line in logged for secret in secrets if secret in line]
+
+
+# Several users, several browsers
+
+
+@pytest.mark.every_database
+def test_two_users_of_a_browser_both_skip_the_second_step(browser, site):
+    other = add_app(site, insert_user("Grace", "grace@example.org"))
+    trust(browser, other.code(), "Grace")
+    assert not is_asked(browser, "Grace")
+    assert not is_asked(browser)
+
+
+@pytest.mark.every_database
+def test_a_browser_that_is_trusted_again_is_listed_once(browser, app, ada, clock):
+    add = TrustedBrowser.get()
+    TrustedBrowser.update(factors="").execute()
+    clock.move(30)
+    trust(browser, app.code())
+    assert TrustedBrowser.get().id != add.id
+    assert TrustedBrowser.select().count() == 1
+    assert "." not in browser.cookies[COOKIE]
+
+
+def test_a_cookie_keeps_the_secrets_of_the_last_users(browser, site):
+    names = [f"Ann{number}" for number in range(MOST_USERS)]
+    for name in names:
+        trust(browser, add_app(site, insert_user(name, f"{name}@example.org")).code(), name)
+    assert len(browser.cookies[COOKIE].split(".")) == MOST_USERS
+    assert [is_asked(browser, each) for each in (USERNAME, *names)] == [True, *[False] * MOST_USERS]
+
+
+@pytest.mark.every_database
+def test_the_oldest_of_too_many_browsers_ends(browser, app, site, ada, clock):
+    first = TrustedBrowser.get()
+    columns = {**first.__data__, "created_at": first.created_at + 1}
+    TrustedBrowser.insert_many(
+        {**columns, "id": f"{number:016}", "digest": str(number)}
+        for number in range(MOST_BROWSERS - 1)
+    ).execute()
+    clock.move(30)
+    trust(TestApp(site), app.code())
+    assert TrustedBrowser.select().count() == MOST_BROWSERS
+    assert is_asked(browser)
+
+
+def test_expired_browsers_are_deleted_by_the_next_one(browser, app, clock):
+    clock.move(DAYS * DAY)
+    trust(TestApp(browser.app), app.code())
+    assert TrustedBrowser.select().count() == 1
+
+
+# What is told
+
+
+def test_a_trusted_browser_is_an_event_and_in_the_trail(site, client, app, ada, heard):
+    heard.clear()
+    trust(client, app.code())
+    assert [(each.name, each.user_id) for each in heard if "trust" in each.name] == [
+        ("trust_given", ada.id)
+    ]
+    assert RecordedEvent.select().where(RecordedEvent.name == "trust_given").count() == 1
+
+
+def test_a_login_without_the_second_step_says_so(browser, heard):
+    first_step(browser)
+    assert [(each.name, each.reason) for each in heard] == [("login", "pwd trusted")]
