@@ -131,6 +131,27 @@ def test_a_user_of_an_app_logs_in_with_its_code(visitor, ada, site):
     assert (visitor.path, visitor.heading) == ("/members", "Members")
 
 
+TRUSTING = {"FACTOR_KEY": FACTOR_KEY, "TRUSTED_BROWSER_DAYS": 30}
+
+
+@pytest.mark.parametrize("options", [TRUSTING], ids=[""])
+def test_a_trusted_browser_skips_the_second_step(visitor, ada, site):
+    app = add_app(site, ada)
+    visitor.log_in()
+    visitor.find("[name=trust]").click()
+    visitor.find("[name=code]").click()
+    visitor.submit(app.code())
+    visitor.open("/auth/logout")
+    visitor.open("/members")
+    visitor.submit(USERNAME, PASSWORD)
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+    visitor.open("/auth/sessions")
+    visitor.press("Do not trust this browser")
+    visitor.open("/auth/logout")
+    visitor.log_in()
+    assert visitor.page == "/auth/second"
+
+
 def test_the_page_asked_for_survives_a_wrong_password(visitor, ada):
     visitor.open("/members")
     visitor.submit(USERNAME, "wrong")

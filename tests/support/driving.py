@@ -21,6 +21,7 @@ def make_site(url, folder, provider, **changes):
         "DATABASE_URL": url,
         "FACTOR_KEY": FACTOR_KEY,
         "PASSKEYS": "on",
+        "TRUSTED_BROWSER_DAYS": "30",
         "FORWARD_AUTH": "on",
         "SERVICE_KEYS": str(write_key(folder / "key")),
         "SERVICES": REPORTS,

@@ -20,6 +20,7 @@ from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
 from tests.support.tabs import SECOND, named
+from tests.support.trusted import first_step, second_step, trust
 from wsgiauth import Group, User
 from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
@@ -44,7 +45,17 @@ def drive(url, folder, provider):
     with context.using(site.database):
         User.delete().execute()
         Group.delete().execute()
-        for each in (programs, factors, links, invitations, providers, panel, library, mails):
+        for each in (
+            programs,
+            factors,
+            trusted_browsers,
+            links,
+            invitations,
+            providers,
+            panel,
+            library,
+            mails,
+        ):
             each(site, provider)
         run_commands(url, folder, site)
         upkeep(site)
@@ -116,6 +127,22 @@ def factors(site, _):
         path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
         post(site, path, {"remove": device.id}, bearer(site, grace))
     add_app(site, grace)
+
+
+def trusted_browsers(site, _):
+    """A browser becomes trusted, skips the second step, and is revoked."""
+    mary = make_user(site, "maryam", password=PASSWORD)
+    app, client = add_app(site, mary), TestApp(site)
+    codes = recovery_codes.replace(mary)
+    first_step(client, "maryam")  # in another tab, which makes the browser trusted again
+    trust(client, app.code(), "maryam")
+    second_step(client, codes[0])
+    client.post("/auth/logout", headers=SAME_ORIGIN)
+    first_step(client, "maryam")
+    client.get("/auth/sessions", headers=BROWSER)
+    script = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+    (listed,) = client.get("/auth/sessions", headers=script).json["trusted_browsers"]
+    client.post("/auth/sessions", {"end": listed["handle"]}, headers=script)
 
 
 def links(site, _):

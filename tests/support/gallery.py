@@ -189,6 +189,7 @@ ANSWERS = {
     "confirm-passkey": lambda people: people.lin.get("/auth/confirm"),
     "second": lambda people: people.mary.get("/auth/second"),
     "second-refused": lambda people: post(people.mary, "/auth/second", {"code": "x"}),
+    "sessions-trusted": lambda people: in_a_trusted_browser(people, "Mary-Lou"),
     "confirm-factor": lambda people: with_an_app(people),
     "account-staff": lambda people: people.ada.get("/auth/account"),
     "error-401": lambda people: people.visitor(login_required(echo)).get("/", status=401),
@@ -233,6 +234,7 @@ class Gallery:
             SITE_NAME=SITE_NAME,
             FACTOR_KEY=FACTOR_KEY,
             PASSKEYS=True,
+            TRUSTED_BROWSER_DAYS=30,
             **MAIL,
         )
         sample = bare_sample(folder)
@@ -395,6 +397,14 @@ def in_the_second_step(people, username):
     visitor = people.visitor(echo)
     log_in(visitor, username, PASSWORD)
     return visitor.get("/auth/second")
+
+
+def in_a_trusted_browser(people, username):
+    visitor = people.visitor(echo)
+    log_in(visitor, username, PASSWORD)
+    code, *_ = recovery_codes.replace(User.get(User.username == username))
+    post(visitor, "/auth/second", {"code": code, "trust": "on"})
+    return visitor.get("/auth/sessions")
 
 
 def with_an_app(people):

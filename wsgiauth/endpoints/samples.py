@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from wsgiauth.accounts.registration import Field
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.session_list import ListedSession
+from wsgiauth.authentication.trusted_browsers import ListedBrowser
 from wsgiauth.endpoints.account import AccountPage
 from wsgiauth.endpoints.close import ClosePage
 from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
@@ -46,6 +47,16 @@ SESSION = ListedSession(
     address="192.0.2.1",
     browser="Firefox on Windows",
     methods=("pwd",),
+)
+
+BROWSER = ListedBrowser(
+    handle="7a1e94c03bd5f628",
+    is_current=True,
+    trusted_at=THEN,
+    last_used_at=datetime(2026, 11, 9, 8, 30, tzinfo=UTC),
+    expires_at=datetime(2026, 12, 2, 9, 5, tzinfo=UTC),
+    address="192.0.2.1",
+    browser="Firefox on Windows",
 )
 
 FIELDS = (
@@ -149,6 +160,14 @@ PAGES: tuple[Page, ...] = (
         has_keys=True,
         message="This is not your current password.",
         errors={"new_password": ["The password must have at least 8 characters."]},
+    ),
+    SessionsPage(
+        sessions=(SESSION,),
+        browsers=(
+            BROWSER,
+            BROWSER._replace(handle="c4d2086f17ab95e3", is_current=False, last_used_at=None),
+        ),
+        notice="Logins in that browser ask for the second step again.",
     ),
     SessionsPage(
         sessions=(SESSION, SESSION._replace(handle="2b7d6e0f9a1c8453", is_current=False)),

@@ -1,6 +1,7 @@
-"""GET, POST /auth/sessions: list and revoke the user's sessions."""
+"""GET, POST /auth/sessions: list and revoke the user's sessions and trusted browsers."""
 
 from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
@@ -11,6 +12,7 @@ from wsgiauth.authentication.session_list import (
     list_sessions,
     revoke_by_handle,
 )
+from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrowsers
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
@@ -24,22 +26,24 @@ OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
 _NOTICES = {
     "login": _("The session has been revoked."),
+    "browser": _("Logins in that browser ask for the second step again."),
     OTHERS: _("You are logged out everywhere else."),
 }
 
 
 class SessionsPage(FormPage):
-    """The list of the user's sessions."""
+    """The lists of the user's sessions and trusted browsers."""
 
     template = "sessions.html"
     sessions_url = UrlBelow("sessions")
     password_url = UrlBelow("password")
     sessions: tuple[ListedSession, ...]
     limit: int = LISTED
+    browsers: tuple[ListedBrowser, ...] = ()  # that the user trusts
 
 
 class Sessions(ListForm):
-    """Lists the sessions, and revokes one or all others."""
+    """Lists sessions and trusted browsers; revokes one, or all other sessions and all browsers."""
 
     account_link = AccountLink(
         SECURITY,
@@ -49,11 +53,17 @@ class Sessions(ListForm):
     fields = ("end",)
 
     def document(self, member: UserSession, site: Site) -> dict[str, object]:
-        """Return the sessions."""
-        return {"sessions": [each.document() for each in _listed(member, site)]}
+        """Return the sessions, and the trusted browsers where the site has them."""
+        document: dict[str, object] = {
+            "sessions": [each.document() for each in _listed(member, site)]
+        }
+        if site.part(TrustedBrowsers) is not None:
+            trusted = _trusted(member, site)
+            document["trusted_browsers"] = [each.document() for each in trusted]
+        return document
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Revoke the session that `end` names, or all others."""
+        """Revoke the session or the trusted browser that `end` names, or all others."""
         end, (user, current_id) = submission.fields["end"], submission.member
         if not end:
             raise ValidationError({"end": [_("Name a session, or `others`.")]})
@@ -62,6 +72,9 @@ class Sessions(ListForm):
             return self.answer_changed(submission, f"sessions?done={OTHERS}")
         ended_id = revoke_by_handle(user, end, submission.site.tokens.now())
         if ended_id is None:
+            browsers = submission.site.part(TrustedBrowsers)
+            if browsers is not None and browsers.revoke(user, end):
+                return self.answer_changed(submission, "sessions?done=browser")
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_login", _("That session has already ended.")
             )
@@ -77,6 +90,7 @@ class Sessions(ListForm):
         listed = _listed(submission.member, submission.site)
         return SessionsPage(
             sessions=tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed),
+            browsers=tuple(_trusted(submission.member, submission.site, submission.environ)),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
@@ -84,3 +98,14 @@ class Sessions(ListForm):
 
 def _listed(member: UserSession, site: Site) -> list[ListedSession]:
     return list_sessions(member.user, site.tokens.now(), member.session_id)
+
+
+def _trusted(
+    member: UserSession, site: Site, environ: WSGIEnvironment | None = None
+) -> list[ListedBrowser]:
+    """Return the trusted browsers; only with `environ`, the one that sent the request is marked."""
+    browsers = site.part(TrustedBrowsers)
+    if browsers is None:
+        return []
+    cookie = site.identifier.sent_cookie(environ, browsers.cookie) if environ else ""
+    return browsers.list_browsers(member.user, site.factors, site.tokens.now(), cookie)
