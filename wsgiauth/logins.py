@@ -12,6 +12,7 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import authentication, storage
+from wsgiauth.accounts.former import FormerPasswords
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
@@ -258,7 +259,7 @@ def checking(
     """Count an attempt, compare, and hold the hash slot for the `with` block, too."""
     with site.hash_slots.slot(attempt.claim):
         attempt.begin()
-        user = compare(rounds=site.settings.BCRYPT_ROUNDS)
+        user = compare(rounds=site.settings.BCRYPT_ROUNDS, former=site.part(FormerPasswords))
         yield user
     if user is None:
         return

@@ -3,6 +3,7 @@
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import (
+    FormerPassword,
     GroupPermission,
     Key,
     Membership,
@@ -24,7 +25,7 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 # Tables come after those that they refer to.
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
 MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
-MODELS += [ProviderSession, TrustedBrowser]
+MODELS += [ProviderSession, TrustedBrowser, FormerPassword]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 
 

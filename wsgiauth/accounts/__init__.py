@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.locks import change_locked, lock_users
 from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.passwords import hash_password, password_problem
@@ -81,14 +82,18 @@ class NewAccount:
         return user
 
     @repeated_after_conflict
-    def insert(self, hashed_password: str, **fields: object) -> User:
+    def insert(self, hashed_password: str | FormerHash, **fields: object) -> User:
         """Insert the user; of two processes that checked a name, one then raises TakenError.
 
         `fields` are further fields of `User`.
         """
-        return User.create(
-            **self._names, **fields, hashed_password=hashed_password, language=self._language
-        )
+        fields |= {**self._names, "language": self._language}
+        if isinstance(hashed_password, str):
+            return User.create(**fields, hashed_password=hashed_password)
+        with database.atomic():
+            user = User.create(**fields, hashed_password=hashed_password.hashed_password)
+            store(hashed_password, user)
+        return user
 
 
 def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | None = None) -> None:
@@ -102,7 +107,7 @@ def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | No
 def create_user(
     username: str,
     email: str,
-    password: str,
+    password: str | FormerHash,
     *,
     settings: Settings,
     is_staff: bool = False,
@@ -112,7 +117,8 @@ def create_user(
     """Create a user with all fields in one transaction, and return it.
 
     Args:
-        username, email, password: As typed; only the hash of the password is stored.
+        username, email, password: As typed; only the hash of the password is stored. A hash of
+            other software is stored as it is, without the rules for passwords.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         is_staff, is_superuser: See `User`.
         is_verified: Whether you know that the user reads emails to the address; see
@@ -122,9 +128,12 @@ def create_user(
         ValidationError: A rule is broken; `errors` also reports taken names.
         TakenError: Another user has the username or email address; no rule is broken.
     """
-    account = NewAccount(username, email, password, settings=settings)
+    former = password if isinstance(password, FormerHash) else None
+    typed = password if isinstance(password, str) else None
+    account = NewAccount(username, email, typed, settings=settings)
+    hashed_password = account.hash_password()
     return account.insert(
-        account.hash_password(),
+        hashed_password if former is None else former,
         is_staff=is_staff,
         is_superuser=is_superuser,
         email_verified_at=utc_now() if is_verified else None,

@@ -22,6 +22,7 @@ from wsgiauth.accounts.tables import (
     UserObjects,
     end_secrets,
     end_trust,
+    forget_former_password,
     revoke_keys,
 )
 from wsgiauth.exceptions import InUseError
@@ -236,6 +237,8 @@ class User(UserRights):
             revoke_keys(self.id)
         if {"hashed_password", "is_active"} & changed:
             end_trust(self.id)
+        if "hashed_password" in changed:
+            forget_former_password(self.id)
         if "email" in changed:  # the links would work again if the old address came back
             end_secrets(self.id, ADDRESS, RESET)
 

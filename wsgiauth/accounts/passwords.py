@@ -4,10 +4,12 @@ Sources: NIST SP 800-63B-4 section 3.1.1.2; OWASP ASVS 5.0 section 6.2; OWASP Pa
 Authentication Cheat Sheets.
 """
 
+import base64
+import hashlib
 import logging
 import os
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -31,6 +33,7 @@ _LONGEST_OF_RUNS = 11  # characters, each run counted as one; a longer password 
 _MOST_ADDED = 6  # characters; for a longer word, as many as the word has
 
 DEFAULT_ROUNDS = 12
+LEAST_ROUNDS = 4  # of bcrypt; enough for a digest, which cannot be guessed as a password can
 
 # The salt and digest of a dummy hash whose password is unknown. A password is compared with it if
 # there is no user, so that the response time does not show which accounts exist.
@@ -185,15 +188,60 @@ def matching_form(
     Raises:
         ValueError: `rounds` is out of range.
     """
-    if hashed_password is None or not BCRYPT_HASH.fullmatch(hashed_password):
-        hashed_password, can_match = f"$2b${rounds:02d}${_DUMMY_SALT_AND_DIGEST}", False
-    else:
-        can_match = password != ""
-    stored = hashed_password.encode()
+    can_match = password != "" and has_hash(hashed_password)
+    stored = _stored_or_dummy(hashed_password, rounds)
     # Compare every form, also after a match: a quicker failure would reveal the correct password of
     # an inactive user.
     matching = [form for form in _forms(password) if bcrypt.checkpw(_presented(form), stored)]
     return next((form for form in matching if can_match and not _problem_of_form(form)), None)
+
+
+def matches_digest(digests: Iterable[bytes], hashed_password: str | None) -> bool:
+    """Return whether a hash is one that `hash_digest` made of one of the digests.
+
+    Computes one bcrypt for each digest, also without a hash.
+    """
+    stored = _stored_or_dummy(hashed_password, LEAST_ROUNDS)
+    matching = [bcrypt.checkpw(_condensed(digest), stored) for digest in digests]
+    return has_hash(hashed_password) and any(matching)
+
+
+def hash_digest(digest: bytes) -> str:
+    """Return the bcrypt hash of a password's digest, for `User.hashed_password`."""
+    return bcrypt.hashpw(_condensed(digest), bcrypt.gensalt(LEAST_ROUNDS)).decode()
+
+
+def bcrypt_digest(password: bytes, rounds: int, salt: bytes) -> bytes:
+    """Return the digest of the bcrypt hash that other software makes of these bytes.
+
+    Args:
+        password: Without NUL; bcrypt reads at most 72 bytes.
+        rounds: The cost, 4 to 31.
+        salt: As a hash contains it: 22 characters.
+    """
+    settings = b"$2b$%02d$%b" % (rounds, salt)
+    return bcrypt.hashpw(password.replace(b"\0", b"")[:MAX_BYTES], settings)[len(settings) :]
+
+
+def has_hash(hashed_password: str | None) -> bool:
+    """Return whether a password can match: neither without a user nor with a corrupt hash."""
+    return hashed_password is not None and bool(BCRYPT_HASH.fullmatch(hashed_password))
+
+
+def rounds_of(hashed_password: str) -> int:
+    """Return the cost of a bcrypt hash."""
+    return int(hashed_password[4:6])
+
+
+def _stored_or_dummy(hashed_password: str | None, rounds: int) -> bytes:
+    if hashed_password is None or not has_hash(hashed_password):
+        return f"$2b${rounds:02d}${_DUMMY_SALT_AND_DIGEST}".encode()
+    return hashed_password.encode()
+
+
+def _condensed(digest: bytes) -> bytes:
+    """Return a digest without NUL, and short enough for bcrypt."""
+    return base64.b64encode(hashlib.sha256(digest).digest())
 
 
 def _presented(form: str) -> bytes:
@@ -207,7 +255,7 @@ def needs_rehash(hashed_password: str, *, rounds: int) -> bool:
     A hash of a higher cost is replaced as well: a comparison takes longer than for an unknown user,
     which shows an attacker that the account exists.
     """
-    return int(hashed_password[4:6]) != rounds
+    return rounds_of(hashed_password) != rounds
 
 
 def _keys_of_user(username: str, email: str) -> set[str]:

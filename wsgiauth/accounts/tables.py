@@ -333,6 +333,28 @@ class OneTimeSecret(Model):
         table_name = "wsgiauth_one_time"
 
 
+class FormerPassword(Model):
+    """How other software hashed the password of a user who has not logged in since the import.
+
+    Attributes:
+        scheme: The name of the scheme, such as `scrypt`.
+        parameters: The costs and the length of the digest, such as `n=16384,r=8,p=1,l=64`.
+        salt: In base64.
+        hash_start: The beginning of `User.hashed_password`, with its salt. A row with another
+            beginning is outdated: its user has a new password.
+    """
+
+    user_id: int
+    user: peewee.ForeignKeyField[User] = _belongs_to("User", primary_key=True)
+    scheme: peewee.CharField[str] = peewee.CharField(max_length=32)
+    parameters: peewee.CharField[str] = peewee.CharField(max_length=64)
+    salt: peewee.CharField[str] = peewee.CharField(max_length=255)
+    hash_start: peewee.CharField[str] = peewee.CharField(max_length=29)
+
+    class Meta:
+        table_name = "wsgiauth_former_password"
+
+
 def insert_new(model: type[Model], **row: object) -> bool:
     """Insert a row in a transaction; return False if it exists, or if a foreign key refuses it.
 
@@ -369,6 +391,11 @@ def end_trust(user_id: int) -> None:
         # Not by listed ids: a snapshot of MariaDB can hide rows.
         if TrustedBrowser.delete().where(TrustedBrowser.user == user_id).execute():
             events.emit("trust_ended", user_id=user_id, reason="all browsers")
+
+
+def forget_former_password(user_id: int) -> None:
+    """Delete the parameters of a former password, whose hash has just been replaced."""
+    FormerPassword.delete().where(FormerPassword.user == user_id).execute()
 
 
 def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:

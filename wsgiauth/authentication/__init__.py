@@ -8,14 +8,18 @@ from collections.abc import Callable
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user
+from wsgiauth.accounts.former import FormerPasswords
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import (
     hash_password,
+    matches_digest,
     matching_form,
     needs_rehash,
     normal_form,
     representation_problem,
 )
+from wsgiauth.accounts.tables import forget_former_password
+from wsgiauth.storage import database
 
 
 def authenticate(
@@ -23,38 +27,54 @@ def authenticate(
     password: str,
     *,
     rounds: int,
+    former: FormerPasswords | None = None,
     on_failure: Callable[[str], object] = lambda reason: None,
 ) -> User | None:
     """Return the active user with this username or email address and password, or None.
 
     Every failure (unknown name, wrong or over-long password, inactive user, corrupt hash) gives the
-    same result and costs exactly one bcrypt, or two for a password that was not typed in NFC. So
-    neither the result nor its time reveals whether an account exists (OWASP Authentication Cheat
-    Sheet, "Authentication Responses"). `on_failure` gets the reason, and must not depend on it.
+    same result and costs exactly one bcrypt, or two for a password that was not typed in NFC. On a
+    site with former passwords, it can cost a former hash in addition: for an unknown name as often
+    as for users. So neither the result nor its time reveals whether an account exists (OWASP
+    Authentication Cheat Sheet, "Authentication Responses"). `on_failure` gets the reason, and must
+    not depend on it.
 
-    A success replaces a hash whose cost is not `rounds`, or that is not of the password in NFC.
+    A success replaces a former hash, a hash whose cost is not `rounds`, and one that is not of the
+    password in NFC.
     """
-    return authenticate_user(find_user(name), password, rounds=rounds, on_failure=on_failure)
+    user = find_user(name)
+    return authenticate_user(
+        user, password, name=name, rounds=rounds, former=former, on_failure=on_failure
+    )
 
 
 def authenticate_user(
     user: User | None,
     password: str,
     *,
+    name: str,
     rounds: int,
+    former: FormerPasswords | None = None,
     on_failure: Callable[[str], object] = lambda reason: None,
 ) -> User | None:
     """Do as `authenticate` for a user who has been found already, such as the one logged in."""
-    stored = None if user is None else user.hashed_password
-    form = matching_form(password, stored, rounds=rounds)
-    if user is None or form is None or not user.is_active:
+    stored, scheme = None if user is None else user.hashed_password, None
+    if former is not None:
+        stored, scheme = former.find(user, name)
+    if scheme is None:
+        form = matching_form(password, stored, rounds=rounds)
+        is_right = form is not None
+        is_current = is_right and form == normal_form(password)
+    else:
+        is_right, is_current = matches_digest(scheme.digests(password), stored), False
+    if user is None or not is_right or not user.is_active:
         user_id, reason = None, "no such user"
         if user is not None:
-            user_id, reason = user.id, "wrong password" if form is None else "inactive"
+            user_id, reason = user.id, "inactive" if is_right else "wrong password"
         events.emit("login_failed", user_id=user_id, reason=reason)
         on_failure(reason)
         return None
-    if form != normal_form(password) or needs_rehash(user.hashed_password, rounds=rounds):
+    if stored is not None and (not is_current or needs_rehash(stored, rounds=rounds)):
         _rehash(user, password, rounds)
     return user
 
@@ -62,9 +82,12 @@ def authenticate_user(
 def _rehash(user: User, password: str, rounds: int) -> None:
     """Hash the same password with the configured cost, and keep the user's sessions."""
     if representation_problem(password) is not None:
-        return  # in NFC, few scripts need more bytes than as typed
+        return  # a former password can be longer; in NFC, few scripts need more bytes than as typed
     replacement = hash_password(password, rounds=rounds)
     # The stamp is compared, so that a concurrent change of password is kept.
-    User.update(hashed_password=replacement, security_stamp=User.security_stamp).where(
+    replace = User.update(hashed_password=replacement, security_stamp=User.security_stamp).where(
         User.id == user.id, User.security_stamp == user.security_stamp
-    ).execute()
+    )
+    with database.atomic():
+        if replace.execute():
+            forget_former_password(user.id)

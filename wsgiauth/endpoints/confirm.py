@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication.browser_keys import CONFIRM
 from wsgiauth.authentication.email_codes import REQUEST, SEND, EmailCodes
 from wsgiauth.authentication.freshness import confirm
@@ -22,6 +21,7 @@ from wsgiauth.forms.proofs import (
     passkey_options,
     require_factor,
     requiring_password,
+    typed_problem,
 )
 from wsgiauth.messages import _
 from wsgiauth.web.failures import RESEND, SWITCH
@@ -153,7 +153,7 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
     if not user.has_password:
         raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]
-    problem = presented_problem(password) if password else _("Enter your password.")
+    problem = typed_problem(submission.site, password, _("Enter your password."))
     if problem is not None:
         raise ValidationError({"password": [problem]})
     with requiring_password(submission, password) as proven:

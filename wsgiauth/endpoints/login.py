@@ -1,7 +1,6 @@
 """GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
 from wsgiauth import events
-from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import lifetimes
 from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
 from wsgiauth.authentication.email_codes import EmailCodes
@@ -31,9 +30,11 @@ from wsgiauth.forms.proofs import (
     invalid_passkey,
     passkey_options,
     require_factor,
+    typed_problem,
 )
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
+from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
@@ -81,7 +82,7 @@ class LogIn(GuestForm):
         if submission.fields[CREDENTIAL] and not submission.is_program:
             return hand_over(submission, _log_in_with_passkey(submission))
         name, password = submission.fields[ACCOUNT_NAME], submission.fields["password"]
-        _require_possible(name, password)
+        _require_possible(submission.site, name, password)
         user = check_password(submission.site, submission.networks, name, password)
         methods = PASSWORD
         if user is not None and submission.site.factors.is_needed_by(user):
@@ -118,12 +119,12 @@ class LogIn(GuestForm):
         )
 
 
-def _require_possible(name: str, password: str) -> None:
+def _require_possible(site: Site, name: str, password: str) -> None:
     """Refuse a name or password that no account has, without a look-up, a count or a hash."""
     errors: dict[str, list[str]] = {}
     if not name:
         errors["username"] = [_("Enter your username or email address.")]
-    problem = presented_problem(password) if password else _("Enter your password.")
+    problem = typed_problem(site, password, _("Enter your password."))
     if problem is not None:
         errors["password"] = [problem]
     if errors:

@@ -12,7 +12,6 @@ from wsgiauth.accounts.passwords import (
     hash_password,
     normal_form,
     password_problem,
-    presented_problem,
 )
 from wsgiauth.accounts.tables import has_keys
 from wsgiauth.authentication.freshness import methods_of
@@ -29,7 +28,7 @@ from wsgiauth.exceptions import (
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
-from wsgiauth.forms.proofs import requiring_password
+from wsgiauth.forms.proofs import requiring_password, typed_problem
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -175,7 +174,7 @@ def _errors(submission: MemberSubmission, current: str, new: str) -> dict[str, l
     """
     errors: dict[str, list[str]] = {}
     user = submission.member.user
-    problem = presented_problem(current) if current else _("Enter your current password.")
+    problem = typed_problem(submission.site, current, _("Enter your current password."))
     if user.has_password and problem is not None:
         errors["current_password"] = [problem]
     settings = submission.site.settings

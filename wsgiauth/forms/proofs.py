@@ -9,10 +9,18 @@ from functools import partial
 from http import HTTPStatus
 
 from wsgiauth import events
+from wsgiauth.accounts.former import FormerPasswords
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.browser_keys import BrowserKeys, Purpose
-from wsgiauth.authentication.methods import EMAIL_CODE, ONE_TIME_CODE, PASSWORD, TRUSTED, with_method
+from wsgiauth.authentication.methods import (
+    EMAIL_CODE,
+    ONE_TIME_CODE,
+    PASSWORD,
+    TRUSTED,
+    with_method,
+)
 from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import IssuedTokens
@@ -36,6 +44,17 @@ _WRONG_CODE = _(
 )
 
 
+def typed_problem(site: Site, password: str, missing: str) -> str | None:
+    """Return why no account can have a typed password, for people, or None.
+
+    `missing` is the message if nothing was typed. A former password can have any length.
+    """
+    problem = presented_problem(password) if password else missing
+    former = site.part(FormerPasswords)
+    is_possible = problem is not None and password and former is not None and former.has_any()
+    return None if is_possible else problem
+
+
 @contextmanager
 def requiring_password(submission: MemberSubmission, password: str) -> Iterator[User]:
     """Yield the user who is logged in if the password is theirs, otherwise raise a 401.
@@ -43,7 +62,7 @@ def requiring_password(submission: MemberSubmission, password: str) -> Iterator[
     The `with` block holds the hash slot, for another hash.
     """
     owner = submission.member.user
-    compare = partial(authenticate_user, owner, password)
+    compare = partial(authenticate_user, owner, password, name=owner.username)
     attempt = submission.site.throttle.confirmation(
         owner, submission.member.session_id, submission.networks
     )
