@@ -14,6 +14,7 @@ VERSION = re.search(
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
+ARGON2 = {"argon2": ["argon2-cffi>=23"]}  # reads such hashes of other software
 OIDC = {"oidc": ["pyjwt[crypto]", "urllib3>=2.2"]}  # signatures; requests to providers
 FRAMEWORKS = [
     "bottle>=0.13",
@@ -35,6 +36,7 @@ FORMER = [  # what people come from
     "Flask-Bcrypt>=1",
     "Flask-JWT-Extended>=4.7",
     "Flask-Login>=0.6.3",
+    "libpass>=1.9",  # passlib, which is maintained no longer; imported as `passlib`
     "pyramid_jwt>=1.6.1",
     "SQLAlchemy>=2",
 ]
@@ -65,6 +67,7 @@ TEST = [
     *FACTORS["passkeys"],
     *SERVICES["services"],
     *OIDC["oidc"],
+    *ARGON2["argon2"],
     *FRAMEWORKS,
     *SERVERS,
     *CLIENTS,
@@ -86,7 +89,6 @@ APPS: list[str] = [
     "Flask-SocketIO>=5.5",
     "Flask-SQLAlchemy>=3.1",
     "Flask-WTF>=1.2",
-    "argon2-cffi>=23",  # the hashes that Flask-Security makes
     "mercurial>=7",
     "oidc-provider-mock>=0.3.4",
     "pypiserver>=2.4",
@@ -182,6 +184,7 @@ with TemporaryDirectory() as build:
             **FACTORS,
             **SERVICES,
             **OIDC,
+            **ARGON2,
             "testing": TESTING,
             "test": TEST,
             "apps": APPS,

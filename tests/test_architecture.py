@@ -119,6 +119,7 @@ def test_no_imports_within_a_row_lead_in_a_circle(row):
 @pytest.mark.parametrize(
     ("library", "modules"),
     [
+        ("argon2", {"features.former_passwords.argon"}),
         ("bcrypt", {"accounts.passwords"}),
         (
             "jwt",

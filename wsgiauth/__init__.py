@@ -1,6 +1,6 @@
 """Accounts for any WSGI application: `application = AuthMiddleware(app)`."""
 
-from wsgiauth.accounts import create_user, delete_user, find_user, update_user
+from wsgiauth.accounts import delete_user, find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
@@ -8,6 +8,7 @@ from wsgiauth.accounts.registration import Field
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.password import change_password
 from wsgiauth.authentication.sessions import end_sessions
+from wsgiauth.features.former_passwords.people import create_user
 from wsgiauth.guards import login_required, permission_required
 from wsgiauth.logins import authenticate, claims, current_user, log_in, log_out, reader_language
 from wsgiauth.middleware import AuthMiddleware

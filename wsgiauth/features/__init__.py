@@ -1,9 +1,12 @@
 """The list of features, with one declaration for each."""
 
+from wsgiauth.accounts.former import FormerHash
 from wsgiauth.events import Recorder
 from wsgiauth.feature import composers_of, letter_samples_of, ways_in_of
 from wsgiauth.features.audit.feature import FEATURE as AUDIT
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
+from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
+from wsgiauth.features.former_passwords.people import read_hash
 from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
@@ -33,6 +36,7 @@ FEATURES = (
     NOTICES,
     PANEL,
     TRANSFER,
+    FORMER_PASSWORDS,
 )
 
 COMPOSERS = composers_of(FEATURES)
@@ -43,6 +47,11 @@ WAYS_IN = ways_in_of(FEATURES)
 def recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
     """Return what is called in the transaction of each change of an account; see `Feature`."""
     return [each.recorder(settings, outbox, mount) for each in FEATURES if each.recorder]
+
+
+def read_former_hash(text: str, *, settings: Settings) -> FormerHash:
+    """Return a hash of other software as it is stored, or raise ValidationError."""
+    return read_hash(text, settings=settings)
 
 
 def page_samples() -> list[Page]:

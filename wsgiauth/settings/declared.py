@@ -103,6 +103,12 @@ class Declared:
         expected="a file of SHA-1 hashes, sorted, with one HASH:COUNT on each line",
         problem=file_problem,
     )
+    FORMER_PEPPER: str | None = string(
+        None,
+        "the key with which other software made an HMAC of each password before it hashed it, such"
+        " as Flask-Security's `SECURITY_PASSWORD_SALT`",
+        is_secret=True,
+    )
     REGISTRATION: bool = switch(True, "whether anyone can create an account at /auth/register")
     VERIFICATION: bool = switch(
         False, "whether /auth/register sends a link first, so that every address is proven"

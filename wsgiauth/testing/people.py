@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.features.former_passwords.people import read_hash
 from wsgiauth.features.providers.identities import add
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -24,6 +26,7 @@ def make_user(
     username: str = "ada",
     *,
     password: str | None = None,
+    former_hash: str | None = None,
     permissions: Iterable[str] = (),
     groups: Iterable[str] = (),
     identities: Iterable[tuple[str, str]] = (),
@@ -38,10 +41,11 @@ def make_user(
         groups: The names of the groups to join; missing groups are created.
         identities: The accounts at other providers: the name of a provider in `OIDC_PROVIDERS`, and
             the subject.
+        former_hash: The hash that other software made of the password, instead of `password`.
         fields: Other fields of `User`, such as `is_staff=True`.
 
     Raises:
-        ValidationError, TakenError: See `User.save`.
+        ValidationError, TakenError: See `User.save`; or `former_hash` cannot be used.
         ValueError: bcrypt cannot represent the password, a permission is malformed, the site has no
             such provider, or another user has the account there.
     """
@@ -49,12 +53,16 @@ def make_user(
     hashed = NO_PASSWORD if accounts else _UNKNOWN_PASSWORD
     if password is not None:
         hashed = hash_password(password, rounds=ROUNDS)
+    former = FormerHash(hashed)
+    if former_hash is not None:
+        former = read_hash(former_hash, settings=require_middleware(application).site.settings)
     with context.using(require_middleware(application).database):
         user = User.objects.create(
             **{"email": f"{username}@example.org", **fields},
             username=username,
-            hashed_password=hashed,
+            hashed_password=former.hashed_password,
         )
+        store(former, user)
         user.grant(*permissions)
         for name in groups:
             user.join(make_group(application, name))

@@ -1,0 +1,16 @@
+"""What the feature `former_passwords` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator
+
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature
+from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords
+from wsgiauth.features.former_passwords.questions import QUESTIONS
+from wsgiauth.settings import Settings
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    yield SiteFormerPasswords(settings)
+
+
+FEATURE = Feature(name="former_passwords", parts=_parts, questions=QUESTIONS)

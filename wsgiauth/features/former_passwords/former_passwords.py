@@ -1,0 +1,165 @@
+"""The former passwords of a site, and the work for names without an account.
+
+While users have former passwords, a name without an account costs what the login of one of the
+accounts costs. A keyed hash of the name chooses the method, which is as likely as an account that
+has it. So the cost of a name seldom changes while users log in and their methods disappear.
+
+Not defended: whoever suspects that a username and an email address belong to one account can
+compare their times, which are the same for one account, and for two other names only by chance.
+"""
+
+import base64
+import hmac
+import logging
+import math
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import peewee
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.former import HASH_START, FormerPasswords, Scheme
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import LEAST_ROUNDS, has_hash, rounds_of
+from wsgiauth.accounts.tables import FormerPassword
+from wsgiauth.features.former_passwords import argon
+from wsgiauth.features.former_passwords.methods import Method, forms
+from wsgiauth.settings import Settings
+
+SHARES_LAST = 300  # seconds, in each process
+MOST_METHODS = 100  # whose shares are counted; more have only files that someone has made up
+
+PLAIN = Method("", "")  # bcrypt of the password itself
+_NOBODY = 0  # no user has this id
+_DUMMY_SALT = b"wsgiauth.no.account.xe"  # in the form of bcrypt, which other schemes accept
+
+logger = logging.getLogger("wsgiauth")
+
+
+class FormerScheme(Scheme):
+    """A method with a salt and the pepper of the site."""
+
+    def __init__(self, method: Method, salt: bytes, pepper: str | None) -> None:
+        self.method: Method = method
+        self._salt = salt
+        self._pepper = pepper
+
+    def digests(self, password: str) -> Sequence[bytes]:
+        """Return a digest for each form of a typed password; a random one if none can match."""
+        missing = missing_for(self.method, self._pepper)
+        if missing is not None:
+            logger.error("Former passwords cannot be verified without %s.", missing)
+            return [secrets.token_bytes()]
+        digests = [self.method.digest(each, self._salt, self._pepper) for each in forms(password)]
+        return digests if password and _is_encodable(password) else [secrets.token_bytes()]
+
+
+class SiteFormerPasswords(FormerPasswords):
+    """The former passwords of a site. `clock` never goes back."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._counted: Mapping[Method, int] = {}
+        self._counted_until = -math.inf
+
+    def find(self, user: User | None, name: str) -> tuple[str | None, Scheme | None]:
+        """Return the stored hash of a user, and the scheme if other software hashed."""
+        method = self._chosen(name)  # also for an account, which takes no less time
+        if user is not None and has_hash(user.hashed_password):
+            return self._stored(user)
+        if method != PLAIN:
+            _select(_NOBODY)
+            return None, FormerScheme(method, _DUMMY_SALT, self._settings.FORMER_PEPPER)
+        return None, None
+
+    def has_any(self) -> bool:
+        """Return whether a user of the site has a former password."""
+        return bool(FormerPassword.select().exists())
+
+    def _stored(self, user: User) -> tuple[str | None, Scheme | None]:
+        if rounds_of(user.hashed_password) != LEAST_ROUNDS:  # not the hash of a digest
+            return user.hashed_password, None
+        # Read both together: a login at the same time replaces both.
+        hashed_password, *row, hash_start = _select(user.id) or (None,) * 5
+        if hash_start is None or hash_start != hashed_password[:HASH_START]:
+            return hashed_password, None
+        scheme, parameters, salt = row
+        method = Method(scheme, parameters)
+        pepper = self._settings.FORMER_PEPPER
+        return hashed_password, FormerScheme(method, base64.b64decode(salt), pepper)
+
+    def _chosen(self, name: str) -> Method:
+        """Return the method for a name without an account.
+
+        Of weighted random numbers that depend on the name, the highest wins (rendezvous hashing).
+        So when a method gets rarer, only names that had it get another one.
+        """
+        key = names.key(name[: names.EMAIL_MAX_LENGTH])
+
+        def weighted(share: tuple[Method, int]) -> float:
+            method, users = share
+            about = f"{method.scheme} {method.parameters} {key}".encode(errors="replace")
+            number = int.from_bytes(hmac.digest(self._key, about, "sha256")[:6])
+            return users / -math.log((number + 0.5) / 2**48)
+
+        return max(self._shares().items(), key=weighted, default=(PLAIN, 1))[0]
+
+    def _shares(self) -> Mapping[Method, int]:
+        """Return how many users have each method; empty if there are no former passwords."""
+        with self._lock:
+            if self._clock() >= self._counted_until:
+                self._counted = count_methods()
+                self._counted_until = self._clock() + SHARES_LAST
+            return self._counted
+
+    @cached_property
+    def _key(self) -> bytes:
+        return self._settings.keys_for("former passwords")[0]
+
+
+def missing_for(method: Method, pepper: str | None) -> str | None:
+    """Return what passwords of a method cannot be verified without, or None."""
+    if method.is_peppered and pepper is None:
+        return "FORMER_PEPPER"
+    if method.scheme.startswith("argon2") and not argon.is_installed():
+        return "the package argon2-cffi"
+    return None
+
+
+def count_methods() -> dict[Method, int]:
+    """Return how many users have each method, the most usual first, and last `PLAIN`.
+
+    Empty without former passwords, so that most sites count no users.
+    """
+    number = peewee.fn.COUNT(FormerPassword.user)
+    rows: Any = FormerPassword.select(FormerPassword.scheme, FormerPassword.parameters, number)
+    rows = rows.group_by(FormerPassword.scheme, FormerPassword.parameters)
+    rows = rows.order_by(number.desc()).limit(MOST_METHODS).tuples()
+    counted = {Method(scheme, parameters): users for scheme, parameters, users in rows}
+    others = User.select().count() - sum(counted.values()) if counted else 0
+    return counted | ({PLAIN: others} if others > 0 else {})
+
+
+def _select(user_id: int) -> tuple[Any, ...] | None:
+    """Return the hash of a user, and the row of their former password with its own columns."""
+    query: Any = User.select(
+        User.hashed_password,
+        FormerPassword.scheme,
+        FormerPassword.parameters,
+        FormerPassword.salt,
+        FormerPassword.hash_start,
+    )
+    is_of_user = FormerPassword.user == User.id
+    query = query.join(FormerPassword, peewee.JOIN.LEFT_OUTER, on=is_of_user)
+    row: tuple[Any, ...] | None = query.where(User.id == user_id).tuples().first()
+    return row
+
+
+def _is_encodable(password: str) -> bool:
+    return not any("\ud800" <= each <= "\udfff" for each in password)
