@@ -25,6 +25,21 @@ WHOLE = {
     ("accounts/tables.py", "count", "wsgiauth_user"): (
         "the application asks for the number of all users"
     ),
+    ("features/former_passwords/counts.py", "count_former", "wsgiauth_former_password"): (
+        "`check` counts"
+    ),
+    ("features/former_passwords/counts.py", "count_hashes", "wsgiauth_user"): (
+        "the command `hashes` counts"
+    ),
+    ("features/former_passwords/counts.py", "count_former", "wsgiauth_user"): "the same",
+    (
+        *("features/former_passwords/former_passwords.py", "count_methods"),
+        "wsgiauth_former_password",
+    ): "a login counts every five minutes",
+    (
+        *("features/former_passwords/former_passwords.py", "has_any"),
+        "wsgiauth_former_password",
+    ): "a login stops at the first row",
     ("features/panel/user_search.py", "_select", "wsgiauth_user"): (
         "a search of the panel's list can examine all users, until its time limit"
     ),

@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 from tests.conftest import HASH
 from tests.support.factors import FACTOR_KEY
+from tests.support.former import WERKZEUG
 from tests.support.mails import MAIL
 from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth.cli import main
@@ -18,6 +19,7 @@ def run_commands(url, folder, site):
     people.write_text(
         "username,email,hashed_password,permissions,identities\n"
         f"Zed,zed@example.org,{HASH},a.b c.d,https://accounts.example.com#zed\n"
+        f"Wera,wera@example.org,{WERKZEUG},,\n"
     )
     environ = {"DATABASE_URL": url, "SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4", **MAIL}
     environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
@@ -77,6 +79,8 @@ COMMANDS = (
     "import {people}",
     "import {people}",
     "export",
+    "export --with-hashes",
+    "hashes",
     "check",
     "deletegroup Clerks --yes",
     "purge",

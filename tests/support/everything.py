@@ -12,6 +12,7 @@ from tests.support.commands import run_commands
 from tests.support.driving import make_site, moved_clock, post, send
 from tests.support.factors import add_app
 from tests.support.federated import connected, logged_in_at_provider, remove_password
+from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
 from tests.support.mails import MAIL
@@ -156,6 +157,10 @@ def links(site, _):
         ada, "new@example.net", site.site.settings, mount="/auth", now=time.time()
     )
     post(site, "/verify", {"token": link.partition("=")[2]}, bearer(site, User.get_by_id(ada.id)))
+    make_user(site, "wanda", former_hash=WERKZEUG)
+    for name in ("nobody", "wanda"):
+        post(site, "/login", {"username": name, "password": "x" * 73})
+        post(site, "/login", {"username": name, "password": PASSWORD})
     post(site, "/login", {"username": "countess", "password": "wrong"})
     post(site, "/login", {"username": "countess", "password": PASSWORD})
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData
@@ -62,6 +63,10 @@ COMMANDS = {
         "create the users of a CSV file; run it again to resume",
     ),
     "export": ("features.transfer.commands", "print all users as CSV, as `import` reads it"),
+    "hashes": (
+        "features.former_passwords.commands",
+        "count the users by how their password is hashed",
+    ),
     "sessions": ("cli.sessions", "list a user's active sessions, the newest first"),
     "removefactor": (
         "features.factors.commands",
@@ -123,6 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.recorders = _recorders
         arguments.middleware_of = _middleware_of
         arguments.personal_data = _personal_data
+        arguments.read_former_hash = _read_former_hash
         with actors.acting(actors.command_line()):
             run(arguments)
         sys.stdout.flush()
@@ -154,6 +160,12 @@ def _recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Re
     from wsgiauth.features import recorders  # imports all endpoints, which few commands need
 
     return recorders(settings, outbox, mount)
+
+
+def _read_former_hash(text: str, settings: Settings) -> FormerHash:
+    from wsgiauth.features import read_former_hash  # likewise
+
+    return read_former_hash(text, settings=settings)
 
 
 def _middleware_of(application: object) -> object:

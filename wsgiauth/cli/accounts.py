@@ -19,7 +19,7 @@ from wsgiauth.console.command import (
     require_user,
 )
 from wsgiauth.console.output import print_change, print_line, print_list, yes_or_no
-from wsgiauth.console.parser import Parser, positive
+from wsgiauth.console.parser import SHARED, Parser, positive
 from wsgiauth.console.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.messages import counted
@@ -50,7 +50,13 @@ def add_commands(parser: Parser) -> None:
         )
         added.add_argument("--email", type=typed, metavar="ADDRESS", help="unique")
         added.add_argument("--verified", action="store_true", help=_VERIFIED)
-        added.share("--password-stdin")
+        secret = added.add_mutually_exclusive_group()
+        secret.add_argument("--password-stdin", **SHARED["--password-stdin"])
+        secret.add_argument(
+            "--former-hash-stdin",
+            action="store_true",
+            help="instead of a password, read the hash that other software made of it",
+        )
         if name == "createuser":
             added.add_argument("--staff", action="store_true", help="mark the user as staff")
             added.set_defaults(superuser=False)
@@ -96,7 +102,7 @@ def _create_user(arguments: Arguments) -> User:
     given = {
         "--username": arguments.username,
         "--email": arguments.email,
-        "--password-stdin": arguments.password_stdin,
+        "--password-stdin": arguments.password_stdin or arguments.former_hash_stdin,
     }
     missing = [option for option, value in given.items() if not value]
     if missing:
@@ -106,10 +112,14 @@ def _create_user(arguments: Arguments) -> User:
     problem_of = partial(_name_problem, arguments)
     username = arguments.username or ask("Username: ", partial(problem_of, "username"))
     email = arguments.email or ask("Email: ", partial(problem_of, "email"))
+    if arguments.former_hash_stdin:
+        password = arguments.read_former_hash(_read_line(), settings)
+    else:
+        password = _new_password(arguments, settings, username, email)
     return accounts.create_user(
         username,
         email,
-        _new_password(arguments, settings, username, email),
+        password,
         settings=settings,
         is_staff=arguments.staff,
         is_superuser=arguments.superuser,
@@ -211,6 +221,10 @@ def _new_password(arguments: Arguments, settings: Settings, username: str, email
             " email address.",
             lambda password: password_problem(password, settings, username=username, email=email),
         )
+    return _read_line()
+
+
+def _read_line() -> str:
     line = sys.stdin.readline()
     if not line:
         raise EOFError

@@ -85,14 +85,14 @@ def test_importing_again_changes_nothing(run):
     half = run("import", "-", stdin=lines(*rows[: BATCH + 1]))
     assert half[1] == f"Created {BATCH + 1} users; 0 existed already.\n"
     again = run("import", "-", stdin=lines(*rows, rows[-1].upper().replace(HASH.upper(), HASH)))
-    assert again == (0, f"Created 1 user; {BATCH + 2} existed already.\n", "")
+    assert again[:2] == (0, f"Created 1 user; {BATCH + 2} existed already.\n")
 
 
 TIME = "must be a time such as 2026-11-02T09:05:00Z."
 REFUSED = {
     "name": ("a b,b@example.org,", "A username cannot contain spaces or invisible characters."),
     "address": ("grace,grace@,", "Enter an email address such as ada@example.org."),
-    "hash": ("grace,g@example.org,secret", "hashed_password must be a bcrypt hash, or empty."),
+    "hash": ("grace,g@example.org,secret", "hashed_password is of an unknown form."),
     "cost": (
         f"grace,g@example.org,{HASH.replace('$04$', '$31$')}",
         "hashed_password has a cost above 16.",
@@ -196,13 +196,13 @@ def interrupt():
 
 
 @pytest.mark.parametrize(
-    ("stop", "status", "errors"),
+    ("stop", "status", "error"),
     [
-        pytest.param(fail, 1, "wsgiauth: the database failed: disk I/O error\n", id="database"),
-        pytest.param(interrupt, 130, "\n", id="Ctrl+C"),
+        pytest.param(fail, 1, "wsgiauth: the database failed: disk I/O error", id="database"),
+        pytest.param(interrupt, 130, "", id="Ctrl+C"),
     ],
 )
-def test_an_import_that_stops_says_what_it_did(run, monkeypatch, stop, status, errors):
+def test_an_import_that_stops_says_what_it_did(run, monkeypatch, stop, status, error):
     def insert_twice(rows):
         return insert_many(rows) if next(calls) < 2 else stop()
 
@@ -210,6 +210,11 @@ def test_an_import_that_stops_says_what_it_did(run, monkeypatch, stop, status, e
     monkeypatch.setattr(User, "insert_many", insert_twice)
     rows = [f"user{number},{number}@example.org,{HASH}" for number in range(2 * BATCH + 1)]
     summary = f"Created {2 * BATCH} users; 0 existed already; stopped after line {2 * BATCH + 1}.\n"
+    errors = (
+        f"Created {BATCH} users up to line {BATCH + 1}\n"
+        f"Created {2 * BATCH} users up to line {2 * BATCH + 1}\n"
+        f"{error}\n"
+    )
     assert run("import", "-", stdin=lines(*rows)) == (status, summary, errors)
     assert User.objects.count() == 2 * BATCH
 
@@ -236,11 +241,14 @@ def test_a_dry_run_says_of_the_whole_file_what_an_import_would(run):
     status, output, errors = run("import", "-", "--dry-run", stdin=stdin)
     assert (status, output) == (1, f"Would create {2 * BATCH + 1} users; 2 existed already.\n")
     assert errors == (
+        f"Would create {BATCH} users up to line {BATCH + 1}\n"
+        f"Would create {2 * BATCH} users up to line {2 * BATCH + 1}\n"
         f"line {2 * BATCH + 3}: This username is taken.\n"
         f"line {2 * BATCH + 4}: This email address is taken.\n"
         "wsgiauth: 2 lines refused\n"
     )
-    assert run("import", "-", stdin=stdin) == (1, output.replace("Would create", "Created"), errors)
+    done = (text.replace("Would create", "Created") for text in (output, errors))
+    assert run("import", "-", stdin=stdin) == (1, *done)
 
 
 def test_a_permission_that_is_given_twice_is_granted_once(run):

@@ -18,6 +18,7 @@ from wsgiauth.console.command import (
 from wsgiauth.console.output import print_csv, print_error, print_line, with_encoding
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError, ValidationError
+from wsgiauth.features.former_passwords.formats import Options
 from wsgiauth.features.transfer.importing import BATCH, import_rows
 from wsgiauth.features.transfer.rows import (
     COLUMNS,
@@ -61,6 +62,19 @@ def add_commands(parser: Parser) -> None:
         " database, with the fields of its registration as further columns, and call its"
         " on_registered",
     )
+    kind = added.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--pepper",
+        action="store_true",
+        help="the hashes are of an HMAC of the password with FORMER_PEPPER, as Flask-Security"
+        " makes them",
+    )
+    kind.add_argument(
+        "--digest",
+        choices=("sha256",),
+        help="bcrypt hashes are of the SHA-256 digest of the password, as Flask-Bcrypt makes them"
+        " with BCRYPT_HANDLE_LONG_PASSWORDS",
+    )
     added.add_argument(
         "--dry-run", action="store_true", help="report what would happen, and change nothing"
     )
@@ -73,6 +87,7 @@ def add_commands(parser: Parser) -> None:
 def import_users(arguments: Arguments) -> None:
     """Create the users of a CSV file, and print a line for each refusal."""
     settings, registration = _site(arguments)
+    options = _options(arguments, settings)
     planned: dict[str, int] | None = {} if arguments.dry_run else None
     verb = "Would create" if arguments.dry_run else "Created"
     created = existing = refused = 0
@@ -83,7 +98,7 @@ def import_users(arguments: Arguments) -> None:
         columns = _columns(headings, registration.fields)
         stopped = ""
         try:
-            parsed = _rows(records, columns, settings, registration)
+            parsed = _rows(records, columns, settings, registration, options)
             for batch in _batches(parsed):
                 valid = [each for each in batch if isinstance(each, ImportedRow)]
                 wrong = dict(each for each in batch if isinstance(each, _Refusal))
@@ -95,6 +110,8 @@ def import_users(arguments: Arguments) -> None:
                 existing += done.existing
                 refused += len(wrong)
                 last_line = batch[-1].line if batch else last_line
+                if len(batch) == BATCH:
+                    print_error(f"{verb} {counted(created, 'user')} up to line {last_line}")
         except BaseException:  # also Ctrl+C
             stopped = f"; stopped after line {last_line}"
             raise
@@ -117,6 +134,13 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
         return open_database(arguments, may_create=True), Registration()
     site = open_site(arguments)
     return site.settings, site.registration
+
+
+def _options(arguments: Arguments, settings: Settings) -> Options:
+    """Return what the hashes of the file do not say about themselves."""
+    if arguments.pepper and settings.FORMER_PEPPER is None:
+        raise CommandError("--pepper needs FORMER_PEPPER: set it to the key of the old site")
+    return Options(arguments.pepper, arguments.digest == "sha256", settings.BCRYPT_ROUNDS)
 
 
 @contextmanager
@@ -149,12 +173,16 @@ def _batches(rows: Iterator[_Row]) -> Iterator[list[_Row]]:
 
 
 def _rows(
-    records: Iterable[_Record], columns: list[str], settings: Settings, registration: Registration
+    records: Iterable[_Record],
+    columns: list[str],
+    settings: Settings,
+    registration: Registration,
+    options: Options,
 ) -> Iterator[_Row]:
     """Yield each record that is not empty as a row or as a refusal."""
     parse = partial(
         parse_row,
-        rounds=settings.BCRYPT_ROUNDS,
+        options=options,
         providers={each.issuer: each.name for each in parse_entries(settings.OIDC_PROVIDERS)},
         registration=registration,
     )

@@ -14,7 +14,7 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import Permission
+from wsgiauth.accounts.tables import FormerPassword, Permission
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.features.providers.identities import Identity, add
 from wsgiauth.features.transfer.rows import ImportedRow, identity_cell, named_errors
@@ -120,6 +120,9 @@ def _identity_holders(rows: Iterable[ImportedRow]) -> dict[str, int]:
 def _insert(rows: Sequence[ImportedRow]) -> None:
     User.insert_many([row.values for row in rows]).execute()
     ids = _holders(rows)
+    former = [row.former.row(ids[row.keys[0]]) for row in rows if row.former.scheme]
+    if former:
+        FormerPassword.insert_many(former).execute()
     granted = [{"user": ids[row.keys[0]], "name": name} for row in rows for name in row.permissions]
     for first in range(0, len(granted), BATCH):
         Permission.insert_many(granted[first : first + BATCH]).execute()

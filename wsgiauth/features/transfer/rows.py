@@ -8,16 +8,18 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.former_passwords.formats import Options, former_rows, read, write
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity, identity_id
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.transfer.cells import read_cell, write_cell
 from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.settings.oidc import is_issuer
-from wsgiauth.storage.models import BCRYPT_HASH, utc_now, utc_text
+from wsgiauth.storage.models import utc_now, utc_text
 
 REQUIRED = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
@@ -25,10 +27,6 @@ COLUMNS = (
     *(*REQUIRED, "hashed_password", *FLAGS),
     *("created_at", "email_verified_at", "email_verified_by", "permissions", "identities"),
 )
-
-# The highest cost of an imported hash, unless BCRYPT_ROUNDS is higher: four seconds for each login.
-# With cost 31, one login would keep a hash slot for more than a day.
-MAX_COST = 16
 
 _MAX_LENGTH = 255  # characters of an issuer and of a subject (OpenID Connect Core 1.0, section 2)
 _PROVIDER_MAX_LENGTH = 32
@@ -44,6 +42,7 @@ class ImportedRow(NamedTuple):
     values: dict[str, Any]  # by the column of the user
     permissions: list[str]
     identities: list[ProviderAccount]
+    former: FormerHash
     answers: Answers = NOTHING
 
     @property
@@ -63,7 +62,7 @@ def parse_row(
     line: int,
     fields: Mapping[str, str],
     *,
-    rounds: int,
+    options: Options,
     providers: Mapping[str, str],
     registration: Registration,
 ) -> ImportedRow:
@@ -72,7 +71,7 @@ def parse_row(
     Args:
         fields: Some of `COLUMNS`, as `write_cell` writes them, and the application's fields; empty
             for the default. Without a `hashed_password`, the user has no password yet.
-        rounds: The cost of the hashes of the site's own users.
+        options: What the hashes of the file do not say about themselves.
         providers: The names of other providers, by their issuers.
 
     Raises:
@@ -82,14 +81,19 @@ def parse_row(
     given = {name: read_cell(value.strip()) for name, value in fields.items()}
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
     errors = names.name_errors(values)
-    for name in COLUMNS[len(REQUIRED) :]:
+    for name in _PARSERS:
         try:
             values[name] = _PARSERS[name](name, given.get(name, ""))
         except ValueError as error:
             errors[name] = [str(error)]
-    hashed_password = values.get("hashed_password")
-    if hashed_password and int(hashed_password[4:6]) > max(MAX_COST, rounds):
-        errors["hashed_password"] = [f"hashed_password has a cost above {max(MAX_COST, rounds)}."]
+    hashed_password = given.get("hashed_password", "")
+    former = FormerHash(hashed_password)
+    if hashed_password:
+        try:
+            former = read(hashed_password, options)
+        except ValueError as error:
+            errors["hashed_password"] = [f"hashed_password {error}."]
+    values["hashed_password"] = former.hashed_password
     answers = registration.read(given)
     errors |= named_errors(answers.errors)
     if errors:
@@ -97,7 +101,7 @@ def parse_row(
     permissions, accounts = values.pop("permissions"), values.pop("identities")
     identities = [_identity(issuer, subject, providers) for issuer, subject in accounts]
     values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
-    return ImportedRow(line, values, permissions, identities, answers)
+    return ImportedRow(line, values, permissions, identities, former, answers)
 
 
 def identity_cell(issuer: str, subject: str) -> str:
@@ -108,12 +112,6 @@ def identity_cell(issuer: str, subject: str) -> str:
 def named_errors(errors: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """Return messages that name their fields."""
     return {name: [f"{name}: {each}" for each in found] for name, found in errors.items()}
-
-
-def _parse_hash(_name: str, text: str) -> str:
-    if text and not BCRYPT_HASH.fullmatch(text):
-        raise ValueError("hashed_password must be a bcrypt hash, or empty.")
-    return text
 
 
 def _parse_flag(name: str, text: str) -> bool:
@@ -178,7 +176,6 @@ def _identity(issuer: str, subject: str, providers: Mapping[str, str]) -> Provid
 
 
 _PARSERS = {
-    "hashed_password": _parse_hash,
     **dict.fromkeys(FLAGS, _parse_flag),
     "created_at": _parse_time,
     "email_verified_at": _parse_time,
@@ -191,12 +188,14 @@ _PARSERS = {
 def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
     """Yield the cells of `COLUMNS` for each user, the oldest account first."""
     for page in user_pages():
-        identities = _identities([user.id for user, _ in page])
+        ids = [user.id for user, _ in page]
+        identities = _identities(ids)
+        former = former_rows(ids) if with_hashes else {}
         for user, permissions in page:
             yield [
                 write_cell(user.username),
                 write_cell(user.email),
-                write_cell(user.hashed_password) if with_hashes else "",
+                write_cell(write(user.hashed_password, former.get(user.id))) if with_hashes else "",
                 *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
                 utc_text(user.created_at),
                 utc_text(user.email_verified_at) if user.email_verified_at else "",

@@ -1,0 +1,164 @@
+"""The forms of hashes that are read, the bounds of what they cost, and how they are written."""
+
+import re
+import sys
+
+import pytest
+
+from tests.support.former import MAKERS, WERKZEUG, made
+from tests.support.sites import PASSWORD
+from wsgiauth import verify_password
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.former_passwords import argon
+from wsgiauth.features.former_passwords.formats import Options, read
+
+DIGEST = "c2FsdHNhbHRzYWx0c2FsdA"  # of 16 bytes, in base64
+HEX = "00" * 16
+SHORT = "00" * 15
+BCRYPT = made("bcrypt")
+OWN = f"former$scrypt$n=16,r=8,p=1,l=64$c2FsdA==${BCRYPT}"
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_hash_of_each_library_is_read(name):
+    scheme = MAKERS[name][0]
+    found = read(made(name), Options())
+    assert found.scheme == ("" if scheme == "bcrypt" else scheme)
+    assert found.hashed_password.startswith("$2b$04$")
+    assert verify_password(PASSWORD, found.hashed_password) == (scheme == "bcrypt")
+
+
+@pytest.mark.parametrize("version", ["$2a$", "$2b$", "$2y$"])
+def test_each_version_of_bcrypt_is_read_as_it_is(version):
+    hashed = BCRYPT.replace("$2b$", version)
+    assert read(hashed, Options()).hashed_password == hashed
+    peppered = read(hashed, Options(is_peppered=True))
+    assert (peppered.scheme, peppered.parameters) == ("bcrypt-peppered", "c=4")
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        (WERKZEUG, "n=16,r=8,p=1,l=64"),
+        (f"$scrypt$ln=14,r=8,p=5${DIGEST}${DIGEST}", "n=16384,r=8,p=5,l=16"),
+        (f"$argon2id$m=65536,t=3,p=4${DIGEST}${DIGEST}", "y=2,v=16,m=65536,t=3,p=4,l=16"),
+        (f"$pbkdf2-sha512$25000${DIGEST}${DIGEST}", "i=25000,l=16"),
+        (f"pbkdf2:sha1:10000000$salt${HEX}", "i=10000000,l=16"),
+        (f"scrypt:262144:8:16$salt${HEX}", "n=262144,r=8,p=16,l=16"),
+        (f"$argon2i$v=19$m=262144,t=20,p=16${DIGEST}${DIGEST}", "y=1,v=19,m=262144,t=20,p=16,l=16"),
+    ],
+    ids=["scrypt", "PHC", "Argon2 1.0", "passlib", "most iterations", "most memory", "most passes"],
+)
+def test_the_costs_are_kept(text, parameters):
+    assert read(text, Options()).parameters == parameters
+
+
+@pytest.mark.parametrize("salt", ["", "\u00e9", "x" * 190], ids=["none", "a letter", "long"])
+def test_a_salt_of_text_is_kept_as_utf_8(salt):
+    assert read(f"scrypt:16:8:1${salt}${HEX}", Options()).salt is not None
+
+
+def test_a_point_of_passlib_is_a_plus_sign():
+    one, other = (read(f"$pbkdf2$1$ab{sign}d${DIGEST}", Options()) for sign in ".+")
+    assert one.salt == other.salt == "ab+d"
+
+
+REFUSED = {
+    "nothing": ("", "is of an unknown form"),
+    "MD5 of Django": ("md5$salt$" + HEX, "is of an unknown form"),
+    "Argon2d": (f"$argon2d$v=19$m=64,t=1,p=1${DIGEST}${DIGEST}", "is of an unknown form"),
+    "newline": (f"{BCRYPT}\n", "is of an unknown form"),
+    "too long": ("x" * 1025, "has more than 1024 characters"),
+    "bcrypt, cut": (BCRYPT[:-1], "is malformed"),
+    "bcrypt, expensive": (BCRYPT.replace("$04$", "$17$"), "has a cost above 16"),
+    "bcrypt-sha256, expensive": (
+        "bcrypt_sha256$" + BCRYPT.replace("$04$", "$17$"),
+        "has the cost 17, not 4 to 16",
+    ),
+    "iterations": (
+        f"pbkdf2:sha256:10000001$salt${HEX}",
+        "needs 10,000,001 iterations of PBKDF2, not 1 to 10,000,000",
+    ),
+    "iterations of all blocks": (
+        f"pbkdf2:sha256:5000001$salt${HEX * 4}",
+        "needs 10,000,002 iterations of PBKDF2, not 1 to 10,000,000",
+    ),
+    "no iterations": (
+        f"pbkdf2:sha256:0$salt${HEX}",
+        "needs 0 iterations of PBKDF2, not 1 to 10,000,000",
+    ),
+    "scrypt, memory": (f"scrypt:524288:8:1$salt${HEX}", "needs more than 256 MiB of memory"),
+    "scrypt, huge": (
+        f"$scrypt$ln=99,r=8,p=1${DIGEST}${DIGEST}",
+        "needs more than 256 MiB of memory",
+    ),
+    "scrypt, lanes": (f"scrypt:16:8:17$salt${HEX}", "has p=17, not 1 to 16"),
+    "scrypt, no lane": (f"scrypt:16:8:0$salt${HEX}", "has p=0, not 1 to 16"),
+    "scrypt, no power of two": (f"scrypt:17:8:1$salt${HEX}", "has invalid parameters of scrypt"),
+    "scrypt, one": (f"scrypt:1:8:1$salt${HEX}", "has invalid parameters of scrypt"),
+    "scrypt, no blocks": (f"scrypt:16:0:1$salt${HEX}", "has invalid parameters of scrypt"),
+    "scrypt, many blocks": (f"scrypt:2:1025:1$salt${HEX}", "has invalid parameters of scrypt"),
+    "scrypt, n too high for r": (
+        f"scrypt:65536:1:1$salt${HEX}",
+        "has invalid parameters of scrypt",
+    ),
+    "Argon2, memory": (
+        f"$argon2id$v=19$m=262145,t=1,p=1${DIGEST}${DIGEST}",
+        "needs more than 256 MiB of memory",
+    ),
+    "Argon2, passes": (f"$argon2id$v=19$m=64,t=21,p=1${DIGEST}${DIGEST}", "has t=21, not 1 to 20"),
+    "Argon2, lanes": (f"$argon2id$v=19$m=640,t=1,p=17${DIGEST}${DIGEST}", "has p=17, not 1 to 16"),
+    "Argon2, too little": (
+        f"$argon2id$v=19$m=15,t=1,p=2${DIGEST}${DIGEST}",
+        "has invalid parameters of Argon2",
+    ),
+    "Argon2, short salt": (
+        f"$argon2id$v=19$m=64,t=1,p=1$c2FsdA${DIGEST}",
+        "has invalid parameters of Argon2",
+    ),
+    "Argon2, version": (
+        f"$argon2id$v=20$m=64,t=1,p=1${DIGEST}${DIGEST}",
+        "is of an unknown kind of Argon2",
+    ),
+    "short digest": (f"scrypt:16:8:1$salt${SHORT}", "has a digest of 15 bytes, not 16 to 128"),
+    "long digest": (f"scrypt:16:8:1$salt${HEX * 9}", "has a digest of 144 bytes, not 16 to 128"),
+    "long salt": (f"scrypt:16:8:1${'x' * 191}${HEX}", "has a salt of more than 190 bytes"),
+    "surrogate": (f"scrypt:16:8:1$\ud800${HEX}", "is malformed"),
+    "odd digits": (f"scrypt:16:8:1$salt${HEX}0", "is malformed"),
+    "no base64": (f"$pbkdf2$1$a${DIGEST}", "is malformed"),
+    "own, cut": (OWN[:-1], "is malformed"),
+    "own, without parts": ("former$scrypt", "is malformed"),
+    "own, of another cost": (OWN.replace("$04$", "$05$"), "is malformed"),
+    "own, unknown scheme": (OWN.replace("scrypt", "crypt"), "is of an unknown scheme"),
+    "own, parameters": (OWN.replace("r=8,", ""), "has unknown parameters"),
+    "own, expensive": (OWN.replace("n=16", "n=524288"), "needs more than 256 MiB of memory"),
+    "own, salt": (OWN.replace("c2FsdA==", "!"), "is malformed"),
+    "own, bcrypt without its salt": (
+        f"former$bcrypt-peppered$c=4$c2FsdA==${BCRYPT}",
+        "has an invalid salt",
+    ),
+}
+
+
+@pytest.mark.promise(80)
+@pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)
+def test_a_hash_is_refused_with_the_reason(text, reason):
+    with pytest.raises(ValueError, match=rf"\A{re.escape(reason)}\Z"):
+        read(text, Options())
+
+
+def test_an_argon2_hash_needs_the_package(monkeypatch):
+    monkeypatch.setattr(argon, "is_installed", lambda: False)
+    with pytest.raises(
+        ConfigurationError, match=r"argon2-cffi, which is not installed: .*\[argon2\]"
+    ):
+        read(made("Django argon2"), Options())
+
+
+def test_whether_the_package_is_installed_is_found_out(monkeypatch):
+    argon.is_installed.cache_clear()
+    monkeypatch.setitem(sys.modules, "argon2.low_level", None)
+    assert not argon.is_installed()
+    argon.is_installed.cache_clear()
+    monkeypatch.undo()
+    assert argon.is_installed()

@@ -1,0 +1,454 @@
+"""Logins with the passwords that users had elsewhere, and what they cost."""
+
+import base64
+import hashlib
+import hmac
+import sqlite3
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from unicodedata import normalize
+
+import bcrypt
+import pytest
+from webtest import TestApp
+
+from tests.support.former import FOREIGN, LONG, MAKERS, PEPPER, WERKZEUG, made, of_sha256
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import (
+    AuthMiddleware,
+    User,
+    create_user,
+    hash_password,
+    storage,
+    verify_password,
+)
+from wsgiauth import authenticate as authenticate_in_view
+from wsgiauth.accounts.former import store
+from wsgiauth.accounts.tables import FormerPassword
+from wsgiauth.authentication import authenticate, authenticate_user
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.former_passwords import argon, schemes
+from wsgiauth.features.former_passwords.formats import Options, read
+from wsgiauth.features.former_passwords.former_passwords import SHARES_LAST, SiteFormerPasswords
+from wsgiauth.testing import make_user
+
+E_ACUTE = "caf\u00e9 au lait, s'il vous pla\u00eet"  # in NFC
+
+
+class Clock:
+    now = 0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def former(settings, clock):
+    return SiteFormerPasswords(settings, clock)
+
+
+@pytest.fixture
+def log_in(former):
+    """Return a function that returns the user of a name and a password."""
+
+    def log_in(name, password, **further):
+        return authenticate(name, password, rounds=4, former=former, **further)
+
+    return log_in
+
+
+def insert(hashed, name=USERNAME, **options):
+    """Insert a user with a hash of other software."""
+    read_hash = read(hashed, Options(**options))
+    user = User.objects.create(
+        username=name,
+        email=f"{name}@example.org",
+        hashed_password=read_hash.hashed_password,
+    )
+    store(read_hash, user)
+    return user
+
+
+def has_parameters(user):
+    return FormerPassword.select().where(FormerPassword.user == user.id).exists()
+
+
+@pytest.mark.promise(80)
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_user_logs_in_with_the_password_that_they_had(client, site, name):
+    user = make_user(site, former_hash=made(name))
+    login = {"username": "ada", "password": PASSWORD}
+    assert client.post_json("/auth/login", login | {"password": "wrong"}, status=401)
+    assert client.post_json("/auth/login", login).json["token_type"] == "bearer"
+    stored = User.get_by_id(user.id)
+    assert not has_parameters(user)
+    assert verify_password(PASSWORD, stored.hashed_password)
+    assert client.post_json("/auth/login", login)
+
+
+@pytest.mark.promise(80)
+@pytest.mark.parametrize("name", FOREIGN)
+def test_neither_a_foreign_hash_nor_its_digest_is_in_the_database(site, settings, name):
+    foreign = made(name)
+    make_user(site, former_hash=foreign)
+    digest = foreign.rpartition("$")[2]
+    if "bcrypt" in name:
+        digest = digest[22:]  # after the salt
+    with sqlite3.connect(settings.DATABASE_URL.removeprefix("sqlite:///")) as connection:
+        written = "\n".join(connection.iterdump())
+    connection.close()
+    assert "wsgiauth_former_password" in written
+    assert foreign not in written
+    assert digest not in written
+
+
+def test_the_hash_is_of_the_digest_as_base64_of_its_sha_256(database):
+    hashed = insert(WERKZEUG).hashed_password
+    digest = bytes.fromhex(WERKZEUG.rpartition("$")[2])
+    typed = base64.b64encode(hashlib.sha256(digest).digest())
+    assert bcrypt.checkpw(typed, hashed.encode())
+
+
+@pytest.mark.promise(80)
+def test_a_digest_that_was_stolen_elsewhere_is_no_password(database, log_in):
+    insert(WERKZEUG)
+    digest = bytes.fromhex(WERKZEUG.rpartition("$")[2])
+    assert log_in(USERNAME, base64.b64encode(hashlib.sha256(digest).digest()).decode()) is None
+    assert log_in(USERNAME, digest.hex()) is None
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+@pytest.mark.parametrize("typed", ["NFC", "NFKD"])
+def test_a_letter_is_the_same_in_each_of_its_forms(database, log_in, form, typed):
+    insert(made("Werkzeug scrypt", normalize(form, E_ACUTE)))
+    assert log_in(USERNAME, normalize(typed, E_ACUTE)) is not None
+
+
+@pytest.mark.parametrize("scheme", ["Werkzeug scrypt", "passlib argon2i", "bcrypt"])
+def test_a_peppered_hash_needs_the_pepper(database, settings, scheme):
+    digest = hmac.digest(PEPPER.encode(), PASSWORD.encode(), "sha512")
+    peppered = base64.b64encode(digest).decode()
+    insert(made(scheme, peppered[:72] if scheme == "bcrypt" else peppered), is_peppered=True)
+    for pepper, is_right in ((None, False), ("another", False), (PEPPER, True)):
+        former = SiteFormerPasswords(replace(settings, FORMER_PEPPER=pepper))
+        found = authenticate(USERNAME, PASSWORD, rounds=4, former=former)
+        assert (found is not None) == is_right
+
+
+def test_a_bcrypt_hash_of_a_sha_256_digest_is_imported_by_an_option(database, log_in):
+    insert(of_sha256(LONG), of_sha256=True)
+    assert log_in(USERNAME, LONG) is not None
+
+
+def test_a_long_password_stays_in_its_former_form(site, client):
+    user = make_user(site, former_hash=made("Werkzeug scrypt", LONG))
+    before = User.get_by_id(user.id).hashed_password
+    login = {"username": "ada", "password": LONG}
+    for _ in range(2):
+        client.post_json("/auth/login", login)
+    assert has_parameters(user)
+    assert User.get_by_id(user.id).hashed_password == before
+
+
+@pytest.fixture
+def with_long_password(site, client):
+    """Return the header of a user whose former password is too long for bcrypt."""
+    make_user(site, former_hash=made("Werkzeug scrypt", LONG))
+    answer = client.post_json("/auth/login", {"username": "ada", "password": LONG})
+    return {"Authorization": f"Bearer {answer.json['access_token']}"}
+
+
+def test_a_long_former_password_proves_an_identity(client, with_long_password):
+    client.post_json("/auth/confirm", {"password": LONG}, headers=with_long_password)
+
+
+def test_a_long_former_password_can_be_changed(client, with_long_password):
+    form = {"current_password": LONG + "x", "new_password": PASSWORD}
+    client.post_json("/auth/password", form, headers=with_long_password, status=401)
+    form["current_password"] = LONG
+    client.post_json("/auth/password", form, headers=with_long_password)
+    assert not FormerPassword.select().exists()
+    assert client.post_json("/auth/login", {"username": "ada", "password": PASSWORD})
+
+
+def test_without_former_passwords_a_long_password_is_refused_as_before(client, ada):
+    login = {"username": USERNAME, "password": LONG}
+    answer = client.post_json("/auth/login", login, status="4*")
+    assert "at most 72 bytes" in str(answer.json)
+
+
+@pytest.mark.every_database
+def test_a_new_password_removes_the_parameters(database):
+    user = insert(WERKZEUG)
+    user.hashed_password = hash_password("another phrase of words", rounds=4)
+    user.save()
+    assert not has_parameters(user)
+
+
+@pytest.mark.every_database
+def test_a_deletion_removes_the_parameters(database):
+    user = insert(WERKZEUG)
+    user.delete_instance()
+    assert not has_parameters(user)
+
+
+def test_parameters_that_an_update_left_behind_have_no_effect(database, log_in):
+    user = insert(WERKZEUG)
+    new = hash_password("another phrase of words", rounds=4)
+    User.update(hashed_password=new).where(User.id == user.id).execute()
+    assert has_parameters(user)
+    assert log_in(USERNAME, PASSWORD) is None
+    assert log_in(USERNAME, "another phrase of words") == user
+
+
+def test_another_change_keeps_the_parameters(database, log_in):
+    user = insert(WERKZEUG)
+    user.username = "countess"
+    user.save()
+    assert log_in("countess", PASSWORD) == user
+
+
+@pytest.mark.every_database
+def test_a_login_keeps_a_password_that_was_chosen_meanwhile(database, log_in, meanwhile):
+    user = insert(WERKZEUG)
+    new = hash_password("another phrase of words", rounds=4)
+
+    def change():
+        stored = User.get_by_id(user.id)
+        stored.hashed_password = new
+        stored.save()
+
+    meanwhile(change)
+    assert log_in(USERNAME, PASSWORD) == user  # its session is not valid
+    assert User.get_by_id(user.id).hashed_password == new
+
+
+def test_a_login_that_changes_nothing_keeps_the_parameters(database, log_in, meanwhile):
+    user = insert(WERKZEUG)
+    revoke = User.update(security_stamp=User.security_stamp + 1)
+    meanwhile(revoke.execute)
+    assert log_in(USERNAME, PASSWORD) == user
+    assert has_parameters(user)
+    assert log_in(USERNAME, PASSWORD) == user
+
+
+def test_two_logins_at_a_time_both_succeed(database, log_in, former):
+    user = insert(WERKZEUG)
+    outdated = User.get_by_id(user.id)
+    assert log_in(USERNAME, PASSWORD) == user
+    found = authenticate_user(outdated, PASSWORD, name=USERNAME, rounds=4, former=former)
+    assert found == user
+
+
+def test_a_user_who_was_deleted_meanwhile_is_unknown(database, former):
+    user = insert(WERKZEUG)
+    User.get_by_id(user.id).delete_instance()
+    assert authenticate_user(user, PASSWORD, name=USERNAME, rounds=4, former=former) is None
+
+
+def test_an_empty_password_matches_nothing(database, log_in):
+    insert(made("Werkzeug scrypt", ""))
+    assert log_in(USERNAME, "") is None
+
+
+def test_a_surrogate_is_not_the_question_mark_that_stands_for_it(database, log_in):
+    insert(made("Werkzeug scrypt", "is it so?"))
+    assert log_in(USERNAME, "is it so\ud800") is None
+
+
+def test_without_the_package_no_argon2_hash_matches(database, log_in, monkeypatch, caplog):
+    insert(made("argon2-cffi argon2id"))
+    monkeypatch.setattr(argon, "is_installed", lambda: False)
+    assert log_in(USERNAME, PASSWORD) is None
+    assert "argon2-cffi" in caplog.text
+
+
+@pytest.mark.promise(80)
+def test_the_hash_slots_bound_how_many_are_hashed_at_once(settings, monkeypatch):
+    site = AuthMiddleware(
+        lambda environ, start_response: [],
+        replace(settings, HASHING_THREADS=1, HASHING_PER_ADDRESS=0),
+    )
+    for number in range(6):
+        make_user(site, f"user{number}", former_hash=WERKZEUG)
+    hashing, most = [], []
+    compute = hashlib.scrypt
+
+    def scrypt(*arguments, **costs):
+        hashing.append(1)
+        most.append(len(hashing))
+        made = compute(*arguments, **costs)
+        hashing.pop()
+        return made
+
+    monkeypatch.setattr(hashlib, "scrypt", scrypt)
+
+    def log_in(number):
+        login = {"username": f"user{number}", "password": "wrong"}
+        return TestApp(site).post_json("/auth/login", login, status="*").status_int
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(log_in, range(6))) <= {401, 503}
+    assert set(most) == {1}
+    storage.discard_connection(site.database)
+
+
+# What a failed login computes.
+
+KINDS_OF_HASHES = {
+    "pbkdf2": WERKZEUG.replace("scrypt:16:8:1", "pbkdf2:sha256:1000"),
+    "scrypt": WERKZEUG,
+    "argon2": made("argon2-cffi argon2id"),
+    "bcrypt-sha256": made("Django bcrypt_sha256"),
+    "bcrypt": made("bcrypt"),
+}
+
+
+@pytest.fixture
+def work(monkeypatch, queries):
+    """Return a function that returns what an action computes: costs of hashes, and SELECTs."""
+
+    def work_of(action):
+        done = []
+        with monkeypatch.context() as patch:
+            for module, name in (
+                (hashlib, "pbkdf2_hmac"),
+                (hashlib, "scrypt"),
+                (schemes.argon, "digest"),
+                (bcrypt, "checkpw"),
+                (bcrypt, "hashpw"),
+            ):
+                patch.setattr(module, name, spied(done, name, getattr(module, name)))
+            sent = queries(action)
+        return sorted(done), Counter(each.split()[0] for each in sent)
+
+    return work_of
+
+
+def spied(done, name, function):
+    def spy(*arguments, **costs):
+        about = [each for each in arguments if isinstance(each, int | str)]
+        if name in ("checkpw", "hashpw"):
+            about = arguments[1][4:6]
+        done.append((name, about, [costs[each] for each in sorted({*costs} - {"salt"})]))
+        return function(*arguments, **costs)
+
+    return spy
+
+
+@pytest.mark.promise(81)
+def test_a_name_without_an_account_costs_what_an_account_costs(database, log_in, work):
+    for name, hashed in KINDS_OF_HASHES.items():
+        insert(hashed, name)
+    log_in("warm", "up")  # which counts the shares
+    costs = {str(work(lambda name=name: log_in(name, "wrong"))) for name in KINDS_OF_HASHES}
+    absent = [str(work(lambda n=n: log_in(f"nobody-{n}", "wrong"))) for n in range(60)]
+    # At cost 4, a hash of the password itself could be of a digest, and needs a look-up, too.
+    assert len(costs) == len(KINDS_OF_HASHES)
+    assert {each.replace("'SELECT': 1", "'SELECT': 2") for each in absent} == costs
+
+
+@pytest.mark.promise(81)
+def test_the_cost_of_an_absent_name_depends_on_the_name_alone(database, log_in, work):
+    for name, hashed in KINDS_OF_HASHES.items():
+        insert(hashed, name)
+    log_in("warm", "up")
+    once, again, in_capitals = (
+        work(lambda name=name: log_in(name, "wrong")) for name in ("nobody", "nobody", "NOBODY")
+    )
+    assert once == again == in_capitals
+
+
+@pytest.mark.promise(81)
+def test_absent_names_have_the_schemes_in_the_shares_of_the_users(database, former):
+    for number in range(12):
+        insert(WERKZEUG if number % 4 == 0 else made("bcrypt"), f"user{number}")
+    chosen = Counter(former.find(None, f"nobody{n}")[1] is None for n in range(600))
+    assert 400 < chosen[True] < 500  # three quarters
+
+
+def test_few_names_change_when_a_user_logs_in(database, settings, clock, former, log_in):
+    for number in range(10):
+        insert(WERKZEUG, f"user{number}")
+    was = [former.find(None, f"nobody{n}")[1] is None for n in range(200)]
+    assert not any(was)
+    log_in("user0", PASSWORD)
+    clock.now += SHARES_LAST
+    now = [former.find(None, f"nobody{n}")[1] is None for n in range(200)]
+    assert 5 < sum(now) < 45  # a tenth
+
+
+def test_the_shares_are_counted_every_five_minutes(database, clock, former, queries):
+    insert(WERKZEUG)
+    assert len(queries(lambda: former.find(None, "nobody"))) == 3
+    assert len(queries(lambda: former.find(None, "nobody"))) == 1
+    clock.now += SHARES_LAST - 1
+    assert len(queries(lambda: former.find(None, "nobody"))) == 1
+    clock.now += 1
+    assert len(queries(lambda: former.find(None, "nobody"))) == 3
+
+
+def test_a_site_without_former_passwords_counts_no_users(database, former, queries, ada):
+    assert len(queries(lambda: former.find(None, "nobody"))) == 1
+    assert queries(lambda: former.find(None, "nobody")) == []
+
+
+@pytest.mark.promise(81)
+def test_a_user_without_a_password_costs_what_an_absent_name_costs(database, log_in, work):
+    insert(WERKZEUG, "wanda")
+    User.objects.create(username="nina", email="nina@example.org", hashed_password="")
+    log_in("warm", "up")
+    names = [f"nobody-{n}" for n in range(10)]
+    absent = [work(lambda n=n: log_in(n, "wrong")) for n in ("nina", *names)]
+    for name in names:
+        User.objects.create(username=name, email=f"{name}@example.org", hashed_password="")
+    assert [work(lambda n=n: log_in(n, "wrong")) for n in ("nina", *names)] == absent
+
+
+def test_the_application_authenticates_with_a_former_password(settings):
+    def app(environ, start_response):
+        user = authenticate_in_view(environ, "ada", PASSWORD)
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [str(user).encode()]
+
+    site = AuthMiddleware(app, settings)
+    make_user(site, former_hash=WERKZEUG)
+    assert TestApp(site).get("/").text == "ada"
+
+
+@pytest.mark.parametrize("former_hash", ["secret", "$2b$04$x", "x" * 2000, "former$x$y$z$w"])
+def test_a_malformed_hash_creates_no_user(database, settings, former_hash):
+    with pytest.raises(ValidationError) as caught:
+        create_user(USERNAME, EMAIL, settings=settings, former_hash=former_hash)
+    assert former_hash not in str(caught.value)
+    assert not User.objects.count()
+
+
+def test_either_a_password_or_a_hash_is_given(database, settings):
+    for credentials in ({}, {"password": PASSWORD, "former_hash": WERKZEUG}):
+        with pytest.raises(TypeError, match="either a password or a former_hash"):
+            create_user(USERNAME, EMAIL, settings=settings, **credentials)
+
+
+def test_code_creates_a_user_with_a_peppered_hash(database, settings):
+    user = create_user(USERNAME, EMAIL, settings=settings, former_hash=WERKZEUG, is_peppered=True)
+    assert FormerPassword.get(user=user.id).scheme == "scrypt-peppered"
+
+
+def test_code_creates_a_user_with_a_password_as_before(database, settings, log_in):
+    user = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    assert log_in(USERNAME, PASSWORD) == user
+
+
+def test_a_hash_of_another_cost_needs_no_look_up(database, former, queries):
+    insert(WERKZEUG)
+    user = insert(hash_password(PASSWORD, rounds=5), "grace")
+    former.find(None, "warm up")
+    assert queries(lambda: former.find(user, "grace")) == []
+    assert former.find(user, "grace") == (user.hashed_password, None)
