@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check clusters engines format bench weight flood guesses code-guesses house panel million fuzz soak mail-soak pictures docs messages dist clean
+.PHONY: help install run test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -78,6 +78,9 @@ weight: ## measure the time that an import takes, and the memory of a server
 
 flood: .venv/dev ## measure how a flood of logins slows down other requests, in two minutes
 	$(BIN)/python -m tests.load.flood
+
+former: .venv/dev ## measure failed logins with former passwords, and their import, in two minutes
+	$(BIN)/python -m tests.load.former
 
 guesses: .venv/dev ## count how many guesses at a second factor are compared, in five minutes
 	$(BIN)/python -m tests.load.guesses
