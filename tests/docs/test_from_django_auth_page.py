@@ -117,4 +117,7 @@ def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accou
     (editors,) = Group.objects.all()
     assert editors.permissions == {"auth.add_user", "auth.view_group"}
     assert [user.username for user in editors.members] == ["grace", "dorothy"]
-    assert bearer(accounts, "barbara", PASSWORDS["barbara"]) is None
+    assert bearer(accounts, "barbara", PASSWORDS["barbara"])
+    dorothy.is_active = True
+    dorothy.save()
+    assert bearer(accounts, "dorothy", PASSWORDS["dorothy"])
