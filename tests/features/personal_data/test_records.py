@@ -17,11 +17,13 @@ from tests.support.schema import MODELS
 from tests.support.sites import EMAIL, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import update_user
+from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RESET, Key, OneTimeSecret, Session
 from wsgiauth.authentication import one_time, sessions
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors import recovery_codes
@@ -36,8 +38,10 @@ from wsgiauth.mail.outbox import ask_for, enqueue
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
 from wsgiauth.throttling.failed_logins import FailedLogins
+from wsgiauth.web.clients import Client
 
 HOME = ("192.0.2.1",)
+AT_HOME = Client(*HOME, "Mozilla/5.0", "")
 RANDOM = re.compile("[0-9a-f]{12,}|[0-9A-Za-z_-]{20,}")  # the form of digests and of secrets
 PUBLIC = {"credential_id", "public_key", "user_handle"}  # of passkeys
 GRACE = "Grace"
@@ -46,7 +50,13 @@ GRACE = "Grace"
 @pytest.fixture
 def site(settings):
     """Return a site that offers everything, and keeps its emails."""
-    settings = with_mail(settings, FACTOR_KEY=FACTOR_KEY, PASSKEYS=True, OIDC_PROVIDERS=(ENTRY,))
+    settings = with_mail(
+        settings,
+        FACTOR_KEY=FACTOR_KEY,
+        OIDC_PROVIDERS=(ENTRY,),
+        PASSKEYS=True,
+        TRUSTED_BROWSER_DAYS=30,
+    )
     middleware = AuthMiddleware(echo, settings, send_mail=print)
     middleware.site.outbox.keep_messages()
     yield middleware
@@ -100,6 +110,9 @@ def fill(site, user):
     user.join(Group.objects.create(name=f"group of {name}"))
     make_reset_link(user, site.site.settings, mount="/auth", now=now)
     ask_for(site.site.outbox, RESET, name=user.email, data={"mount": "/auth"})
+    browsers, factors = site.site.require(TrustedBrowsers), site.site.factors
+    browsers.trust("", user, factors.state(user), factors, client=AT_HOME, now=now)
+    store(FormerHash(user.hashed_password, "scrypt", "16384,8,1", "a2VlcCB0aGlzIHNlY3JldA"), user)
     for _ in range(5):
         fail(site, name)
 
@@ -343,3 +356,15 @@ def test_a_change_of_another_account_says_neither_whose_nor_what(site, ada, grac
     for each in events:
         assert (each["account"], each["by"], each["reason"]) == ("other", "self", None)
         assert (each["key"], each["address"]) == ("4fD8sKq2ZxLw", "192.0.2.1")
+
+
+def test_a_trusted_browser_is_in_the_file_without_its_secret(site, ada, read):
+    fill(site, ada)
+    (listed,) = read(ada)["trusted_browsers"]
+    assert (listed["address"], listed["user_agent"]) == ("192.0.2.1", "Mozilla/5.0")
+    assert (listed["last_used_at"], listed["trusted_at"][-1]) == (None, "Z")
+
+
+def test_a_former_password_is_its_scheme_and_parameters(site, ada, read):
+    fill(site, ada)
+    assert read(ada)["former_passwords"] == [{"scheme": "scrypt", "parameters": "16384,8,1"}]

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
-from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords
+from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords, own_schemes
 from wsgiauth.features.former_passwords.questions import QUESTIONS
 from wsgiauth.settings import Settings
 
@@ -13,4 +14,9 @@ def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     yield SiteFormerPasswords(settings)
 
 
-FEATURE = Feature(name="former_passwords", parts=_parts, questions=QUESTIONS)
+FEATURE = Feature(
+    name="former_passwords",
+    parts=_parts,
+    personal_data={"wsgiauth_former_password": Records("former_passwords", own_schemes)},
+    questions=QUESTIONS,
+)

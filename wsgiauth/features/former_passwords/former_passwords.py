@@ -15,7 +15,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -121,6 +121,12 @@ class SiteFormerPasswords(FormerPasswords):
     @cached_property
     def _key(self) -> bytes:
         return self._settings.keys_for("former passwords")[0]
+
+
+def own_schemes(user: User, settings: Settings) -> Iterator[object]:
+    """Yield how other software hashed the password of a user; the salt stays out."""
+    for row in FormerPassword.select().where(FormerPassword.user == user.id):
+        yield {"scheme": row.scheme, "parameters": row.parameters}
 
 
 def missing_for(method: Method, pepper: str | None) -> str | None:

@@ -9,7 +9,7 @@ the login that made it. So it ends with every change of them, whatever the order
 """
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_handle
+from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.authentication.one_time import digest
@@ -25,7 +26,7 @@ from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrows
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import from_timestamp
+from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.clients import Client, user_agent_in_words
 from wsgiauth.web.cookies import OwnCookie
@@ -112,6 +113,21 @@ class Browsers(TrustedBrowsers):
             if is_ended:
                 events.emit("trust_ended", user_id=user.id)
         return is_ended
+
+
+def own_browsers(user: User, settings: Settings) -> Iterator[object]:
+    """Yield what is stored about the browsers of a user, also those that are trusted no more."""
+    of_user = TrustedBrowser.select().where(TrustedBrowser.user == user.id)
+    for row in rows_of(of_user, TrustedBrowser.id):
+        yield json_fields(
+            {
+                "trusted_at": from_timestamp(row.created_at),
+                "last_used_at": row.last_used_at and from_timestamp(row.last_used_at),
+                "expires_at": from_timestamp(row.expires_at),
+                "address": row.address or None,
+                "user_agent": row.agent or None,
+            }
+        )
 
 
 def _valid(user: User, factors: SecondFactors, now: float) -> Any:

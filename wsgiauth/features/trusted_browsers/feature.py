@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature, Finding, Question
-from wsgiauth.features.trusted_browsers.browsers import Browsers
+from wsgiauth.features.trusted_browsers.browsers import Browsers, own_browsers
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 
@@ -25,5 +26,6 @@ def _useless(site: Site) -> Iterator[Finding]:
 FEATURE = Feature(
     name="trusted_browsers",
     parts=_parts,
+    personal_data={"wsgiauth_trusted_browser": Records("trusted_browsers", own_browsers)},
     questions=(Question(_useless, needs_database=False),),
 )
