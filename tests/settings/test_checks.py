@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.settings import refused
 from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
 
 
 # The table of Go's TestCrossOriginProtectionAddTrustedOriginErrors, and what follows from ours.
@@ -48,6 +49,133 @@ def test_an_origin_is_a_scheme_a_host_and_perhaps_a_port(origin):
 )
 def test_what_is_no_origin_is_refused(origin):
     refused("TRUSTED_ORIGINS", ("https://a.example", origin))
+
+
+AT_AUTH = {"PUBLIC_URL": "https://auth.example.org"}
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    ("domain", "public_url"),
+    [
+        pytest.param("example.org", "https://example.org", id="the host itself"),
+        pytest.param("example.org", "https://auth.example.org/site", id="a host below it"),
+        pytest.param("example.org", "https://a.b.example.org:8443", id="far below it, with a port"),
+        pytest.param("shop.co.uk", "https://shop.co.uk", id="below a public suffix"),
+        pytest.param("ada.github.io", "https://ada.github.io", id="below a host of many owners"),
+        pytest.param("xn--bcher-kva.example", "https://xn--bcher-kva.example", id="international"),
+    ],
+)
+def test_a_domain_of_cookies_is_that_of_the_site(domain, public_url):
+    assert Settings(COOKIE_DOMAIN=domain, PUBLIC_URL=public_url)
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        pytest.param("org", id="one label"),
+        pytest.param("localhost", id="localhost"),
+        pytest.param("co.uk", id="a registry of a country"),
+        pytest.param("or.jp", id="another registry"),
+        pytest.param("github.io", id="hosts of many owners"),
+        pytest.param("192.0.2.1", id="an address of version 4"),
+        pytest.param("2001:db8::1", id="an address of version 6"),
+        pytest.param("[2001:db8::1]", id="an address in brackets"),
+        pytest.param("example.1", id="a number at the end"),
+        pytest.param(".example.org", id="a dot first"),
+        pytest.param("example.org.", id="a dot at the end"),
+        pytest.param("a..example.org", id="an empty label"),
+        pytest.param("*.example.org", id="a pattern"),
+        pytest.param("Example.org", id="upper case"),
+        pytest.param("bücher.example", id="beyond ASCII"),
+        pytest.param("https://example.org", id="a URL"),
+        pytest.param("example.org:8443", id="a port"),
+        pytest.param("example.org/", id="a slash"),
+        pytest.param("example.org; Path=/a", id="an attribute"),
+        pytest.param("example.org\n", id="a line feed"),
+        pytest.param(f"{'a' * 64}.org", id="a label of 64 characters"),
+        pytest.param(f"{'a.' * 126}org", id="255 characters"),
+    ],
+)
+def test_no_other_domain_can_have_cookies(domain):
+    refused("COOKIE_DOMAIN", domain)
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "public_url",
+    [
+        pytest.param("http://localhost", id="http"),
+        pytest.param("https://example.net", id="another domain"),
+        pytest.param("https://evilexample.org", id="the same end"),
+        pytest.param("https://example.org.evil.example", id="the same start"),
+        pytest.param("https://org", id="above the domain"),
+    ],
+)
+def test_the_site_must_be_in_the_domain_of_its_cookies(public_url):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(COOKIE_DOMAIN="example.org", PUBLIC_URL=public_url)
+    assert str(caught.value) == (
+        "PUBLIC_URL must be an https URL of example.org or of a host below it, because"
+        " COOKIE_DOMAIN is example.org."
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("COOKIE_DOMAIN", "example.org"), ("NEXT_HOSTS", ("files.example.org",))]
+)
+def test_hosts_that_share_a_login_need_to_know_where_it_is(name, value):
+    with pytest.raises(ConfigurationError, match=f"^PUBLIC_URL must be set, because {name} is\\.$"):
+        Settings(**{name: value})
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "host",
+    [
+        "files.example.org",
+        "files.example.org:8443",
+        "files.example.org:4430",
+        "*.example.org",
+        "*.example.org:8443",
+        "intranet",
+        "192.0.2.1:8443",
+    ],
+)
+def test_a_host_to_go_to_is_a_name_and_perhaps_a_port(host):
+    assert Settings(NEXT_HOSTS=(host,), **AT_AUTH)
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("*", id="any"),
+        pytest.param("*.", id="any name"),
+        pytest.param("*.org", id="below one label"),
+        pytest.param("*.co.uk", id="below a registry"),
+        pytest.param("*.github.io:8443", id="below a host of many owners"),
+        pytest.param("*.192.0.2.1", id="below an address"),
+        pytest.param("a.*.example.org", id="a pattern in the middle"),
+        pytest.param("*a.example.org", id="a pattern without a dot"),
+        pytest.param("**.example.org", id="two stars"),
+        pytest.param("https://files.example.org", id="a URL"),
+        pytest.param("files.example.org/", id="a slash"),
+        pytest.param("files.example.org:443", id="the port of https"),
+        pytest.param("files.example.org:0", id="port zero"),
+        pytest.param("files.example.org:", id="an empty port"),
+        pytest.param("Files.example.org", id="upper case"),
+        pytest.param("files.example.org.", id="a dot at the end"),
+        pytest.param("[::1]", id="an address of version 6"),
+        pytest.param("ada@files.example.org", id="a user"),
+        pytest.param("bücher.example", id="beyond ASCII"),
+        pytest.param("files.example.org\n", id="a line feed"),
+    ],
+)
+def test_nothing_else_is_a_host_to_go_to(host):
+    refused("NEXT_HOSTS", ("files.example.org", host))
 
 
 @pytest.mark.promise(20)

@@ -4,11 +4,14 @@ import pytest
 
 from wsgiauth.web.urls import (
     ASKED_FOR,
+    PATHS_ALONE,
     ROUTING_ARGS,
+    Destinations,
     Router,
     leads_to,
     mount_url,
     next_in_cookie,
+    origin_of,
     path_asked_for,
     root_url,
     routing_argument,
@@ -103,6 +106,127 @@ def test_a_path_of_this_site_is_a_next(candidate):
 )
 def test_anything_else_is_the_default(candidate):
     assert safe_next(candidate, "/default") == "/default"
+
+
+DESTINATIONS = Destinations(("files.example.org", "app.example.org:8443", "*.example.net"))
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        "https://files.example.org",
+        "https://files.example.org/",
+        "https://files.example.org/a?b=https://evil.example#c",
+        "https://files.example.org?a=b",
+        "https://files.example.org#a",
+        "https://files.example.org/@evil.example",
+        "https://app.example.org:8443/",
+        "https://a.example.net/",
+        "https://a.b-c.xn--bcher-kva.example.net/",
+        pytest.param(f"https://{'a' * 63}.example.net/", id="63 characters before a dot"),
+        "/a",
+    ],
+)
+def test_a_next_can_lead_to_the_hosts_of_the_site(candidate):
+    assert DESTINATIONS.safe(candidate) == candidate
+
+
+@pytest.mark.promise(85)
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        pytest.param("https://evil.example/", id="another host"),
+        pytest.param("https://example.net/", id="the domain itself"),
+        pytest.param("https://.example.net/", id="an empty name below the domain"),
+        pytest.param("https://a..example.net/", id="an empty label"),
+        pytest.param("https://-a.example.net/", id="a dash first"),
+        pytest.param("https://a_b.example.net/", id="an underscore"),
+        pytest.param("https://*.example.net/", id="the pattern"),
+        pytest.param("https://evilexample.net/", id="the end of a name"),
+        pytest.param("https://files.example.org.evil.example/", id="the host as a start"),
+        pytest.param("https://a.example.net.evil.example/", id="the domain in the middle"),
+        pytest.param("https://a.files.example.org/", id="below a host"),
+        pytest.param("http://files.example.org/", id="http"),
+        pytest.param("ftp://files.example.org/", id="another scheme"),
+        pytest.param("HTTPS://files.example.org/", id="scheme in upper case"),
+        pytest.param("https://Files.example.org/", id="host in upper case"),
+        pytest.param("//files.example.org/", id="no scheme"),
+        pytest.param("https:files.example.org/", id="no slashes"),
+        pytest.param("https:/files.example.org/", id="one slash"),
+        pytest.param("https:///files.example.org/", id="three slashes"),
+        pytest.param("https:\\\\files.example.org/", id="backslashes"),
+        pytest.param("https://files.example.org\\", id="backslash after the host"),
+        pytest.param("https://evil.example\\.example.net/", id="backslash within the host"),
+        pytest.param("https://files.example.org@evil.example/", id="host as user"),
+        pytest.param("https://ada@files.example.org/", id="user"),
+        pytest.param("https://ada:x@files.example.org/", id="user and password"),
+        pytest.param("https://evil.example#@files.example.org/", id="fragment before the user"),
+        pytest.param("https://evil.example?.example.net/", id="query within the host"),
+        pytest.param("https://evil.example/.example.net/", id="path within the host"),
+        pytest.param("https://files.example.org./", id="dot at the end"),
+        pytest.param("https://files.example.org:443/", id="the port of https"),
+        pytest.param("https://files.example.org:8443/", id="another port"),
+        pytest.param("https://files.example.org:/", id="empty port"),
+        pytest.param("https://app.example.org/", id="no port"),
+        pytest.param("https://app.example.org:08443/", id="port with a zero"),
+        pytest.param("https://app.example.org:84430/", id="longer port"),
+        pytest.param("https://a.example.net:8443/", id="port below the domain"),
+        pytest.param("https://files.example.org:x@evil.example/", id="host and password"),
+        pytest.param("https://[::1]/", id="address of version 6"),
+        pytest.param("https://[::1].example.net/", id="address within a name"),
+        pytest.param("https://127.0.0.1/", id="address"),
+        pytest.param("https://evil.example%2f.example.net/", id="encoded slash"),
+        pytest.param("https://%66iles.example.org/", id="encoded letter"),
+        pytest.param("https://é.example.net/", id="name beyond ASCII"),
+        pytest.param("https://evil\N{FULLWIDTH SOLIDUS}.example.net/", id="fullwidth slash"),
+        pytest.param("https://a\N{IDEOGRAPHIC FULL STOP}example.net/", id="ideographic dot"),
+        pytest.param("https://files.example.org\N{ZERO WIDTH SPACE}/", id="invisible"),
+        pytest.param(" https://files.example.org/", id="leading space"),
+        pytest.param("https://files.example.org /", id="space after the host"),
+        pytest.param("\thttps://files.example.org/", id="leading tab"),
+        pytest.param("ht\ttps://files.example.org/", id="tab in the scheme"),
+        pytest.param("https://files.example.org\t/", id="tab after the host"),
+        pytest.param("https://files.example.org\n", id="line feed after the host"),
+        pytest.param("https://files.example.org/\r\nSet-Cookie: a=b", id="header injection"),
+        pytest.param("https://files.example.org/%0d%0a", id="encoded line feed"),
+        pytest.param("https://files.example.org//evil.example", id="two slashes"),
+        pytest.param("https://files.example.org/; script-src *", id="space in the path"),
+        pytest.param(f"https://{'a' * 64}.example.net/", id="64 characters before a dot"),
+        pytest.param(f"https://{'a.' * 122}example.net/", id="name of 255 characters"),
+        pytest.param("https://files.example.org/" + "a" * 8192, id="8,193 characters of a path"),
+        pytest.param("https://files.example.org/" + "=" * 3500, id="too long in a query"),
+        pytest.param("javascript://files.example.org/%250aalert(1)", id="script"),
+        pytest.param("", id="nothing"),
+    ],
+)
+def test_a_next_leads_to_no_other_host(candidate):
+    assert DESTINATIONS.safe(candidate) == ""
+
+
+@pytest.mark.promise(85)
+def test_without_hosts_a_next_is_a_path():
+    assert PATHS_ALONE.safe("/a") == "/a"
+    assert PATHS_ALONE.safe("https://files.example.org/") == ""
+
+
+@pytest.mark.promise(85)
+def test_letters_beyond_ascii_in_the_path_at_a_host_are_percent_encoded():
+    safe = DESTINATIONS.safe("https://files.example.org/grüße")
+    assert safe == "https://files.example.org/gr%C3%BC%C3%9Fe"
+
+
+@pytest.mark.parametrize(
+    ("destination", "origin"),
+    [
+        ("https://app.example.org:8443/a?b#c", "https://app.example.org:8443"),
+        ("https://files.example.org", "https://files.example.org"),
+        ("/a", ""),
+        ("", ""),
+    ],
+)
+def test_a_destination_at_another_host_has_an_origin(destination, origin):
+    assert origin_of(destination) == origin
 
 
 @pytest.mark.promise(18)
@@ -205,6 +329,8 @@ def test_a_mount_is_always_a_path_of_this_site(raw):
         ("/x/../auth/logout", True),
         ("/x/%2e%2e/auth/./logout", True),
         ("/auth/logout/", True),
+        ("https://files.example.org/auth/logout", True),
+        ("https://files.example.org", False),
         ("/auth/me", False),
         ("/logout", False),
     ],

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from wsgiauth.web.urls import HOST, NAME
+
 MAX_WORD_LENGTH = 254  # characters
 MAX_TAG_LENGTH = 35  # characters of a language tag: RFC 5646 section 4.4.1
 MINUTES, HOURS, DAYS = 30 * 24 * 60, 30 * 24, 30  # of a month
@@ -23,6 +25,14 @@ _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 # A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
 _AUDIENCE = r"[A-Za-z0-9][A-Za-z0-9._-]*|[a-z][a-z0-9+.-]*:[A-Za-z0-9._~:/%@!$&'()*+,;=\[\]-]+"
 _MAX_AUDIENCE = 200  # characters
+# Labels below the domain of a country under which it registers domains; and hosts of pages of many
+# owners. Browsers have the whole list (https://publicsuffix.org) and refuse cookies for each.
+_REGISTRY = r"(ac|co|com|edu|gob|gouv|gov|ltd|mil|net|org|plc)\.[a-z]{2}|(go|ne|or)\.(jp|kr)"
+_HOSTED = (
+    r"(amplifyapp|appspot|azurewebsites|blogspot|cloudfront|firebaseapp|fly|github|gitlab|glitch"
+    r"|herokuapp|neocities|netlify|onrender|pages|pythonanywhere|readthedocs|surge|vercel|web"
+    r"|workers)\.(app|com|dev|io|me|net|org|sh)"
+)
 _MINIMUM_SAFE_ROUNDS = 10  # OWASP Password Storage Cheat Sheet
 
 
@@ -55,6 +65,31 @@ def is_forgeable(origin: str) -> bool:
 def is_page_source(source: str) -> bool:
     """Return whether a page's Content-Security-Policy can safely name this origin."""
     return is_origin(source) and not is_forgeable(source) and "[" not in source  # no IPv6 address
+
+
+def is_cookie_domain(domain: str) -> bool:
+    """Return whether browsers can accept a cookie for `domain` and the hosts below it.
+
+    Not an IP address, and no public suffix that can be seen without the whole list.
+    """
+    return (
+        re.fullmatch(NAME, domain) is not None
+        and "." in domain
+        and has_host_name(f"https://{domain}")
+        and not re.fullmatch(f"{_REGISTRY}|{_HOSTED}", domain)
+    )
+
+
+def is_next_host(host: str) -> bool:
+    """Return whether `host` is one as in a URL, or `*.` and a domain."""
+    name = host.removeprefix("*.")
+    is_domain = name == host or is_cookie_domain(name.partition(":")[0])
+    return is_domain and re.fullmatch(HOST, name) is not None
+
+
+def is_at_or_below(host: str, domain: str) -> bool:
+    """Return whether browsers send a cookie of `domain` to `host`, a name without a port."""
+    return host == domain or host.endswith(f".{domain}")
 
 
 def is_audience(audience: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from wsgiauth.settings import checks, oidc
 from wsgiauth.settings.secret_keys import unmet_requirement
@@ -51,9 +52,15 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
     elif settings.PASSKEYS and not checks.has_host_name(settings.PUBLIC_URL or ""):
         expected = "a URL with a name such as localhost, not with an IP address"
         yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
-    for other in ("SERVICE_KEYS", "OIDC_PROVIDERS"):
+    for other in ("SERVICE_KEYS", "OIDC_PROVIDERS", "COOKIE_DOMAIN", "NEXT_HOSTS"):
         if getattr(settings, other) and settings.PUBLIC_URL is None:
             yield "PUBLIC_URL", f"set, because {other} is"
+    domain, url = settings.COOKIE_DOMAIN, urlsplit(settings.PUBLIC_URL or "")
+    if domain and url.hostname:
+        is_fit = url.scheme == "https" and checks.is_at_or_below(url.hostname, domain)
+        if not is_fit:
+            expected = f"an https URL of {domain} or of a host below it"
+            yield "PUBLIC_URL", f"{expected}, because COOKIE_DOMAIN is {domain}"
     for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
         if getattr(settings, other) and not getattr(settings, name):
             yield name, f"set, because {other} is"

@@ -182,7 +182,8 @@ class Declared:
     )
     COOKIE_NAME: str = string(
         "wsgiauth",
-        "the name of the browser's cookie; over https, `__Host-` is put before it",
+        "the name of the browser's cookie; over https, `__Host-` is put before it, or `__Secure-`"
+        " with `COOKIE_DOMAIN`",
         expected="up to 64 of the characters that RFC 6265 allows, without a prefix such as"
         " __Host-, which https adds",
         is_valid=checks.is_cookie_name,
@@ -191,6 +192,19 @@ class Declared:
         ("auto", "on"),
         "whether the cookie is `Secure`; `auto` follows `wsgi.url_scheme`",
         parse=parse_word(True, "on"),
+    )
+    COOKIE_DOMAIN: str | None = string(
+        None,
+        "the domain whose hosts share the login",
+        expected="a domain in lower case such as example.org, which is neither an IP address nor a"
+        " public suffix such as org or co.uk",
+        is_valid=checks.is_cookie_domain,
+    )
+    NEXT_HOSTS: tuple[str, ...] = words(
+        "other hosts to which `next` can lead, by https",
+        expected="a list of hosts in lower case such as files.example.org, app.example.org:8443 or"
+        " *.example.org, without the port 443",
+        is_valid=checks.is_next_host,
     )
     TRUSTED_ORIGINS: tuple[str, ...] = words(
         "other origins whose pages can send requests with the cookie",

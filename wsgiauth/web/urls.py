@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from posixpath import normpath
 from typing import Generic, TypeGuard, TypeVar
 from urllib.parse import quote, quote_plus, unquote, urlencode
@@ -18,6 +18,12 @@ _VISIBLE = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 # browser reads a fragment.
 _NEXT = re.compile(r"/(?!/)[!\"$-\[\]-~]*(?:#[!-~]*)?")
 _ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
+# Names of hosts as browsers write them (the URL standard, "serialization of a host"), never an
+# address of IPv6; with the port if it is not that of https.
+_LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+NAME = rf"(?=.{{1,253}}(?![a-z0-9.-])){_LABEL}(?:\.{_LABEL})*"
+HOST = rf"{NAME}(?::(?!443(?![0-9]))[1-9][0-9]{{0,4}})?"
+_ON_HOST = re.compile(rf"https://({HOST})(?=[/?#]|\Z)")
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 # Names in patterns:
@@ -25,7 +31,11 @@ ID = "id"  # the number of a row
 PROVIDER = "provider"  # the name of a provider in OIDC_PROVIDERS
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
-ASKED_FOR = "wsgiauth.asked_for"  # in environ: the path and query that a proxy asks about
+# Keys of environ, if a proxy asks about a request: its path and query; its origin, if the login of
+# that host is at another one; and the URL of the site there.
+ASKED_FOR = "wsgiauth.asked_for"
+ASKED_AT = "wsgiauth.asked_at"
+LOGIN_AT = "wsgiauth.login_at"
 
 _NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
 _WORD = "[a-z][a-z-]{0,63}"
@@ -59,8 +69,43 @@ def safe_next(candidate: str, default: str) -> str:
     return path if is_safe_path(path) else default
 
 
+def origin_of(destination: str) -> str:
+    """Return the origin of a safe `next` that leads to another host, or ""."""
+    found = _ON_HOST.match(destination)
+    return found[0] if found else ""
+
+
+class Destinations:
+    """Where a `next` can lead: to a path of this site, or by https to a host of NEXT_HOSTS."""
+
+    def __init__(self, hosts: Collection[str] = ()) -> None:
+        self._hosts = frozenset(hosts)
+        self._domains = tuple(each.removeprefix("*") for each in hosts if each.startswith("*."))
+
+    def safe(self, candidate: str) -> str:
+        """Return `candidate`, in ASCII as browsers send it, if it is safe, else ""."""
+        if not self._hosts:
+            return safe_next(candidate, "")
+        url = _in_ascii(candidate)
+        found = _ON_HOST.match(url)
+        if found is None:
+            return safe_next(candidate, "")
+        path = url[found.end() :]
+        path = path if path.startswith("/") else f"/{path}"
+        is_safe = is_safe_path(path) and len(quote_plus(url)) <= MAX_ENCODED
+        return url if is_safe and self.admits(found[1]) else ""
+
+    def admits(self, host: str) -> bool:
+        """Return whether NEXT_HOSTS has a host, with its port if that is not 443."""
+        is_named = host in self._hosts or host.endswith(self._domains)
+        return is_named and re.fullmatch(HOST, host) is not None
+
+
+PATHS_ALONE = Destinations()
+
+
 def next_in_cookie(destination: str) -> str:
-    """Return a safe path, without its query if it is too long for a cookie, or ""."""
+    """Return a safe `next`, without its query if it is too long for a cookie, or ""."""
     if len(destination) <= MAX_IN_COOKIE:
         return destination
     path = re.split("[?#]", destination)[0]
@@ -68,8 +113,8 @@ def next_in_cookie(destination: str) -> str:
 
 
 def leads_to(destination: str, url: str) -> bool:
-    """Return whether the path of `destination` is `url`, in any spelling."""
-    return _plain_path(destination) == unquote(url)
+    """Return whether the path of `destination`, at any host, is `url` in any spelling."""
+    return _plain_path(destination.removeprefix(origin_of(destination))) == unquote(url)
 
 
 def path_below(destination: str, url: str) -> str:
@@ -86,7 +131,13 @@ def with_next(url: str, destination: str) -> str:
 
 
 def root_url(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path that `AuthMiddleware` is mounted at; "" for the root."""
+    """Return the percent-encoded path that `AuthMiddleware` is mounted at; "" for the root.
+
+    It is a whole URL if a proxy asks about a host whose login is at another one.
+    """
+    if LOGIN_AT in environ:
+        url: str = environ[LOGIN_AT]
+        return url
     return _encoded_path(environ["wsgiauth.root"]).rstrip("/")
 
 
@@ -98,10 +149,11 @@ def mount_url(environ: WSGIEnvironment) -> str:
 def path_asked_for(environ: WSGIEnvironment) -> str:
     """Return the percent-encoded path and query of this request as a `next`.
 
-    In `features.forward_auth.check`, return the path of the request that the proxy asks about.
+    In `features.forward_auth.check`, return those of the request that the proxy asks about.
     """
     if ASKED_FOR in environ:
-        return _encoded(environ[ASKED_FOR], _VISIBLE)
+        origin: str = environ.get(ASKED_AT, "")
+        return origin + _encoded(environ[ASKED_FOR], _VISIBLE)
     path = _encoded_path(environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", ""))
     query = _encoded(environ.get("QUERY_STRING", ""), _VISIBLE)
     return f"{path}?{query}" if query else path
