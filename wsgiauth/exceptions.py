@@ -121,7 +121,7 @@ class Again(NamedTuple):
 
     provider: str  # the name of its entry
     title: str
-    destination: str  # a safe path, or empty
+    destination: str  # a safe `next`, or empty
     remember: bool
 
 

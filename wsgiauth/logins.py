@@ -191,7 +191,9 @@ def log_out(environ: WSGIEnvironment) -> list[Header]:
         return []
     _end_session(environ, site)
     _change_caller(environ)
-    return [site.identifier.expired_cookie(environ), _NO_STORE]
+    identifier = site.identifier
+    former = identifier.expired_former_cookie(environ)
+    return [identifier.expired_cookie(environ), *former, _NO_STORE]
 
 
 def check_user(user: object) -> None:

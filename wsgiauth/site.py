@@ -36,6 +36,7 @@ from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.readers import LANGUAGE, Readers
+from wsgiauth.web.urls import Destinations
 
 _Part = TypeVar("_Part")
 
@@ -54,6 +55,7 @@ class Site:
     identifier: Identifier
     form_accounts: FormAccounts
     pages: Pages
+    destinations: Destinations
     clients: Clients
     throttle: Throttle
     hash_slots: HashSlots
@@ -114,6 +116,7 @@ class Site:
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
             ),
+            Destinations(settings.NEXT_HOSTS),
             Clients(),
             Throttle(settings),
             HashSlots(settings),

@@ -128,12 +128,23 @@ def test_the_longest_token_has_room_for_the_number_of_its_refresh_token(carried)
     assert tokens.verify(token, 0).generation == 10**9 - 1
 
 
-@pytest.mark.parametrize("name", ["wsgiauth", "w" * 64])
-def test_a_token_is_as_long_as_a_cookie_can_be_and_no_longer(name, carried):
-    longest = 4096 - max(len(f"__Host-{name}="), NUMBER_LENGTH)
-    _, token = carried({"a": "x" * 2700}, COOKIE_NAME=name)
+SHARED = {"COOKIE_DOMAIN": "example.org", "PUBLIC_URL": "https://example.org"}
+
+
+@pytest.mark.parametrize(
+    ("name", "prefix", "changes"),
+    [
+        pytest.param("wsgiauth", "__Host-", {}, id="a short name"),
+        pytest.param("w" * 64, "__Host-", {}, id="a long name"),
+        pytest.param("w" * 64, "__Secure-", SHARED, id="a long name for a domain"),
+    ],
+)
+def test_a_token_is_as_long_as_a_cookie_can_be_and_no_longer(name, prefix, changes, carried):
+    longest = 4096 - max(len(f"{prefix}{name}="), NUMBER_LENGTH)
+    changes = {"COOKIE_NAME": name, **changes}
+    _, token = carried({"a": "x" * 2700}, **changes)
     room = (longest - len(token)) * 3 // 4  # Base64 makes four characters of three bytes
-    _, token = carried({"a": "x" * (2700 + room)}, COOKIE_NAME=name)
+    _, token = carried({"a": "x" * (2700 + room)}, **changes)
     assert longest - 2 <= len(token) <= longest
     with pytest.raises(ClaimsError, match=f"at most {longest} can be stored"):
-        carried({"a": "x" * (2703 + room)}, COOKIE_NAME=name)
+        carried({"a": "x" * (2703 + room)}, **changes)

@@ -12,6 +12,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.responses import Response, json_response, problem, redirect
+from wsgiauth.web.urls import PATHS_ALONE
 
 COMMON = {
     "Cache-Control": "no-store",
@@ -33,7 +34,7 @@ def environ_of(accept, root=""):
     return {
         "HTTP_ACCEPT": accept,
         "wsgiauth.root": root,
-        "wsgiauth.site": SimpleNamespace(pages=Pages("/accounts")),
+        "wsgiauth.site": SimpleNamespace(pages=Pages("/accounts"), destinations=PATHS_ALONE),
         "REQUEST_METHOD": "GET",
     }
 

@@ -18,19 +18,17 @@ from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.cookies import (
+    HOST_PREFIX,
     OwnCookie,
     TaggedCookie,
     cookie_value,
     has_rivals,
     is_tag,
+    shared_prefix,
     tagged_cookies,
 )
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
 from wsgiauth.web.readers import LANGUAGE_OF_USER
-
-# RFC 6265bis section 4.1.3.2: browsers accept a cookie with this prefix only over https, from this
-# host and for the path "/".
-SECURE_PREFIX = "__Host-"
 
 # A browser keeps at most this many cookies of a kind, and this many characters of all kinds; the
 # oldest go. Proxies refuse a header longer than `MAX_COOKIE_HEADER`, which would log the user out.
@@ -41,6 +39,8 @@ MOST_CHARACTERS = 3072
 
 BEARER = "bearer"
 COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
+
+_SESSION = OwnCookie("", 0, is_shared=True)
 
 _PAUSE = 60  # seconds between two lines about cookies that differ, in the log of a process
 _MOST_READ = 2 * MOST_OF_A_KIND  # of a kind: requests at the same time can add more
@@ -101,8 +101,11 @@ class Identifier:
         readers = tuple(readers)
         self._tokens = tokens
         self._plain_name = settings.COOKIE_NAME
-        self._secure_name = SECURE_PREFIX + settings.COOKIE_NAME
-        self._always_secure = settings.COOKIE_SECURE == "on"
+        self._domain = settings.COOKIE_DOMAIN
+        self._host_name = HOST_PREFIX + settings.COOKIE_NAME
+        self._shared_name = shared_prefix(self._domain) + settings.COOKIE_NAME
+        # Without the prefix, other hosts of the domain could set the cookies over plain http.
+        self._always_secure = settings.COOKIE_SECURE == "on" or self._domain is not None
         self._trusted_origins = settings.TRUSTED_ORIGINS
         self._prefixed = [(each.prefix, each) for each in readers if each.scheme == BEARER]
         self._schemes = {each.scheme: each for each in readers if each.scheme != BEARER}
@@ -192,18 +195,27 @@ class Identifier:
         self, environ: WSGIEnvironment, token: str, max_age: int | None
     ) -> tuple[str, str]:
         """Return the header that stores `token` for `max_age` seconds; None: until closed."""
-        return self._set_cookie(environ, token, max_age)
+        return self._set_cookie(environ, _SESSION, token, max_age)
 
     def expired_cookie(self, environ: WSGIEnvironment) -> tuple[str, str]:
         """Return the header that deletes the cookie from the browser."""
-        return self._set_cookie(environ, "", 0)
+        return self._set_cookie(environ, _SESSION, "", 0)
+
+    def expired_former_cookie(self, environ: WSGIEnvironment) -> tuple[tuple[str, str], ...]:
+        """Return the header that deletes a login cookie from before COOKIE_DOMAIN, if there is one.
+
+        Its session would count again if COOKIE_DOMAIN was removed after a logout.
+        """
+        if self._domain is None or f"{self._host_name}=" not in environ.get("HTTP_COOKIE", ""):
+            return ()
+        return (self._set_cookie(environ, _SESSION._replace(is_shared=False), "", 0),)
 
     def own_cookie(
         self, environ: WSGIEnvironment, kind: OwnCookie, value: str, tag: str = ""
     ) -> tuple[str, str]:
         """Return the header that stores another cookie; an empty value deletes it."""
         age = kind.lifetime if value else 0
-        return self._set_cookie(environ, value, age, kind.suffix + tag)
+        return self._set_cookie(environ, kind, value, age, tag)
 
     def one_more_cookie(
         self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie
@@ -225,11 +237,11 @@ class Identifier:
         """Return the value of another cookie, or an empty string; see `identify`."""
         if kind.is_tagged and not is_tag(tag):
             return ""
-        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind.suffix + tag) or ""
+        return self._own_cookie(environ, environ.get("HTTP_COOKIE", ""), kind, tag) or ""
 
     def sent_cookies(self, environ: WSGIEnvironment, kind: OwnCookie) -> list[TaggedCookie]:
         """Return the tagged cookies of a kind that a request has, the newest first."""
-        start = self.cookie_name(environ) + kind.suffix
+        start = self._name_of(environ, kind)
         sent = tagged_cookies(environ.get("HTTP_COOKIE", ""), start)[:_MOST_READ]
         return sent if sent and self._admits_ambient(environ) else []
 
@@ -244,17 +256,24 @@ class Identifier:
         return has_rivals(environ.get("HTTP_COOKIE", ""), self.cookie_name(environ))
 
     def cookie_name(self, environ: WSGIEnvironment) -> str:
-        """Return the cookie's name, which has the prefix `__Host-` over https."""
-        is_https = self._always_secure or environ["wsgi.url_scheme"] == "https"
-        return self._secure_name if is_https else self._plain_name
+        """Return the name of the login cookie, which has a prefix over https."""
+        return self._shared_name if self._is_https(environ) else self._plain_name
 
-    def _own_cookie(self, environ: WSGIEnvironment, header: str, suffix: str = "") -> str | None:
-        value = cookie_value(header, self.cookie_name(environ) + suffix)
+    def _name_of(self, environ: WSGIEnvironment, kind: OwnCookie) -> str:
+        secure_name = self._shared_name if kind.is_shared else self._host_name
+        return (secure_name if self._is_https(environ) else self._plain_name) + kind.suffix
+
+    def _is_https(self, environ: WSGIEnvironment) -> bool:
+        return self._always_secure or environ["wsgi.url_scheme"] == "https"
+
+    def _own_cookie(
+        self, environ: WSGIEnvironment, header: str, kind: OwnCookie = _SESSION, tag: str = ""
+    ) -> str | None:
+        value = cookie_value(header, self._name_of(environ, kind) + tag)
         return value if value is None or self._admits_ambient(environ) else None
 
     def _size(self, environ: WSGIEnvironment, kind: OwnCookie, cookie: TaggedCookie) -> int:
-        name = self.cookie_name(environ) + kind.suffix + cookie.tag
-        return len(f"{name}={cookie.value}; ")
+        return len(f"{self._name_of(environ, kind)}{cookie.tag}={cookie.value}; ")
 
     def _report_rivals(self, environ: WSGIEnvironment) -> None:
         """Log once a minute, because the browser sends the cookies with each request."""
@@ -275,12 +294,18 @@ class Identifier:
         return is_safe or is_same_origin(environ, self._trusted_origins)
 
     def _set_cookie(
-        self, environ: WSGIEnvironment, value: str, max_age: int | None, suffix: str = ""
+        self,
+        environ: WSGIEnvironment,
+        kind: OwnCookie,
+        value: str,
+        max_age: int | None,
+        tag: str = "",
     ) -> tuple[str, str]:
-        name = self.cookie_name(environ)
-        secure = "; Secure" if name == self._secure_name else ""
+        name = self._name_of(environ, kind) + tag
+        secure = "; Secure" if self._is_https(environ) else ""
+        domain = f" Domain={self._domain};" if self._domain and kind.is_shared else ""
         age = "" if max_age is None else f" Max-Age={max_age};"
-        cookie = f"{name}{suffix}={value};{age} Path=/; HttpOnly; SameSite=Lax{secure}"
+        cookie = f"{name}={value};{age}{domain} Path=/; HttpOnly; SameSite=Lax{secure}"
         return "Set-Cookie", cookie
 
 

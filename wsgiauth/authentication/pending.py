@@ -20,7 +20,7 @@ from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
-from wsgiauth.web.urls import next_in_cookie, safe_next
+from wsgiauth.web.urls import PATHS_ALONE, Destinations, next_in_cookie
 
 LIFETIME = 10 * 60  # seconds
 PENDING = OwnCookie("-second-", LIFETIME)
@@ -34,7 +34,7 @@ class Pending(NamedTuple):
     tag: str  # of the cookie
     secret: str  # in the cookie
     user: User  # with the stamp at the time of the first step
-    destination: str  # where the browser goes afterwards: a safe path, or empty
+    destination: str  # where the browser goes afterwards: a safe `next`, or empty
     remember: bool  # whether the session outlives the browser window
     methods: str  # of the first step
     origin: Origin | None  # if that was a login elsewhere
@@ -61,12 +61,17 @@ def start(
     return TaggedCookie(new_tag(now), with_destination(secret, destination))
 
 
-def find(cookie: TaggedCookie, now: float, origins: Origins | None = None) -> Pending | None:
+def find(
+    cookie: TaggedCookie,
+    now: float,
+    origins: Origins | None = None,
+    destinations: Destinations = PATHS_ALONE,
+) -> Pending | None:
     """Return the pending login of a cookie, or None if it has ended.
 
     Without `origins`, pending logins that began elsewhere have ended.
     """
-    secret, destination = split(cookie.value)
+    secret, destination = split(cookie.value, destinations)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None or row.user is None:
         return None
@@ -97,15 +102,15 @@ def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) ->
 
 
 def with_destination(secret: str, destination: str) -> str:
-    """Return the value of a cookie with a secret, and the path where a login leads."""
-    # Base64, because a path can have characters that a cookie cannot.
+    """Return the value of a cookie with a secret, and the URL where a login leads."""
+    # Base64, because a URL can have characters that a cookie cannot.
     return f"{urlsafe_b64encode(next_in_cookie(destination).encode()).decode()}.{secret}"
 
 
-def split(cookie: str) -> tuple[str, str]:
+def split(cookie: str, destinations: Destinations = PATHS_ALONE) -> tuple[str, str]:
     """Return the secret and the destination of a cookie; an unsafe destination becomes empty."""
     encoded, _, secret = cookie.rpartition(".")
     try:
-        return secret, safe_next(urlsafe_b64decode(encoded).decode(), "")
+        return secret, destinations.safe(urlsafe_b64decode(encoded).decode())
     except ValueError:
         return secret, ""

@@ -19,6 +19,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.claims import ClaimsFunction, application_claims, refused
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.web.cookies import shared_prefix
 
 TYPE = "at+jwt"  # RFC 9068 section 2.1
 MAX_LENGTH = 4096  # characters
@@ -101,7 +102,7 @@ class Tokens:
         self._application_claims = claims
         # Chromium silently drops a cookie whose name and value have more than 4,096 bytes. Only a
         # token without a cookie can have a number.
-        cookie_length = len(f"__Host-{settings.COOKIE_NAME}=")
+        cookie_length = len(f"{shared_prefix(settings.COOKIE_DOMAIN)}{settings.COOKIE_NAME}=")
         self._max_issued = MAX_LENGTH - max(cookie_length, _GENERATION_LENGTH)
         # The signature and the claims of a token never change. The time and the session's row do,
         # so they are checked on every request.

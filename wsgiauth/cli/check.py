@@ -93,6 +93,8 @@ def _empty_settings(environ: Mapping[str, str]) -> Iterator[Finding]:
 
 def _insecure_cookie(site: Site) -> Iterator[Finding]:
     settings = site.settings
+    if settings.COOKIE_DOMAIN is not None:
+        return
     if settings.COOKIE_SECURE == "auto" and (settings.PUBLIC_URL or "").startswith("https:"):
         yield _note(
             "COOKIE_SECURE is auto, and PUBLIC_URL begins with https: the cookie is Secure only if"

@@ -16,7 +16,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import mount_url, safe_next
+from wsgiauth.web.urls import mount_url
 
 
 class Logout(Endpoint):
@@ -50,7 +50,11 @@ class Logout(Endpoint):
         if session is not None and (account := sent_account(environ)):
             require_shown_to(session.user, account, site, page="account")
         elsewhere = None if session is None else _end(session, site)
-        cleared = (site.identifier.expired_cookie(environ), *_forget_waiting(environ, site))
+        cleared = (
+            site.identifier.expired_cookie(environ),
+            *site.identifier.expired_former_cookie(environ),
+            *_forget_waiting(environ, site),
+        )
         if not prefers_html(environ):
             further = {"next": elsewhere} if elsewhere else {}
             return json_response({"detail": _("Logged out."), **further}, headers=cleared)
@@ -58,7 +62,7 @@ class Logout(Endpoint):
             headers = (("Location", elsewhere), *cleared)
             return Response(HTTPStatus.SEE_OTHER, headers=headers)
         login_url = f"{mount_url(environ)}/login?done=logout"
-        location = safe_next(query_field(environ, "next"), login_url)
+        location = site.destinations.safe(query_field(environ, "next")) or login_url
         done = done_cookies(environ, location) if location == login_url else ()
         return redirect(HTTPStatus.SEE_OTHER, location, headers=(*cleared, *done))
 

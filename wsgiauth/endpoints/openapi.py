@@ -13,12 +13,13 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.registration import Field
-from wsgiauth.authentication.identity import SECURE_PREFIX
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.languages import Languages
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.version import __version__
+from wsgiauth.web.cookies import shared_prefix
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
@@ -53,7 +54,7 @@ class OpenApi(Endpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the description of this service, as it is mounted and configured."""
         components, settings = self.document["components"], site.settings
-        schemes = _named(components["securitySchemes"], settings.COOKIE_NAME)
+        schemes = _named(components["securitySchemes"], settings)
         offered = {
             path: self.variants.get(type(endpoint.variant(settings)).__name__)
             or self.document["paths"][path]
@@ -133,8 +134,9 @@ def _add_fields(operation: dict[str, Any], fields: Iterable[Field]) -> None:
             content.pop("example", None)  # which lacks it
 
 
-def _named(schemes: Mapping[str, dict[str, str]], cookie_name: str) -> dict[str, dict[str, str]]:
+def _named(schemes: Mapping[str, dict[str, str]], settings: Settings) -> dict[str, dict[str, str]]:
     """Return the security schemes with the names of this site's cookies."""
-    names = {"cookie": cookie_name, "secureCookie": SECURE_PREFIX + cookie_name}
+    prefix, name = shared_prefix(settings.COOKIE_DOMAIN), settings.COOKIE_NAME
+    names = {"cookie": name, "secureCookie": prefix + name}
     named = {scheme: {**schemes[scheme], "name": name} for scheme, name in names.items()}
     return {**schemes, **named}

@@ -59,7 +59,8 @@ class Submission:
         fields: The strings that the form declares, empty if they are missing; a whole number is the
             string of its digits. A name has no spaces around it, see `names.typed`.
         flags: The booleans that the form declares and that are true.
-        destination: `next` of the request if it is a safe path, otherwise an empty string.
+        destination: `next` of the request if it is safe, otherwise an empty string; see
+            `web.urls.Destinations`.
         once, sent: Random strings that identify this form; see `repeated`.
         account: The account that the page was shown to; see `shown_to`.
         networks: See `clients.Clients.networks`.
@@ -96,7 +97,7 @@ class FormPage(Page):
     message: str = ""  # why the form was refused
     errors: Mapping[str, list[str]] = {}  # by field
     notice: str = ""  # about the last change
-    next: str = ""  # where to go afterwards: a safe path, or empty
+    next: str = ""  # where to go afterwards: see `Submission.destination`
     once: str = ""  # see `once`
 
     @property
@@ -168,7 +169,7 @@ class Form(Endpoint, Generic[Sent]):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page."""
-        destination = safe_next(query_field(environ, NEXT), "")
+        destination = site.destinations.safe(query_field(environ, NEXT))
         empty = Submission(
             environ=environ,
             site=site,
@@ -226,7 +227,7 @@ class Form(Endpoint, Generic[Sent]):
             fields=fields,
             lists=list_fields(sent, self.lists, self.int_lists, is_json=is_program),
             flags=frozenset(name for name in self.flags if flag_field(sent, name)),
-            destination="" if is_program else safe_next(text_field(sent, NEXT), ""),
+            destination="" if is_program else site.destinations.safe(text_field(sent, NEXT)),
             once="" if is_program else text_field(sent, ONCE),
             sent="" if wants_json else text_field(sent, SENT),
             account="" if is_program else text_field(sent, ACCOUNT),

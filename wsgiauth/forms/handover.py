@@ -25,7 +25,7 @@ from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import leads_to, mount_url, root_url, safe_next, with_next
+from wsgiauth.web.urls import leads_to, mount_url, root_url, with_next
 
 _DEAD_ENDS = ("logout", "login", "second", "confirm")
 REFRESH = "refresh"  # a field in JSON: whether to return a refresh token, too
@@ -54,7 +54,7 @@ class GuestForm(PublicForm):
         if user is None or identity.session_id is None:  # an API key has no session
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
-        wanted = safe_next(query_field(environ, NEXT), "")
+        wanted = site.destinations.safe(query_field(environ, NEXT))
         environ[USER_OF_PAGE] = user.id
         page = LoggedInPage(
             username=user.username,
@@ -180,7 +180,7 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
 
 
 def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
-    """Return `destination`, a safe path, if a login can lead there; otherwise the home page."""
+    """Return `destination`, a safe `next`, if a login can lead there; otherwise the home page."""
     home, mount = f"{root_url(environ)}/", mount_url(environ)
     # A link to the login with the logout as `next` would end every new session.
     if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):

@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 MAX_COOKIE_HEADER = 8192  # characters
 
+# RFC 6265bis section 4.1.3: browsers accept a cookie with these prefixes only over https, and one
+# with `__Host-` only from this host, without a Domain, and for the path "/".
+HOST_PREFIX, DOMAIN_PREFIX = "__Host-", "__Secure-"
+
 TAG_LENGTH = 16  # characters: 48 bits of milliseconds since the epoch, and 16 random bits
 _TAG = re.compile("[0-9a-f]{16}")
 
@@ -19,6 +23,7 @@ class OwnCookie(NamedTuple):
 
     suffix: str  # follows COOKIE_NAME in its name; a tag can follow the suffix
     lifetime: int  # in seconds
+    is_shared: bool = False  # with the other hosts of COOKIE_DOMAIN
 
     @property
     def is_tagged(self) -> bool:
@@ -34,6 +39,11 @@ class TaggedCookie(NamedTuple):
 
     def __repr__(self) -> str:
         return f"<TaggedCookie {self.tag}>"  # the value has a secret
+
+
+def shared_prefix(domain: str | None) -> str:
+    """Return the prefix, over https, of the cookies that COOKIE_DOMAIN applies to."""
+    return HOST_PREFIX if domain is None else DOMAIN_PREFIX
 
 
 def new_tag(now: float) -> str:

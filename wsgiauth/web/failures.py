@@ -3,7 +3,8 @@
 Browsers are redirected to log in, and other clients get a challenge. Scripts of pages get it, too:
 they would follow a redirect and read the login page as the answer. htmx gets the challenge with
 HX-Redirect: otherwise, it would put the login page into a part of its page. Every environ here has
-the keys of `AuthMiddleware`, and every path that is passed lacks its SCRIPT_NAME.
+the keys of `AuthMiddleware`, and every path that is passed lacks its SCRIPT_NAME. A host whose
+login is at another one is sent there: see `web.urls.LOGIN_AT`.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,15 @@ from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
 from wsgiauth.web.request import is_by_script, prefers_html
 from wsgiauth.web.responses import Header, Response, problem, redirect
-from wsgiauth.web.urls import path_asked_for, path_below, root_url, safe_next, with_next
+from wsgiauth.web.urls import (
+    ASKED_AT,
+    Destinations,
+    path_asked_for,
+    path_below,
+    root_url,
+    safe_next,
+    with_next,
+)
 from wsgiauth.web.www_authenticate import challenge, challenges
 
 SWITCH = "switch"  # in the query of the login page: show the form even to a logged-in user
@@ -284,16 +293,21 @@ def _page_to_return_to(environ: WSGIEnvironment) -> str:
         return _page_of_this_site(environ, "HTTP_HX_CURRENT_URL")
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         return _wanted(environ)
-    return _page_of_this_site(environ, "HTTP_REFERER") or safe_next(path_asked_for(environ), "")
+    return _page_of_this_site(environ, "HTTP_REFERER") or _asked_for(environ)
 
 
 def _wanted(environ: WSGIEnvironment) -> str:
     """Return the requested page as a `next`, or ""."""
     if environ["REQUEST_METHOD"] not in SAFE_METHODS:
         return ""
+    return _asked_for(environ)
+
+
+def _asked_for(environ: WSGIEnvironment) -> str:
     # Omit a path that the login page would refuse: encoded again, it can make the Location header
     # longer than proxies accept.
-    return safe_next(path_asked_for(environ), "")
+    destinations: Destinations = environ["wsgiauth.site"].destinations
+    return destinations.safe(path_asked_for(environ))
 
 
 def _page_of_this_site(environ: WSGIEnvironment, header: str) -> str:
@@ -301,4 +315,5 @@ def _page_of_this_site(environ: WSGIEnvironment, header: str) -> str:
     url = environ.get(header, "")
     if host_of(url) != environ.get("HTTP_HOST", ""):
         return ""
-    return safe_next(urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl(), "")
+    path = safe_next(urlsplit(url)._replace(scheme="", netloc="", fragment="").geturl(), "")
+    return f"{environ.get(ASKED_AT, '')}{path}" if path else ""

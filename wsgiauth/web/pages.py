@@ -19,7 +19,7 @@ from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
 from wsgiauth.web.templates import Content, Templates
-from wsgiauth.web.urls import path_asked_for, root_url, safe_next
+from wsgiauth.web.urls import LOGIN_AT, origin_of, path_asked_for, root_url, safe_next
 
 PASSKEYS = "passkeys.js"
 
@@ -47,6 +47,7 @@ class Page(Content):
 
     template: ClassVar[str]  # the name of its file
     providers: tuple[ProviderButton, ...] = ()  # their forms can lead to other sites
+    destination: str = ""  # where its form leads, unless `next` does; see `web.urls.Destinations`
 
     # `Pages` sets these for each request.
     mount: str = ""  # the percent-encoded path of /auth
@@ -162,7 +163,8 @@ class Pages:
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
         self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
-        # Browsers apply form-action to all redirects after a form, also to a provider's redirects.
+        # Browsers apply form-action to all redirects after a form, also to a provider's redirects,
+        # and to the one that leads to `next`: see `render`.
         targets = {False: ("'self'",), True: ("'self'", "https:", *provider_origins)}
         self._policies = {
             (name, has_providers): _policy(style, scripts, sources, targets[has_providers])
@@ -185,22 +187,27 @@ class Pages:
     ) -> Response:
         """Return a response with a page."""
         root, scripts = root_url(environ), self._scripts[page.script]
+        is_elsewhere = LOGIN_AT in environ  # another host shows the page, which can send it no form
         language = self.readers.language(environ)
         reader = self.readers.form_account(environ)
         page = page.replaced(
             mount=root + self.mount,
             home_url=f"{root}/",
             language=language,
-            languages=() if page.is_shown_once else tuple(self.readers.languages),
+            languages=() if page.is_shown_once or is_elsewhere else tuple(self.readers.languages),
             this_url=_url_of(page, environ),
             reader=reader,
             shown_to=page.shown_to or reader,
         )
+        branding = self._branding._replace(logo="") if is_elsewhere else self._branding
         html = self._templates.render(
-            page.template, language, page=page, site=self._branding, scripts=scripts
+            page.template, language, page=page, site=branding, scripts=scripts
         )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
         policy = self._policies[page.script, self._is_logout_elsewhere or bool(page.providers)]
+        target = origin_of(page.destination or getattr(page, "next", ""))
+        if target:
+            policy = policy.replace("form-action 'self'", f"form-action 'self' {target}")
         headers = (*headers, *language_headers(language))
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
 

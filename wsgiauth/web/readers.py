@@ -11,7 +11,7 @@ from wsgiauth.languages import Languages
 from wsgiauth.languages.language import Language
 from wsgiauth.web.cookies import OwnCookie
 
-LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60)  # the name of a language
+LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60, is_shared=True)  # the name of a language
 
 # Keys of environ below the mount.
 LANGUAGE_OF_USER = "wsgiauth.language"  # once it is known

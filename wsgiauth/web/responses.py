@@ -128,9 +128,9 @@ def problem(
 
 
 def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] = ()) -> Response:
-    """Return a redirect to a path on this site.
+    """Return a redirect to a path on this site, or to a host of NEXT_HOSTS.
 
-    Location stays a path (RFC 9110 section 10.2.2), so that a forged Host has no effect.
+    A path stays one (RFC 9110 section 10.2.2), so that a forged Host has no effect.
     """
     return Response(status, headers=(("Location", location), *headers))
 

@@ -29,6 +29,7 @@ from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 from wsgiauth.web.responses import Header, Response
+from wsgiauth.web.urls import PATHS_ALONE, Destinations
 
 LIFETIME = REMEMBERED  # seconds
 UNCLAIMED = OwnCookie("-provider-", LIFETIME)
@@ -43,7 +44,7 @@ class Unclaimed(NamedTuple):
     tag: str  # of the cookie
     secret: str  # in the cookie
     account: ProviderAccount
-    destination: str  # where the browser goes afterwards: a safe path, or empty
+    destination: str  # where the browser goes afterwards: a safe `next`, or empty
     remember: bool  # whether the session outlives the browser window
 
     def __repr__(self) -> str:
@@ -77,9 +78,11 @@ def start(
     return TaggedCookie(new_tag(now), pending.with_destination(secret, destination))
 
 
-def find(cookie: TaggedCookie, now: float) -> Unclaimed | None:
+def find(
+    cookie: TaggedCookie, now: float, destinations: Destinations = PATHS_ALONE
+) -> Unclaimed | None:
     """Return the account that waits for a cookie, unless its login has ended at the provider."""
-    secret, destination = pending.split(cookie.value)
+    secret, destination = pending.split(cookie.value, destinations)
     row = one_time.find(secret, _PURPOSE, now=now)
     if row is None:
         return None
@@ -105,7 +108,7 @@ def list_unclaimed(
     """Yield the accounts that wait for these cookies, if the site still has their provider."""
     now, providers = site.tokens.now(), site.part(Providers)
     for cookie in cookies:
-        waiting = find(cookie, now)
+        waiting = find(cookie, now, site.destinations)
         if waiting is None or providers is None:
             continue
         provider = providers.find(waiting.account.provider)

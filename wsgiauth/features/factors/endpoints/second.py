@@ -103,6 +103,7 @@ class SecondStep(PublicForm):
             has_codes=recovery_codes.count(waiting.user) > 0,
             trust_days=browsers.days if browsers else 0,
             trust=_TRUST in submission.flags,
+            destination=waiting.destination,
             passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
             message=refusal.text,
         )
@@ -147,7 +148,7 @@ def _expired_cookie(submission: Submission, waiting: Pending) -> Header:
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
     now = site.tokens.now()
     for cookie in tabs.sent_cookies(environ, site, PENDING):
-        found = pending.find(cookie, now, site.part(Origins))
+        found = pending.find(cookie, now, site.part(Origins), site.destinations)
         if found is not None:
             return found
     raise UnauthenticatedError(None)

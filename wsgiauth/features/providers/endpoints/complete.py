@@ -269,9 +269,10 @@ class Complete(ProviderEndpoint, PublicForm):
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the page for this browser."""
         user, identity_id = _shown_to(submission)
-        page = _case(submission).page(submission, refusal)
+        case = _case(submission)
         account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
-        return page.replaced(shown_to=account)
+        page = case.page(submission, refusal)
+        return page.replaced(shown_to=account, destination=case.waiting.destination)
 
 
 def _shown_to(submission: Submission) -> tuple[User | None, str]:

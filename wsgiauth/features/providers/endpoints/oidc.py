@@ -22,7 +22,6 @@ from wsgiauth.web.request import (
     text_field,
 )
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import safe_next
 
 
 class ProviderLogin(ProviderEndpoint):
@@ -35,7 +34,7 @@ class ProviderLogin(ProviderEndpoint):
         if not is_program:
             require_same_origin(environ, site)
         sent = read_json(environ) if is_program else read_form(environ)
-        destination = safe_next(text_field(sent, NEXT), "")
+        destination = site.destinations.safe(text_field(sent, NEXT))
         errand = Errand(LOG_IN, destination, remember=flag_field(sent, REMEMBER))
         wants_json = is_program or asks_for_json(environ)
         submission = Submission(environ=environ, site=site, fields={}, wants_json=wants_json)

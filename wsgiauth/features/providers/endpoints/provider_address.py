@@ -83,11 +83,12 @@ class ProviderAddressLink(LinkPurpose):
     ) -> ProviderAddressPage:
         """Return the form."""
         asked = read_provider_address(secret)
-        _waiting, provider = _require_same(submission, asked)
+        waiting, provider = _require_same(submission, asked)
         if find_user(asked.email) is not None:
             raise has_account()
         return ProviderAddressPage(
             token=submission.fields[TOKEN],
+            destination=waiting.destination,
             title=provider.entry.title,
             email=asked.email,
             username=submission.fields["username"] or asked.username,

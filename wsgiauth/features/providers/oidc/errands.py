@@ -35,7 +35,7 @@ class Errand(NamedTuple):
     """The reason why a browser goes to a provider."""
 
     purpose: str
-    destination: str = ""  # a safe path
+    destination: str = ""  # a safe `next`, or empty
     remember: bool = False
     user_id: int = 0  # of CONNECT and CONFIRM
 
