@@ -3,9 +3,9 @@
 nginx (`auth_request`), Caddy (`forward_auth`) and Traefik (`forwardAuth`) send the headers of each
 request here before they pass it to a service that is not WSGI. The guards decide.
 
-Trusted: X-Forwarded-Method and X-Forwarded-Uri, which the proxy sets. Without the proxy, a program
-that sets them learns only its own permissions, and pages of other sites cannot set them. With
-`preflight=pass`, a proxy that passes on the X-Forwarded-Method of a client admits anyone.
+Trusted: X-Forwarded-Method, -Uri, -Host and -Proto, which the proxy sets. Without the proxy, a
+program that sets them learns only its own permissions, and pages of other sites cannot set them.
+With `preflight=pass`, a proxy that passes on the X-Forwarded-Method of a client admits anyone.
 """
 
 from functools import lru_cache
@@ -25,10 +25,11 @@ from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.cross_origin import host_of
 from wsgiauth.web.failures import failure
 from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import ASKED_FOR
+from wsgiauth.web.urls import ASKED_AT, ASKED_FOR, LOGIN_AT
 
 MAX_GROUPS = 8192  # characters of Remote-Groups: the limit of Apache and others for one header
 
@@ -66,7 +67,7 @@ class Check(Endpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 204 with the user, or with the refusal of a guard."""
         needs = _needs(environ.get("QUERY_STRING", ""), "HTTP_X_FORWARDED_URI" in environ)
-        original = _original(environ)
+        original = _original(environ, site)
         if needs.passes_preflights and _is_preflight(original):
             return _PASSED
         with_groups = needs.groups != frozenset()
@@ -91,7 +92,7 @@ class Check(Endpoint):
         return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
 
 
-def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
+def _original(environ: WSGIEnvironment, site: Site) -> WSGIEnvironment:
     """Return the environ of the request that the proxy asks about.
 
     Without X-Forwarded-Uri, it accepts no page and no redirect.
@@ -105,12 +106,31 @@ def _original(environ: WSGIEnvironment) -> WSGIEnvironment:
         or environ.get("HTTP_SEC_FETCH_MODE") == "websocket"
     ):
         original["HTTP_UPGRADE"] = "websocket"
+    host = environ.get("HTTP_X_FORWARDED_HOST", "")
+    if site.settings.COOKIE_DOMAIN is not None:
+        original["HTTP_HOST"] = host or environ.get("HTTP_HOST", "")
+        if not _is_own_page(original):
+            original["HTTP_SEC_FETCH_SITE"] = "cross-site"
     if "HTTP_X_FORWARDED_URI" in environ:
         original[ASKED_FOR] = environ["HTTP_X_FORWARDED_URI"]
+        if site.destinations.admits(host) and host != host_of(site.settings.PUBLIC_URL or ""):
+            original["HTTP_HOST"] = host
+            original[ASKED_AT] = f"https://{host}"
+            original[LOGIN_AT] = (site.settings.PUBLIC_URL or "").rstrip("/")
     else:
         original["HTTP_ACCEPT"] = JSON
         original.pop("HTTP_HX_REQUEST", None)
     return original
+
+
+def _is_own_page(original: WSGIEnvironment) -> bool:
+    """Return whether Origin names the host that the proxy was asked for.
+
+    With COOKIE_DOMAIN, browsers send the cookie to all hosts of the domain, and SameSite does not
+    tell them apart.
+    """
+    scheme = original.get("HTTP_X_FORWARDED_PROTO", original["wsgi.url_scheme"])
+    return original.get("HTTP_ORIGIN") == f"{scheme}://{original['HTTP_HOST']}"
 
 
 def _is_preflight(original: WSGIEnvironment) -> bool:

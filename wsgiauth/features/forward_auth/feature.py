@@ -2,5 +2,6 @@
 
 from wsgiauth.feature import Feature
 from wsgiauth.features.forward_auth.check import Check
+from wsgiauth.features.forward_auth.questions import QUESTIONS
 
-FEATURE = Feature(name="forward_auth", urls={"/check": Check()})
+FEATURE = Feature(name="forward_auth", urls={"/check": Check()}, questions=QUESTIONS)
