@@ -131,6 +131,7 @@ THOROUGH = {
     "docs/test_reference.py",
     "docs/test_servers.py",
     "docs/test_services_page.py",
+    "docs/test_subdomains_page.py",
     "docs/test_testing_page.py",
     "docs/test_tools_page.py",
     # processes that race or are killed
