@@ -630,15 +630,19 @@ def test_check_notes_that_all_clients_have_the_address_of_a_proxy(
 
 
 @pytest.mark.parametrize(
-    ("url", "secure", "is_noted"),
+    ("url", "secure", "domain", "is_noted"),
     [
-        ("https://example.org", "auto", True),
-        ("https://example.org", "on", False),
-        ("http://localhost:8080", "auto", False),
+        ("https://example.org", "auto", "", True),
+        ("https://example.org", "on", "", False),
+        ("https://example.org", "auto", "example.org", False),
+        ("http://localhost:8080", "auto", "", False),
     ],
 )
-def test_check_notes_a_cookie_that_need_not_be_secure(wsgiauth, monkeypatch, url, secure, is_noted):
+def test_check_notes_a_cookie_that_need_not_be_secure(
+    wsgiauth, monkeypatch, url, secure, domain, is_noted
+):
     values = {"SECRET_KEY": SECRET_KEY, "PUBLIC_URL": url, "COOKIE_SECURE": secure}
+    values["COOKIE_DOMAIN"] = domain
     for name, value in values.items():
         monkeypatch.setenv(name, value)
     assert ("note: COOKIE_SECURE is auto" in wsgiauth("check")[1]) is is_noted

@@ -270,6 +270,22 @@ def test_its_server_can_log_users_out(visitor, network):
 
 
 @pytest.mark.promise(85)
+def test_its_script_can_log_users_out_by_many_cookies(visitor, network):
+    visitor.log_in("ada")
+    visitor.browser.get(EVIL)
+
+    def has_dropped_it(_):
+        visitor.run(
+            "for (let number = 0; number < 200; number++)"
+            " document.cookie = `n${number}-${Math.random()}=; path=/never; secure`;"
+        )
+        return SESSION not in cookies(visitor)
+
+    visitor.wait_until(has_dropped_it)
+    assert user_at(visitor, network) == ""
+
+
+@pytest.mark.promise(85)
 def test_its_script_can_keep_users_logged_out_below_a_path(visitor, network):
     visitor.log_in("ada")
     visitor.browser.get(EVIL)
