@@ -76,6 +76,7 @@ class Feature:
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
         way_in: Returns whether a user can log in by this feature.
+        is_way_in: Returns whether a site with these settings offers logins by this feature.
         factor_kinds: The kinds of second factors that it adds.
         pages: Returns an example of each of its pages, for the check of a site's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
@@ -99,6 +100,7 @@ class Feature:
     readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
+    is_way_in: Callable[[Settings], bool] = lambda settings: False
     factor_kinds: tuple[FactorKind, ...] = ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)

@@ -244,6 +244,8 @@ def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> 
 
 def check_password(site: Site, networks: tuple[str, ...], name: str, password: str) -> User | None:
     """Return the user with this username or email address if the password is right, or None."""
+    if not site.settings.PASSWORD_LOGIN:
+        return None
     name = typed(name)  # for the count, too
     attempt = site.throttle.login(name, networks)
     compare = partial(authentication.authenticate, name, password, on_failure=attempt.failed)

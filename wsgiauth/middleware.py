@@ -60,9 +60,9 @@ class AuthMiddleware:
     """Adds accounts to any WSGI application.
 
     wsgiauth answers requests below `mount`. It also answers GET and HEAD of
-    /.well-known/change-password and, with SERVICE_KEYS, /.well-known/oauth-authorization-server;
-    `app` is not called, even if it has that path. All other requests reach `app` with these keys in
-    `environ`, which replace any that are already there:
+    /.well-known/change-password, unless PASSWORD_LOGIN is off, and, with SERVICE_KEYS,
+    /.well-known/oauth-authorization-server; `app` is not called, even if it has that path. All
+    other requests reach `app` with these keys in `environ`, which replace any that are there:
 
     - `wsgiauth.user`: the `User` who sent the request, or None.
     - `wsgiauth.session`: the id of their session, or None.
@@ -294,7 +294,9 @@ def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, We
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")
 
-    answers: dict[str, WellKnown] = {_CHANGE_PASSWORD: change_password}
+    answers: dict[str, WellKnown] = {}
+    if site.settings.PASSWORD_LOGIN:
+        answers[_CHANGE_PASSWORD] = change_password
     for feature in features:
         answers |= feature.well_known(site)
     return answers

@@ -30,6 +30,7 @@ from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.settings import Settings
+from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
@@ -78,10 +79,16 @@ class Site:
         """Return the site of these settings; see `AuthMiddleware` for the other arguments.
 
         Raises:
-            ConfigurationError: A key, the layout of the pages or a catalogue in TRANSLATIONS is
-                missing or invalid, or a package that a setting needs is not installed.
+            ConfigurationError: Users have no way to log in; a key, the layout of the pages or a
+                catalogue in TRANSLATIONS is missing or invalid, or a package that a setting needs
+                is not installed.
         """
         features = tuple(features)
+        if not (settings.PASSWORD_LOGIN or any(each.is_way_in(settings) for each in features)):
+            raise wrong_setting(
+                "PASSWORD_LOGIN",
+                "on, because no other way to log in is set, such as OIDC_PROVIDERS or PASSKEYS",
+            )
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
@@ -113,6 +120,7 @@ class Site:
                 logo=settings.SITE_LOGO,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
+                password_login=settings.PASSWORD_LOGIN,
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
             ),

@@ -1000,6 +1000,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(contract, *request)}
     requests = completions(service)
     given |= {each for request in requests for each in answers(contract, *request)}
+    without_passwords = contract_of(make_service(PASSWORD_LOGIN="off"))
+    given |= set(answers(without_passwords, "POST", "/login", JSON, json.dumps(ADA), accepts=({},)))
     closed = make_service(OIDC_PROVIDERS=provider.entry("google", create="off"))
     given |= set(answers(contract_of(closed), *completion(closed)))
     for _ in range(2):

@@ -9,6 +9,7 @@ from wsgiauth.messages import list_of, pgettext
 PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
 EMAIL_CODE = "email"  # RFC 8176 has no name for it
+EMAIL = "mail"  # a link by email; RFC 8176 has no name for it
 HARDWARE_KEY = "hwk"  # a passkey
 FEDERATED = "fed"  # by another provider; RFC 8176 has no name for it
 TRUSTED = "trusted"  # the second step was skipped in a trusted browser; it proves nothing

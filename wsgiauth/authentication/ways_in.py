@@ -1,7 +1,7 @@
 """The ways into an account, the last of which its owner cannot remove.
 
-One is the password; features add others, such as passkeys. A link in an email is not one, because
-the user may have lost the mailbox. A code in an email is one where the site offers it: such users
+One is the password, unless PASSWORD_LOGIN is off; features add others, such as passkeys. A link in
+an email is not one, because the user may have lost the mailbox. A code in an email is one where the site offers it: such users
 read their emails at each login, and would notice the loss.
 """
 
@@ -24,9 +24,13 @@ class WaysIn:
         self._ways = tuple(ways)
         self._settings = settings
 
+    def has_password(self, user: User) -> bool:
+        """Return whether a user has a password that this site accepts."""
+        return self._settings.PASSWORD_LOGIN and user.has_password
+
     def has_one(self, user: User) -> bool:
         """Return whether a user can log in."""
-        return user.has_password or any(way(user, self._settings) for way in self._ways)
+        return self.has_password(user) or any(way(user, self._settings) for way in self._ways)
 
     def require_one(self, user: User) -> None:
         """Refuse (409) a removal that leaves no way to log in; call this in its transaction."""

@@ -92,7 +92,7 @@ class Account(Endpoint):
             email=user.email,
             is_verified=user.email_verified_at is not None if site.outbox else None,
             since=user.created_at,
-            has_password=user.has_password,
+            has_password=site.ways_in.has_password(user),
             connected=[each for each in connected if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
             has_other_ways=site.settings.PASSKEYS or origins is not None,

@@ -13,7 +13,7 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import SiteMap
-from wsgiauth.forms.handover import hand_over_renewed
+from wsgiauth.forms.handover import forgot_url, hand_over_renewed
 from wsgiauth.forms.proofs import (
     CODE,
     CREDENTIAL,
@@ -107,7 +107,7 @@ class Confirm(MemberForm):
             confirm_url=url,
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
-            has_password=user.has_password,
+            has_password=site.ways_in.has_password(user),
             providers=origins.buttons_of(user, url) if origins and not methods else (),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
@@ -117,7 +117,7 @@ class Confirm(MemberForm):
             has_code=has_code,
             is_resent=is_resent,
             next_step=self._next_step(submission),
-            forgot_url=f"{mount}/forgot" if site.outbox is not None else None,
+            forgot_url=forgot_url(submission),
             next=destination,
             message=refusal.text,
         )
@@ -150,7 +150,7 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
         return user, methods
     if codes is not None and codes.can_confirm(user):
         raise ValidationError({SEND: [_NO_PASSWORD_BUT_CODES]})
-    if not user.has_password:
+    if not submission.site.ways_in.has_password(user):
         raise ValidationError({PROVIDER: [_NO_PASSWORD]})
     password = submission.fields["password"]
     problem = typed_problem(submission.site, password, _("Enter your password."))

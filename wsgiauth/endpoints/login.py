@@ -1,5 +1,7 @@
 """GET, POST /auth/login: a session for a name and a password, or for a passkey."""
 
+from http import HTTPStatus
+
 from wsgiauth import events
 from wsgiauth.authentication import lifetimes
 from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
@@ -7,7 +9,8 @@ from wsgiauth.authentication.email_codes import EmailCodes
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.endpoints.register import is_open
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
 from wsgiauth.forms.endpoint import unauthorized
@@ -15,6 +18,7 @@ from wsgiauth.forms.handover import (
     REFRESH,
     REMEMBER,
     GuestForm,
+    forgot_url,
     hand_over,
     hand_over_tokens,
     login_buttons,
@@ -81,6 +85,9 @@ class LogIn(GuestForm):
         """Start a session, unless the login needs a second factor first."""
         if submission.fields[CREDENTIAL] and not submission.is_program:
             return hand_over(submission, _log_in_with_passkey(submission))
+        if not submission.site.settings.PASSWORD_LOGIN:
+            detail = _("This site has no logins with a password.")
+            raise RequestError(HTTPStatus.NOT_FOUND, "not_found", detail)
         name, password = submission.fields[ACCOUNT_NAME], submission.fields["password"]
         _require_possible(submission.site, name, password)
         user = check_password(submission.site, submission.networks, name, password)
@@ -104,8 +111,8 @@ class LogIn(GuestForm):
         register_url = with_next(f"{mount}/register", destination)
         done, codes = just_done(submission.environ), submission.site.part(EmailCodes)
         return LoginPage(
-            register_url=register_url if submission.site.settings.REGISTRATION else None,
-            forgot_url=f"{mount}/forgot" if submission.site.outbox is not None else None,
+            register_url=register_url if is_open(submission.site.settings) else None,
+            forgot_url=forgot_url(submission),
             code_url=f"{mount}/{codes.path}" if codes is not None else None,
             next=destination,
             username=submission.fields[ACCOUNT_NAME] or done.name,

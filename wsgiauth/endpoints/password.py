@@ -30,6 +30,7 @@ from wsgiauth.forms.endpoint import LOGIN, AccountLink
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password, typed_problem
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -76,6 +77,10 @@ class Password(MemberForm):
     )
     fields = ("current_password", "new_password")
     flags = (END_KEYS,)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether users log in with a password."""
+        return settings.PASSWORD_LOGIN
 
     def link_for(self, user: User) -> AccountLink | None:
         """Return the `account_link` for this user."""

@@ -14,6 +14,11 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
 
+def is_open(settings: Settings) -> bool:
+    """Return whether people can register: without a password, only by a link to their address."""
+    return settings.REGISTRATION and (settings.PASSWORD_LOGIN or settings.VERIFICATION)
+
+
 class RegisterPage(NewAccountPage):
     """The form to create an account."""
 
@@ -42,7 +47,7 @@ class Register(GuestForm):
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether registration is open."""
-        return settings.REGISTRATION
+        return is_open(settings)
 
     def act(self, submission: Submission) -> Response:
         """Create the account."""

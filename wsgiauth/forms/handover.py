@@ -10,7 +10,7 @@ from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
-from wsgiauth.authentication.methods import PASSWORD
+from wsgiauth.authentication.methods import EMAIL, PASSWORD
 from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
@@ -72,6 +72,13 @@ def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton,
     return origins.buttons(mount_url(environ)) if origins else ()
 
 
+def forgot_url(submission: Submission) -> str | None:
+    """Return the URL of /auth/forgot, or None if the site sends no links for a new password."""
+    site = submission.site
+    is_offered = site.outbox is not None and site.settings.PASSWORD_LOGIN
+    return f"{mount_url(submission.environ)}/forgot" if is_offered else None
+
+
 def start_browser_session(
     submission: Submission,
     user: User,
@@ -119,7 +126,8 @@ def start_first_session(submission: Submission, user: User) -> IssuedTokens | No
     An error of the application's `claims` is logged. It must not look as if there were no account.
     """
     try:
-        return start_browser_session(submission, user)
+        methods = PASSWORD if user.has_password else EMAIL
+        return start_browser_session(submission, user, methods=methods)
     except ClaimsError:
         return None
 

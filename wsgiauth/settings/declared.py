@@ -110,6 +110,7 @@ class Declared:
         is_secret=True,
     )
     REGISTRATION: bool = switch(True, "whether anyone can create an account at /auth/register")
+    PASSWORD_LOGIN: bool = switch(True, "whether users log in with a password")
     VERIFICATION: bool = switch(
         False, "whether /auth/register sends a link first, so that every address is proven"
     )

@@ -120,6 +120,7 @@ class Branding(NamedTuple):
     icon: str  # a data URL
     style: Markup  # the style sheet, which is not escaped
     password_rules: dict[str, object]  # the rules that `page.js` can check
+    password_login: bool  # whether users log in with a password
 
 
 class Pages:
@@ -143,6 +144,7 @@ class Pages:
         logo: str | None = None,
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
+        password_login: bool = True,
         provider_origins: tuple[str, ...] = (),
         is_logout_elsewhere: bool = False,
     ) -> None:
@@ -159,6 +161,7 @@ class Pages:
             icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},
+            password_login=password_login,
         )
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above

@@ -40,6 +40,7 @@ FEATURE = Feature(
     parts=_parts,
     at_first_proof=remove_unproven,
     way_in=passkeys.can_log_in,
+    is_way_in=lambda settings: settings.PASSKEYS,
     factor_kinds=KINDS,
     personal_data={
         "wsgiauth_totp": Records("authenticator_apps", totp.own_apps),

@@ -36,8 +36,8 @@ class Forgot(PublicForm):
     fields = (ACCOUNT_NAME,)
 
     def is_offered(self, settings: Settings) -> bool:
-        """Return whether the site sends email."""
-        return settings.MAIL_URL is not None
+        """Return whether the site sends email, and users log in with a password."""
+        return settings.MAIL_URL is not None and settings.PASSWORD_LOGIN
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, for any name."""

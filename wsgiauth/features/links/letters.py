@@ -158,7 +158,7 @@ def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
 def compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     """Return the letter to an active account; the row has its user or a name."""
     user = find_user(mail.name) if mail.user_id is None else mail.user
-    if user is None or not user.is_active:
+    if user is None or not user.is_active or not settings.PASSWORD_LOGIN:
         return None
     link = make_reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
     # A stranger can choose the name, and register with the address of someone else.
@@ -171,13 +171,18 @@ def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed
     """Return the letter with the link.
 
     If the address has an account meanwhile, return the letter for a new password to a person who
-    asked, and None for an invited person.
+    asked, or the letter about a taken address if there are no passwords. Return None for an invited
+    person.
     """
     data = json.loads(mail.data)
     mount = data.pop("mount")
     invitation = Invitation(**data)
-    if find_user(invitation.email) is not None:
-        return compose_reset(mail, settings, now) if invitation.is_requested else None
+    owner = find_user(invitation.email)
+    if owner is not None:
+        if not invitation.is_requested:
+            return None
+        is_reset = settings.PASSWORD_LOGIN
+        return compose_reset(mail, settings, now) if is_reset else address_taken(owner)
     letter = InvitationLetter(
         link=make_invitation_link(invitation, settings, mount=mount, now=now),
         minutes=invitation.minutes(settings),

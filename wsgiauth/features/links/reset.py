@@ -6,6 +6,7 @@ from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.features.links.link_form import LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
@@ -27,6 +28,10 @@ class Reset(LinkForm):
     """Changes the password, and revokes all sessions of the user, who then logs in again."""
 
     fields = (TOKEN, "password")
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether users log in with a password."""
+        return settings.PASSWORD_LOGIN and super().is_offered(settings)
 
     def act(self, submission: Submission) -> Response:
         """Set the new password."""

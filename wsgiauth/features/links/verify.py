@@ -63,7 +63,7 @@ class InvitationLink(LinkPurpose):
         account = NewAccount(
             submission.fields["username"] or invitation.username,
             invitation.email,
-            submission.fields["password"],
+            submission.fields["password"] if site.settings.PASSWORD_LOGIN else None,
             settings=site.settings,
             answers=read_answers(submission, attempt),
             language=site.pages.readers.name_asked_for(submission.environ),

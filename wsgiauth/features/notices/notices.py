@@ -37,7 +37,8 @@ class Notice(Letter):
     reason: str = ""  # of the event, such as `otp` for an authenticator app
     factor: str = ""  # the user's name for the app or the passkey; empty as `username`
     provider: str = ""  # the title of the other provider, or its name without an entry
-    forgot_url: str  # of /auth/forgot; empty if a command does not know it
+    # Of /auth/forgot, or of /auth/sessions without passwords; empty if a command does not know it.
+    forgot_url: str
 
     @property
     def template(self) -> str:
@@ -161,7 +162,8 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
     data = json.loads(mail.data)
     email, user_id, mount = (data.pop(name) for name in ("email", "user_id", "mount"))
     root = (settings.PUBLIC_URL or "").rstrip("/")
-    forgot_url = f"{root}{quote(mount)}/forgot" if mount else ""
+    page = "forgot" if settings.PASSWORD_LOGIN else "sessions"
+    forgot_url = f"{root}{quote(mount)}/{page}" if mount else ""
     if "at" in data:  # the version before has none
         data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
     data["browser"] = browser_in_words(data["browser"])

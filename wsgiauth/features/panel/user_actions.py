@@ -235,7 +235,7 @@ _ACTIONS = (
         right=Right.SUPPORT,
         change=_send_link,
         count=_count_link,
-        exists=lambda settings: settings.MAIL_URL is not None,
+        exists=lambda settings: settings.MAIL_URL is not None and settings.PASSWORD_LOGIN,
         applies=lambda user: user.is_active,
     ),
     UserAction(

@@ -45,6 +45,7 @@ FEATURE = Feature(
     pages=_pages,
     at_first_proof=remove_all,
     way_in=can_log_in,
+    is_way_in=lambda settings: bool(settings.OIDC_PROVIDERS),
     parts=_parts,
     composers=addresses.COMPOSERS,
     letter_samples=addresses.SAMPLES,
