@@ -107,7 +107,7 @@ def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | No
 def create_user(
     username: str,
     email: str,
-    password: str | FormerHash,
+    password: str | FormerHash | None,
     *,
     settings: Settings,
     is_staff: bool = False,
@@ -118,7 +118,8 @@ def create_user(
 
     Args:
         username, email, password: As typed; only the hash of the password is stored. A hash of
-            other software is stored as it is, without the rules for passwords.
+            other software is stored as it is, without the rules for passwords. None: the user has
+            no password, and logs in another way.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         is_staff, is_superuser: See `User`.
         is_verified: Whether you know that the user reads emails to the address; see

@@ -1,8 +1,8 @@
 """The ways into an account, the last of which its owner cannot remove.
 
 One is the password, unless PASSWORD_LOGIN is off; features add others, such as passkeys. A link in
-an email is not one, because the user may have lost the mailbox. A code in an email is one where the site offers it: such users
-read their emails at each login, and would notice the loss.
+an email is not one, because the user may have lost the mailbox. A code in an email is one where the
+site offers it: such users read their emails at each login, and would notice the loss.
 """
 
 from collections.abc import Callable, Iterable

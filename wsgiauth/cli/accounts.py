@@ -5,6 +5,7 @@ import sys
 from functools import partial
 
 from wsgiauth import accounts
+from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.listing import summary, user_pages
 from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import typed
@@ -16,9 +17,10 @@ from wsgiauth.console.command import (
     UsageError,
     open_database,
     require_group,
+    require_passwords,
     require_user,
 )
-from wsgiauth.console.output import print_change, print_line, print_list, yes_or_no
+from wsgiauth.console.output import print_change, print_error, print_line, print_list, yes_or_no
 from wsgiauth.console.parser import SHARED, Parser, positive
 from wsgiauth.console.prompts import ask, ask_password, confirm, require_terminal
 from wsgiauth.exceptions import TakenError, ValidationError
@@ -95,15 +97,18 @@ def create_user(arguments: Arguments) -> None:
     except TakenError as error:
         raise CommandError(_taken(error, arguments)) from None
     print_line(f"Created {'superuser' if user.is_superuser else 'user'} {user}.")
+    if not user.has_password:
+        print_error("note: PASSWORD_LOGIN is off, so the user has no password")
 
 
 def _create_user(arguments: Arguments) -> User:
     settings = open_database(arguments, may_create=True)
-    given = {
-        "--username": arguments.username,
-        "--email": arguments.email,
-        "--password-stdin": arguments.password_stdin or arguments.former_hash_stdin,
-    }
+    is_piped = arguments.password_stdin or arguments.former_hash_stdin
+    given = {"--username": arguments.username, "--email": arguments.email}
+    if settings.PASSWORD_LOGIN:
+        given["--password-stdin"] = is_piped
+    elif is_piped:
+        require_passwords(settings)
     missing = [option for option, value in given.items() if not value]
     if missing:
         require_terminal(*missing)
@@ -112,9 +117,10 @@ def _create_user(arguments: Arguments) -> User:
     problem_of = partial(_name_problem, arguments)
     username = arguments.username or ask("Username: ", partial(problem_of, "username"))
     email = arguments.email or ask("Email: ", partial(problem_of, "email"))
+    password: str | FormerHash | None = None
     if arguments.former_hash_stdin:
         password = arguments.read_former_hash(_read_line(), settings)
-    else:
+    elif settings.PASSWORD_LOGIN:
         password = _new_password(arguments, settings, username, email)
     return accounts.create_user(
         username,
@@ -130,6 +136,7 @@ def _create_user(arguments: Arguments) -> User:
 def change_password(arguments: Arguments) -> None:
     """Change a user's password, and revoke all sessions and perhaps all API keys."""
     settings = open_database(arguments)
+    require_passwords(settings)
     user = require_user(arguments.user)
     if not arguments.password_stdin:
         require_terminal("--password-stdin")

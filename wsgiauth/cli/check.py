@@ -4,8 +4,10 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from itertools import islice
 
 from wsgiauth import storage
+from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import lifetimes
@@ -23,6 +25,8 @@ from wsgiauth.site import Site
 from wsgiauth.storage import schema
 from wsgiauth.storage.databases import file_risks, missing_file
 from wsgiauth.storage.postgresql import PostgreSQL
+
+_LISTED = 10  # names of users
 
 
 def add_commands(parser: Parser) -> None:
@@ -121,6 +125,23 @@ def _missing_superuser(site: Site) -> Iterator[Finding]:
         yield _note("There is no superuser: `python -m wsgiauth createsuperuser` creates one.")
 
 
+def _locked_out(site: Site) -> Iterator[Finding]:
+    """Warn of users who have only a password, which PASSWORD_LOGIN does not accept."""
+    if site.settings.PASSWORD_LOGIN:
+        return
+    users = (user for page in user_pages() for user, _ in page if user.is_active)
+    names = (each.username for each in users if not site.ways_in.has_one(each))
+    listed = list(islice(names, _LISTED))
+    number = len(listed) + sum(1 for _ in names)
+    if listed:
+        more = ", …" if number > _LISTED else ""
+        yield Finding(
+            f"PASSWORD_LOGIN is off, and {counted(number, 'active user')} cannot log in:"
+            f" {', '.join(listed)}{more}. They need another way first, such as a passkey or an"
+            " account of a provider."
+        )
+
+
 def _overdue_mails(site: Site) -> Iterator[Finding]:
     number = outbox.overdue(time.time())
     if number:
@@ -155,6 +176,7 @@ _QUESTIONS = (
     Question(_insecure_cookie, needs_database=False),
     Question(_former_keys, needs_database=False),
     Question(_missing_superuser),
+    Question(_locked_out),
     Question(_overdue_mails),
     Question(lambda site: map(Finding, site.factors.risks())),
     Question(_missing_factors),

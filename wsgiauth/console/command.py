@@ -112,6 +112,12 @@ def require_user(name: str) -> User:
     return user
 
 
+def require_passwords(settings: Settings) -> None:
+    """Refuse a command that is about a password if users do not log in with one."""
+    if not settings.PASSWORD_LOGIN:
+        raise CommandError("PASSWORD_LOGIN is off, so users have no passwords")
+
+
 def require_group(name: str) -> Group:
     """Return the group with this name, ignoring case."""
     group = Group.objects.find(name)

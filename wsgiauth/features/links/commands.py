@@ -11,6 +11,7 @@ from wsgiauth.console.command import (
     CommandError,
     open_database,
     require_group,
+    require_passwords,
     require_user,
 )
 from wsgiauth.console.output import print_line
@@ -66,6 +67,7 @@ def send_invitation(arguments: Arguments) -> None:
 def print_reset_link(arguments: Arguments) -> None:
     """Print a link with which a user can choose a new password."""
     settings = open_database(arguments)
+    require_passwords(settings)
     if settings.PUBLIC_URL is None:
         raise CommandError("PUBLIC_URL must be set, because the link begins with it")
     user = require_user(arguments.user)
