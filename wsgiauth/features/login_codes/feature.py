@@ -18,7 +18,7 @@ from wsgiauth.web.pages import Page
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.LOGIN_CODES:
-        yield LoginCodes()
+        yield LoginCodes(settings)
 
 
 def _pages() -> Sequence[Page]:
@@ -33,6 +33,7 @@ FEATURE = Feature(
     parts=_parts,
     pages=_pages,
     way_in=can_log_in,
+    is_way_in=lambda settings: settings.LOGIN_CODES,
     composers={CODE: compose_code},
     letter_samples=letter.SAMPLES,
     confirmations=CONFIRMATIONS,

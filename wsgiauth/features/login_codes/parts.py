@@ -17,9 +17,13 @@ class LoginCodes(EmailCodes):
     path = "code"
     waiting = WAITING
 
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
     def can_confirm(self, user: User) -> bool:
         """Return whether a user without a second factor has no password, and a proven address."""
-        return not user.has_password and is_proven_here(user)
+        has_password = self._settings.PASSWORD_LOGIN and user.has_password
+        return not has_password and is_proven_here(user)
 
 
 def can_log_in(user: User, settings: Settings) -> bool:
