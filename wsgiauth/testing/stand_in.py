@@ -8,15 +8,13 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
-from wsgiauth.features.providers.oidc.client import Client
+from wsgiauth.features.providers.oidc.code_flow import CodeFlow
 from wsgiauth.features.providers.oidc.errands import BegunErrand
-from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.profiles import make_account
-from wsgiauth.features.providers.oidc.signed_tokens import LogoutToken
 from wsgiauth.settings.oidc import ProviderEntry
 
 
-class StandIn(Client):
+class StandIn(CodeFlow):
     """A client that sends no request; the ID token has `claims` and the time of the login."""
 
     def __init__(
@@ -40,14 +38,6 @@ class StandIn(Client):
         """Return the account with the claims."""
         now = int(self._now())
         return make_account(self._entry, {**self._claims, "auth_time": now}, now)
-
-    def logout_url(self, post_logout_redirect_uri: str) -> str | None:
-        """Return None: there is no session at the provider."""
-        return None
-
-    def verify_logout_token(self, token: str) -> LogoutToken:
-        """Refuse every token."""
-        raise Failures(self._entry.title).logout_token("signature")
 
     def check(self) -> None:
         """Find nothing wrong."""

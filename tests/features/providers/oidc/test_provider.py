@@ -159,7 +159,7 @@ def test_providers_are_not_mixed_up(provider):
         (HangUp(), 503, "connection"),
         (Slow(3), 503, "timeout"),
         (Answer(500), 503, "status"),
-        (Answer(429), 503, "status"),
+        (Answer(429), 503, "rate limit"),
         (Answer(404), 502, "status"),
         (Redirect("https://elsewhere.example/"), 502, "redirect"),
         (Redirect("https://elsewhere.example/", 308), 502, "redirect"),

@@ -56,7 +56,7 @@ def refusal(transport, request):
 
 def test_a_response_is_its_status_and_its_body(provider, transport):
     provider.answers["/keys"] = Answer(503, b"\xff")
-    assert transport.send(get(provider, "/keys")) == (503, b"\xff", None)
+    assert transport.send(get(provider, "/keys")) == (503, b"\xff", None, False)
     assert transport.send(get(provider)).status == 200
 
 
@@ -91,7 +91,7 @@ def test_no_redirect_is_followed(provider, transport, status):
 def test_the_caller_can_examine_a_redirect(provider, transport, status, headers, location):
     provider.answers["/keys"] = Answer(status, headers=headers)
     request = get(provider, "/keys")._replace(can_have_moved=True)
-    assert transport.send(request) == (status, b"", location)
+    assert transport.send(request) == (status, b"", location, False)
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 399])
@@ -319,6 +319,25 @@ def test_a_tls_handshake_that_never_ends_is_not_awaited(hasty):
 def test_plain_http_where_tls_is_spoken_fails(provider, transport):
     url = provider.url("/keys").replace("http:", "https:")
     assert refusal(transport, Request("keys", url)).reason == "keys: connection"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "is_limited"),
+    [
+        (429, {}, True),
+        (403, {"Retry-After": "60"}, True),
+        (403, {"X-RateLimit-Remaining": "0"}, True),
+        (403, {"X-RateLimit-Remaining": "1"}, False),
+        (403, {}, False),
+        (200, {"X-RateLimit-Remaining": "0"}, False),
+        (503, {"Retry-After": "60"}, False),
+    ],
+)
+def test_a_response_can_say_that_there_were_too_many_requests(
+    provider, transport, status, headers, is_limited
+):
+    provider.answers["/keys"] = Answer(status, headers={**headers, "Content-Length": "0"})
+    assert transport.send(get(provider, "/keys")).is_limited is is_limited
 
 
 def test_no_repr_has_a_secret():

@@ -92,7 +92,8 @@ def test_an_answer_that_is_neither_is_refused(provider, client, body):
 
 
 FAILURES = {
-    "status": [Answer(each) for each in (401, 403, 404, 410, 429, 500, 503)],
+    "status": [Answer(each) for each in (401, 403, 404, 410, 500, 503)],
+    "rate limit": [Answer(429)],
     "connection": [HangUp()],
     "timeout": [Slow(3)],
     "JSON": [Json([]), Answer(body=b"a.b.c.d.e")],

@@ -17,7 +17,7 @@ from wsgiauth.settings.oidc import ProviderEntry, parse_entries
 from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
-    from wsgiauth.features.providers.oidc.client import Client
+    from wsgiauth.features.providers.oidc.code_flow import CodeFlow
     from wsgiauth.features.providers.oidc.signed_tokens import LogoutToken
 
 _TIMEOUT = 5.0  # seconds for a request to a provider
@@ -56,9 +56,9 @@ class Provider:
         self.entry: ProviderEntry = entry
         self._errands = errands
         self._now = clock
-        self._client = Client(entry, clock, timeout)
+        self._client: CodeFlow = Client(entry, clock, timeout)
 
-    def use_client(self, client: "Client") -> None:
+    def use_client(self, client: "CodeFlow") -> None:
         """Use a client that needs no network: see `wsgiauth.testing`."""
         self._client = client
 
@@ -119,6 +119,8 @@ def _advice(reason: str) -> str:
         return "Its discovery document names another issuer; compare them to the last slash."
     if why == "certificate":
         return "Its certificate is not valid for this host, or its authority is not known here."
+    if why == "rate limit":
+        return "It has received too many requests; try again later."
     if why in ("timeout", "connection", "status"):
         return "Check that this host can reach the issuer, and that the issuer is right."
     return f"What it publishes ({what}) cannot be used; see its documentation."

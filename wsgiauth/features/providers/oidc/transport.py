@@ -47,6 +47,7 @@ class Response(NamedTuple):
     status: int
     body: bytes
     location: str | None = None  # of a redirect, unchanged
+    is_limited: bool = False  # the provider wants fewer requests
 
     def __repr__(self) -> str:
         return f"<Response {self.status}>"
@@ -189,4 +190,14 @@ def _read(response: BaseHTTPResponse, request: Request) -> Response:
     body = response.read(MAX_SIZE, decode_content=False)
     if response.read(1, decode_content=False):  # fails if the body is shorter than announced
         raise _FailedError("too large")
-    return Response(response.status, body)
+    return Response(response.status, body, is_limited=_is_limited(response))
+
+
+def _is_limited(response: BaseHTTPResponse) -> bool:
+    """Return whether a response says that there were too many requests (RFC 6585 section 4).
+
+    GitHub also says so by a 403 with one of these headers.
+    """
+    headers = response.headers
+    has_header = "Retry-After" in headers or headers.get("X-RateLimit-Remaining") == "0"
+    return response.status == 429 or (response.status == 403 and has_header)
