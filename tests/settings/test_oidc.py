@@ -69,6 +69,11 @@ def test_the_client_is_percent_decoded():
     assert (entry.client_id, entry.client_secret) == ("my app/1", "a:b@c/d+e%")
 
 
+def test_groups_can_come_from_userinfo():
+    entry = parse_entry(f"{GOOGLE}?groups_from=userinfo&groups=realm_access.roles")
+    assert (entry.groups, entry.groups_from) == ("realm_access.roles", "userinfo")
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
@@ -116,6 +121,8 @@ def test_the_client_is_percent_decoded():
         (f"{GOOGLE}?prompt=none", "prompt must be login or consent or select_account"),
         (f"{GOOGLE}?second_factor=on", "second_factor must be asked or trusted"),
         (f"{GOOGLE}?logout=on", "logout must be local or provider"),
+        (f"{GOOGLE}?groups=a&groups_from=both", "groups_from must be token or userinfo"),
+        (f"{GOOGLE}?groups_from=userinfo", "groups_from=userinfo needs groups"),
     ],
 )
 def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):

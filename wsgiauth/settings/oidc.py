@@ -18,7 +18,7 @@ _BAD_PERCENT = r"%(?![0-9A-Fa-f]{2})"
 _SCOPE = r"[!#-\[\]-~]+( [!#-\[\]-~]+)*"  # RFC 6749 appendix A.4
 _NOT_ENCODED = "characters such as @, / and % in the client must be percent-encoded"
 _MAX_ISSUER = 255  # characters, as in the database
-_MAX_LENGTH = 100  # characters of a title and of a claim's name
+_MAX_LENGTH = 100  # characters of a title and of a claim's name or path
 
 
 class ProviderEntry(NamedTuple):
@@ -32,7 +32,8 @@ class ProviderEntry(NamedTuple):
     scope: tuple[str, ...] = ("openid", "email", "profile")
     create: bool | None = None  # whether a login can create an account; None: as REGISTRATION says
     link: str = "ask"  # `verified`: an address that both sides have verified connects at once
-    groups: str = ""  # the claim that names groups; empty: none does
+    groups: str = ""  # the claim that names groups, or the path to it; empty: none does
+    groups_from: str = "token"  # `userinfo`: the groups are those of the userinfo endpoint
     prompt: str = ""
     second_factor: str = "asked"  # `trusted`: the provider's second factor counts
     logout: str = "local"  # `provider`: a logout ends the session at the provider, too
@@ -158,6 +159,8 @@ def _parameters(query: str) -> dict[str, Any]:
         if name in values:
             raise ValueError(f"the parameter {name} is given twice")
         values[name] = _PARAMETERS[name](name, value)
+    if values.get("groups_from") == "userinfo" and "groups" not in values:
+        raise ValueError("groups_from=userinfo needs groups")
     return values
 
 
@@ -196,6 +199,7 @@ _PARAMETERS: dict[str, Callable[[str, str], object]] = {
     "create": _parse_switch,
     "link": _choice("ask", "verified"),
     "groups": _parse_label,
+    "groups_from": _choice("token", "userinfo"),
     "prompt": _choice("login", "consent", "select_account"),
     "second_factor": _choice("asked", "trusted"),
     "logout": _choice("local", "provider"),

@@ -72,16 +72,72 @@ def test_a_name_to_show_is_found(changes, name, username):
     [
         (["a", 1, None, ["b"], "", "c"], ("a", "c")),
         ("staff", ("staff",)),
+        ("staff authors,reviewers, editors  ,staff", ("staff", "authors", "reviewers", "editors")),
+        (" ,, ", ()),
+        ("", ()),
+        (["two words", "a,b"], ("two words", "a,b")),
         ({"staff": True}, ()),
         (DROP, ()),
         ([str(number) for number in range(2000)], tuple(map(str, range(1000)))),
         (["\ud800", "a\0b", "staff ", "a\nb", "x" * 151, "Staff only"], ("Staff only",)),
     ],
-    ids=["mixed", "one", "object", "none", "many", "impossible"],
+    ids=[
+        *("mixed", "one", "separated", "separators", "empty", "not separated in a list"),
+        *("object", "none", "many", "impossible"),
+    ],
 )
 def test_groups_are_the_strings_of_the_claim(said, groups):
     assert account(groups=said).groups == groups
     assert account(query="", groups=said).groups == ()
+
+
+KEYCLOAK = {"realm_access": {"roles": ["staff"]}, "resource_access": {"my.shop": {"roles": "b"}}}
+URL = "https://example.org/roles"
+
+
+@pytest.mark.parametrize(
+    ("path", "claims", "groups"),
+    [
+        ("realm_access.roles", KEYCLOAK, ("staff",)),
+        ("resource_access.my.shop.roles", KEYCLOAK, ("b",)),
+        ("realm_access.roles", {"realm_access.roles": "first", **KEYCLOAK}, ("first",)),
+        ("realm_access.roles", {"realm_access.roles": None, **KEYCLOAK}, ("staff",)),
+        ("realm_access.roles", {"realm_access.roles": "", **KEYCLOAK}, ("staff",)),
+        ("realm_access.roles", {"realm_access.roles": [], **KEYCLOAK}, ()),
+        (URL, {URL: ["a"]}, ("a",)),
+        (f"{URL}.here", {URL: {"here": ["a"]}}, ("a",)),
+        (f"{URL}.here", {URL: {"there": ["a"]}}, ()),
+        ("a.b.c", {"a.b": {"c": "long"}, "a": {"b.c": "short"}}, ("long",)),
+        ("a.b.c", {"a.b": {"d": "x"}, "a": {"b": {"c": "deep"}}}, ("deep",)),
+        ("a.b", {"a": ["b"]}, ()),
+        ("a.b", {"a": "b"}, ()),
+        ("a.b", {"a": None}, ()),
+        ("a.b", {"a": {"b": {"c": "d"}}}, ()),
+        ("a.b", {"b": ["c"]}, ()),
+        ("a.", {"a": {"": ["b"]}}, ("b",)),
+        (".", {"": {"": ["b"]}}, ("b",)),
+        ("." * 100, {"a": {}}, ()),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_groups_are_at_the_name_of_a_claim_or_else_at_a_path(path, claims, groups):
+    entry = parse_entry("id:https://client:secret@id.example.org")._replace(groups=path)
+    assert make_account(entry, {"sub": "1", **claims}, 0).groups == groups
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "groups"),
+    [
+        ({"realm_access": "src1"}, None),
+        ({"realm_access.roles": "src1"}, None),
+        ({"roles": "src1"}, ()),
+    ],
+)
+def test_groups_at_a_path_are_unknown_if_the_provider_has_left_them_out(elsewhere, groups):
+    query = "groups=realm_access.roles"
+    assert account(query=query, _claim_names=elsewhere).groups == groups
+    named = {"_claim_names": elsewhere, "realm_access": {"roles": ["staff"]}}
+    assert account(query=query, **named).groups == ("staff",)
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,45 @@ def test_userinfo_is_needed_for_groups_that_the_token_does_not_have(provider):
     assert client.log_in().groups == ("staff",)
 
 
+@pytest.fixture
+def from_userinfo(provider):
+    """Return a client whose groups are at the userinfo endpoint; the ID token has an address."""
+    provider.claims["realm_access"] = {"roles": ["of the token"]}
+    provider.userinfo["realm_access"] = {"roles": ["staff"]}
+    return Client(provider, groups="realm_access.roles", groups_from="userinfo")
+
+
+def test_groups_can_be_those_of_userinfo_alone(provider, from_userinfo):
+    account = from_userinfo.log_in()
+    assert (account.groups, account.email) == (("staff",), "ada@example.org")
+    provider.userinfo["realm_access"] = DROP
+    assert from_userinfo.log_in().groups == ()
+    assert len(provider.requests["/userinfo"]) == 2
+
+
+def test_groups_of_userinfo_are_needed_for_users_who_are_known_too(provider, from_userinfo):
+    from_userinfo.known.add("ada")
+    provider.answers["/userinfo"] = Answer(403)
+    assert from_userinfo.refusal().reason == "userinfo: status"
+
+
+def test_groups_of_userinfo_are_of_the_same_user(provider, from_userinfo):
+    provider.userinfo["sub"] = "grace"
+    assert from_userinfo.refusal().reason == "userinfo: sub"
+
+
+def test_groups_of_userinfo_that_are_left_out_are_unknown(provider, from_userinfo, caplog):
+    provider.userinfo.update(realm_access=DROP, _claim_names={"realm_access": "src1"})
+    assert from_userinfo.log_in().groups is None
+    assert "omitted the groups" in caplog.text
+
+
+def test_groups_of_userinfo_need_the_endpoint(provider, from_userinfo):
+    provider.discovery["userinfo_endpoint"] = DROP
+    assert from_userinfo.refusal().reason == "discovery: userinfo_endpoint"
+    assert "discovery: userinfo_endpoint" in from_userinfo.google.problem()
+
+
 @pytest.mark.promise(71)
 def test_a_userinfo_endpoint_that_cannot_be_reached_alone_is_left_alone(provider, client, caplog):
     client.known.add("ada")

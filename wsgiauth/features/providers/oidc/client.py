@@ -22,6 +22,7 @@ from wsgiauth.features.providers.oidc.profiles import (
     has_left_out_groups,
     make_account,
     merge,
+    names_groups,
 )
 from wsgiauth.features.providers.oidc.signed_tokens import (
     AUTH_TIME,
@@ -79,13 +80,14 @@ class Client(CodeFlow):
             raise self._refused_token(str(error)) from None
         userinfo, is_partial = self._described(claims, access_token, metadata, is_known)
         merged = claims if userinfo is None else merge(claims, userinfo)
-        if has_left_out_groups(entry, merged):
+        of_groups = (userinfo or {}) if entry.groups_from == "userinfo" else merged
+        if has_left_out_groups(entry, of_groups):
             logger.warning(
                 "the provider %s omitted the groups of a user (_claim_names); the user keeps the"
                 " groups of earlier logins",
                 entry.name,
             )
-        account = make_account(entry, merged, asked_at)
+        account = make_account(entry, merged, asked_at, of_groups)
         return account._replace(is_partial=is_partial)
 
     def _described(
@@ -96,7 +98,8 @@ class Client(CodeFlow):
         is_known: Callable[[str], bool],
     ) -> tuple[Document | None, bool]:
         """Return the answer of the userinfo endpoint, if it is needed, and whether it failed."""
-        if optional(claims, "email") is not None or not metadata.userinfo_endpoint:
+        is_needed = self._entry.groups_from == "userinfo" or optional(claims, "email") is None
+        if not is_needed or not metadata.userinfo_endpoint:
             return None, False
         try:
             userinfo = self._userinfo(access_token, metadata)
@@ -111,9 +114,10 @@ class Client(CodeFlow):
 
     def _needs_groups(self, claims: Document) -> bool:
         """Return whether groups can only be at the userinfo endpoint."""
-        name = self._entry.groups
-        is_missing = bool(name) and optional(claims, name) is None
-        return is_missing and not has_left_out_groups(self._entry, claims)
+        entry = self._entry
+        if not entry.groups or entry.groups_from == "userinfo":
+            return bool(entry.groups)
+        return not names_groups(entry, claims) and not has_left_out_groups(entry, claims)
 
     def logout_url(self, post_logout_redirect_uri: str) -> str | None:
         """Return the URL at the provider that ends the session there, if there is one."""
@@ -143,8 +147,8 @@ class Client(CodeFlow):
             raise self._failures.wrong("keys")
 
     def _discover(self) -> Metadata:
-        issuer = self._entry.issuer
-        request = Request("discovery", document_url(issuer), can_have_moved=True)
+        entry = self._entry
+        request = Request("discovery", document_url(entry.issuer), can_have_moved=True)
         response = self._transport.send(request)
         if response.location is not None:
             url = moved_url(request.url, response.location)
@@ -152,9 +156,12 @@ class Client(CodeFlow):
                 raise self._failures.wrong(f"{request.what}: redirect")
             response = self._transport.send(Request("discovery", url))
         try:
-            return read_metadata(self._read("discovery", response), issuer)
+            metadata = read_metadata(self._read("discovery", response), entry.issuer)
+            if entry.groups_from == "userinfo" and not metadata.userinfo_endpoint:
+                raise DiscoveryError("userinfo_endpoint")
         except DiscoveryError as error:
             raise self._failures.wrong(f"discovery: {error}") from None
+        return metadata
 
     def _fetch_keys(self, metadata: Metadata) -> KeySet:
         response = self._transport.send(Request("keys", metadata.jwks_uri))

@@ -1,5 +1,8 @@
 """Makes a provider account of claims: bounded, printable values."""
 
+import re
+from collections.abc import Iterator
+
 from wsgiauth.accounts import names
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.documents import Document, optional, strings
@@ -31,8 +34,15 @@ def merge(claims: Document, userinfo: Document) -> Document:
     return {**other, **first}
 
 
-def make_account(entry: ProviderEntry, claims: Document, asked_at: int) -> ProviderAccount:
-    """Return the account of verified claims; `asked_at` is in seconds since the epoch."""
+def make_account(
+    entry: ProviderEntry, claims: Document, asked_at: int, of_groups: Document | None = None
+) -> ProviderAccount:
+    """Return the account of verified claims.
+
+    Args:
+        asked_at: In seconds since the epoch.
+        of_groups: The claims that name groups, if they are others.
+    """
     email = _printable(claims, "email", MAX_EMAIL)
     preferred = _printable(claims, "preferred_username", MAX_NAME)
     subject = str(claims["sub"])
@@ -46,7 +56,7 @@ def make_account(entry: ProviderEntry, claims: Document, asked_at: int) -> Provi
         email=email,
         email_verified=email != "" and claims.get("email_verified") is True,
         username=preferred or _printable(claims, "nickname", MAX_NAME),
-        groups=_groups(entry, claims),
+        groups=_groups(entry, claims if of_groups is None else of_groups),
         methods="fed mfa" if _has_trusted_factor(entry, claims) else "fed",
         sid=str(claims["sid"]) if is_subject(claims.get("sid")) else "",
         authenticated_at=None if authenticated_at is None else int(authenticated_at),
@@ -68,8 +78,14 @@ def has_left_out_groups(entry: ProviderEntry, claims: Document) -> bool:
     1.0, section 5.6.2) leads to another server, which this site does not ask.
     """
     elsewhere = claims.get("_claim_names")
-    is_elsewhere = isinstance(elsewhere, dict) and entry.groups in elsewhere
-    return bool(entry.groups) and is_elsewhere and optional(claims, entry.groups) is None
+    heads = [entry.groups, *(head for head, _ in _splits(entry.groups))]
+    is_elsewhere = isinstance(elsewhere, dict) and any(each in elsewhere for each in heads)
+    return bool(entry.groups) and is_elsewhere and not names_groups(entry, claims)
+
+
+def names_groups(entry: ProviderEntry, claims: Document) -> bool:
+    """Return whether the claims have the one that names groups."""
+    return _at(claims, entry.groups) is not None
 
 
 def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...] | None:
@@ -77,11 +93,30 @@ def _groups(entry: ProviderEntry, claims: Document) -> tuple[str, ...] | None:
         return ()
     if has_left_out_groups(entry, claims):
         return None
-    value = claims.get(entry.groups)
-    found = [value] if isinstance(value, str) else strings(value)
+    value = _at(claims, entry.groups)
+    found = re.split("[ ,]+", value) if isinstance(value, str) else strings(value)
     # A database refuses other characters, or ignores spaces at the end of a name.
     possible = [each for each in found if names.group_problem(each) is None]
     return tuple(dict.fromkeys(possible))[:MAX_GROUPS]
+
+
+def _at(claims: Document, path: str) -> object:
+    """Return the claim with this name, or else the value at this path; None without either.
+
+    A name on the path can have dots itself, as in `https://example.org/claims.roles`.
+    """
+    found = optional(claims, path)
+    for head, rest in _splits(path):
+        inner = claims.get(head)
+        if found is None and isinstance(inner, dict):
+            found = _at(inner, rest)
+    return found
+
+
+def _splits(path: str) -> Iterator[tuple[str, str]]:
+    """Yield both sides of each dot, the longest name first."""
+    for dot in reversed([each.start() for each in re.finditer(r"\.", path)]):
+        yield path[:dot], path[dot + 1 :]
 
 
 def _has_trusted_factor(entry: ProviderEntry, claims: Document) -> bool:
