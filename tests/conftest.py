@@ -85,6 +85,7 @@ THOROUGH = {
     "frameworks/test_framework_views.py",
     "frameworks/test_logout.py",
     "frameworks/test_nginx.py",
+    "features/providers/oidc/test_proxy.py",
     "frameworks/test_oidc_providers.py",
     "frameworks/test_public_paths.py",
     "frameworks/test_pyramid.py",

@@ -20,7 +20,7 @@ from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.profiles import make_account
-from wsgiauth.settings.oidc import ProviderEntry, parse_entry
+from wsgiauth.settings.oidc import ProviderEntry, parse_entry, parse_proxy
 from wsgiauth.testing import make_settings
 
 PAGE = PAGES["docs/providers.md"]
@@ -77,6 +77,11 @@ def test_the_table_has_every_parameter_with_its_values_and_its_default():
         "groups": "",
         "prompt": "",
     }
+
+
+def test_the_proxies_are_accepted():
+    shown_proxies = re.findall("`(http://[^`]*:3128)`", section(PAGE, "A proxy for the requests"))
+    assert [parse_proxy(each).port for each in shown_proxies] == [3128, 3128]
 
 
 def test_the_mistake_is_named_as_shown():

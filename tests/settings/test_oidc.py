@@ -1,11 +1,21 @@
 """The entries of OIDC_PROVIDERS: which are accepted, and what is said about others."""
 
+import re
+from base64 import b64encode
+
 import pytest
 
 from wsgiauth import Settings
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings.oidc import ProviderEntry, is_issuer, parse_entries, parse_entry
+from wsgiauth.settings.oidc import (
+    EXPECTED_PROXY,
+    ProviderEntry,
+    is_issuer,
+    parse_entries,
+    parse_entry,
+    parse_proxy,
+)
 
 SECRET = "canary"
 CLIENT = f"client:{SECRET}@"
@@ -72,6 +82,48 @@ def test_the_client_is_percent_decoded():
 def test_groups_can_come_from_userinfo():
     entry = parse_entry(f"{GOOGLE}?groups_from=userinfo&groups=realm_access.roles")
     assert (entry.groups, entry.groups_from) == ("realm_access.roles", "userinfo")
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "credentials"),
+    [
+        ("http://proxy.example.org:3128", "proxy.example.org", 3128, None),
+        ("http://proxy.example.org", "proxy.example.org", 80, None),
+        ("http://10.0.0.1:3128/", "10.0.0.1", 3128, None),
+        ("http://[::1]:3128", "::1", 3128, None),
+        (f"http://ada:{SECRET}@proxy:1", "proxy", 1, f"ada:{SECRET}"),
+        (f"http://a%40b:%3A%25{SECRET}@proxy:1", "proxy", 1, f"a@b::%{SECRET}"),
+        ("http://ada@proxy:1", "proxy", 1, "ada"),
+        ("http://%C3%A4:x@proxy:1", "proxy", 1, "ä:x"),
+    ],
+)
+def test_a_proxy_is_a_host_and_perhaps_credentials(url, host, port, credentials):
+    proxy = parse_proxy(url)
+    assert (proxy.host, proxy.port) == (host, port)
+    sent = proxy.headers.get("Proxy-Authorization")
+    assert sent == (credentials and f"Basic {b64encode(credentials.encode()).decode()}")
+    settings = Settings(OIDC_PROXY=url)
+    assert SECRET not in repr(settings) + repr(proxy) + " ".join(settings.risks())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "proxy:3128", "//proxy:3128", "https://proxy:3128", "socks5://proxy:3128", "http://"),
+        *("http://Proxy:3128", "http://proxy:0", "http://proxy:70000", "http://proxy:x"),
+        *("http://proxy:1/path", "http://proxy:1//", "http://proxy:1?a=b", "http://proxy:1#a"),
+        *("http://proxy:1?", "http://proxy:1#", "http://a b:1", "http://proxy:1\n", "http://[::1"),
+        *(f"http://ada:{SECRET}/@proxy:1", f"http://a@{SECRET}@proxy:1", f"http://a:{SECRET}%@p:1"),
+        *(f"http://:{SECRET}ä@proxy:1", f"http://a:{SECRET}%zz@proxy:1"),
+    ],
+)
+def test_what_is_no_proxy_is_refused_without_its_secret(url):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(OIDC_PROXY=url)
+    assert str(caught.value) == f"OIDC_PROXY must be {EXPECTED_PROXY}."
+    assert SECRET not in repr(caught.value.__context__)
+    for example in re.findall("http://[^ ]+", EXPECTED_PROXY):
+        assert parse_proxy(example)
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,13 @@ CALLBACK = "https://example.org/auth/oidc/google/callback"
 class Client:
     """Our side, with a browser between it and the provider."""
 
-    def __init__(self, provider, clock=time.time, timeout=5, **parameters):
+    def __init__(self, provider, clock=time.time, timeout=5, proxy=None, **parameters):
         self.provider = provider
         settings = Settings(
             SECRET_KEY=SECRET_KEY,
             PUBLIC_URL="https://example.org",
             OIDC_PROVIDERS=(provider.entry("google", **parameters),),
+            OIDC_PROXY=proxy,
         )
         self.ours = Providers(settings, clock, timeout=timeout)
         self.google = self.ours.find("google")

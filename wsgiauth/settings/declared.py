@@ -271,6 +271,13 @@ class Declared:
         separator=" ",
         is_secret=True,
     )
+    OIDC_PROXY: str | None = string(
+        None,
+        "the proxy for the requests to these providers",
+        expected=oidc.EXPECTED_PROXY,
+        is_valid=oidc.is_proxy,
+        is_secret=True,
+    )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
 
     def __post_init__(self) -> None:

@@ -1,13 +1,18 @@
-"""The entries of OIDC_PROVIDERS. An error message names the entry, and never has a secret."""
+"""The entries of OIDC_PROVIDERS, and OIDC_PROXY. No error message has a secret.
+
+Messages about OIDC_PROVIDERS name the entry.
+"""
 
 import re
-from collections.abc import Callable, Iterable
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from wsgiauth.settings.kinds import parse_bool
 
 EXPECTED = "entries such as google:https://client-id:client-secret@accounts.google.com"
+EXPECTED_PROXY = "a URL such as http://proxy.example.org:3128 or http://user:password@10.0.0.1:3128"
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")  # connections to them stay on this host
 
 _NAME = r"[a-z][a-z0-9-]{0,31}"
@@ -19,6 +24,17 @@ _SCOPE = r"[!#-\[\]-~]+( [!#-\[\]-~]+)*"  # RFC 6749 appendix A.4
 _NOT_ENCODED = "characters such as @, / and % in the client must be percent-encoded"
 _MAX_ISSUER = 255  # characters, as in the database
 _MAX_LENGTH = 100  # characters of a title and of a claim's name or path
+
+
+class Proxy(NamedTuple):
+    """A parsed OIDC_PROXY."""
+
+    host: str
+    port: int
+    headers: Mapping[str, str]  # with the credentials, if the URL has some
+
+    def __repr__(self) -> str:
+        return "<Proxy>"  # it has a secret
 
 
 class ProviderEntry(NamedTuple):
@@ -82,6 +98,29 @@ def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:
     """Return the origins of the issuers without https, which are at localhost."""
     issuers = (urlsplit(each.issuer) for each in entries)
     return tuple(f"http://{each.netloc}" for each in issuers if each.scheme == "http")
+
+
+def parse_proxy(url: str) -> Proxy:
+    """Return the proxy of a URL, or raise ValueError."""
+    parts = _split(url)
+    written, _, host = parts.netloc.rpartition("@")
+    is_http = parts.scheme == "http" and re.fullmatch(_HOST, host)
+    if not is_http or url.removesuffix("/") != f"http://{parts.netloc}":
+        raise ValueError("it must have a host, perhaps a port, and nothing after them")
+    if written and (not re.fullmatch(_CLIENT, written) or re.search(_BAD_PERCENT, written)):
+        raise ValueError("characters such as @, / and % in the user and password must be encoded")
+    credentials = b64encode(unquote(written).encode()).decode()
+    headers = {"Proxy-Authorization": f"Basic {credentials}"} if written else {}
+    return Proxy(parts.hostname or "", parts.port or 80, headers)
+
+
+def is_proxy(url: str) -> bool:
+    """Return whether OIDC_PROXY can be this URL."""
+    try:
+        parse_proxy(url)
+    except ValueError:
+        return False
+    return True
 
 
 def is_issuer(url: str) -> bool:

@@ -4,6 +4,7 @@ import gzip
 import socket
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from tests.support.hostile_provider import DISCOVERY, Provider
 from tests.support.mail_servers import make_certificate
 from tests.support.provider_answers import Answer, Drip, Endless, HangUp, Held, Redirect, Slow
+from tests.support.sites import free_port
 from wsgiauth import User, storage
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.transport import MAX_SIZE, REST, Request, Response, Transport
+from wsgiauth.settings.oidc import parse_proxy
 
 pytestmark = pytest.mark.promise(71)
 
@@ -319,6 +322,71 @@ def test_a_tls_handshake_that_never_ends_is_not_awaited(hasty):
 def test_plain_http_where_tls_is_spoken_fails(provider, transport):
     url = provider.url("/keys").replace("http:", "https:")
     assert refusal(transport, Request("keys", url)).reason == "keys: connection"
+
+
+class Gatekeeper:
+    """Accepts connections as a proxy would, and answers each CONNECT with the same octets."""
+
+    def __init__(self, answer):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.proxy = parse_proxy(f"http://127.0.0.1:{self.listener.getsockname()[1]}")
+        self.answer = answer
+        self.asked = []
+        self.thread = threading.Thread(target=self.serve)
+        self.thread.start()
+
+    def serve(self):
+        with self.listener:
+            connection, _ = self.listener.accept()
+        with connection, suppress(OSError):
+            self.asked.append(connection.recv(10_000).partition(b" HTTP/")[0])
+            if self.answer is None:
+                connection.recv(10_000)  # until the client gives up
+            else:
+                connection.sendall(self.answer)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "proxy"),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "proxy"),
+        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n", "proxy"),
+        (b"garbage\r\n\r\n", "proxy"),
+        (b"", "proxy"),
+        (b"HTTP/1.1 200 OK\r\n\r\nno TLS at all", "connection"),
+        (None, "timeout"),
+    ],
+    ids=["407", "502", "redirect", "garbage", "hangs up", "no TLS", "silent"],
+)
+def test_a_proxy_that_opens_no_tunnel_is_named(clock, answer, reason):
+    gatekeeper = Gatekeeper(answer)
+    timeout = TIMEOUT if answer is None else 5
+    transport = Transport(Failures("Google"), clock, timeout, gatekeeper.proxy)
+    request = Request("keys", "https://id.example.org/keys")
+    error = refusal(transport, request)
+    assert (error.status, error.reason) == (503, f"keys: {reason}")
+    assert refusal(transport, request).reason == "keys: left alone"
+    gatekeeper.thread.join()
+    assert gatekeeper.asked == [b"CONNECT id.example.org:443"]
+    assert_the_slots_are_free()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:{port}", "http://nowhere.invalid:3128"],
+    ids=["closed", "no such name"],
+)
+def test_a_proxy_that_cannot_be_reached_is_named(clock, url):
+    proxy = parse_proxy(url.format(port=free_port()))
+    transport = Transport(Failures("Google"), clock, 5, proxy)
+    error = refusal(transport, Request("keys", "https://id.example.org/keys"))
+    assert (error.status, error.reason) == (503, "keys: proxy")
+
+
+def test_a_proxy_does_not_get_what_stays_on_this_host(provider, clock):
+    proxy = parse_proxy(f"http://127.0.0.1:{free_port()}")
+    assert Transport(Failures("Google"), clock, 5, proxy).send(get(provider)).status == 200
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import Begun, BegunErrand, Errand, Errands
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
-from wsgiauth.settings.oidc import ProviderEntry, parse_entries
+from wsgiauth.settings.oidc import ProviderEntry, Proxy, parse_entries, parse_proxy
 from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class Providers:
     ) -> None:
         self.errands: Errands = Errands(settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
-        made = [Provider(each, self.errands, clock, timeout) for each in entries]
+        proxy = None if settings.OIDC_PROXY is None else parse_proxy(settings.OIDC_PROXY)
+        made = [Provider(each, self.errands, clock, timeout, proxy) for each in entries]
         self._providers = {each.entry.name: each for each in made}
 
     def __iter__(self) -> Iterator["Provider"]:
@@ -46,7 +47,12 @@ class Provider:
     """A provider; all requests to it raise ProviderError."""
 
     def __init__(
-        self, entry: ProviderEntry, errands: Errands, clock: Callable[[], float], timeout: float
+        self,
+        entry: ProviderEntry,
+        errands: Errands,
+        clock: Callable[[], float],
+        timeout: float,
+        proxy: Proxy | None,
     ) -> None:
         try:
             from wsgiauth.features.providers.oidc.client import Client
@@ -56,7 +62,7 @@ class Provider:
         self.entry: ProviderEntry = entry
         self._errands = errands
         self._now = clock
-        self._client: CodeFlow = Client(entry, clock, timeout)
+        self._client: CodeFlow = Client(entry, clock, timeout, proxy)
 
     def use_client(self, client: "CodeFlow") -> None:
         """Use a client that needs no network: see `wsgiauth.testing`."""
@@ -119,6 +125,8 @@ def _advice(reason: str) -> str:
         return "Its discovery document names another issuer; compare them to the last slash."
     if why == "certificate":
         return "Its certificate is not valid for this host, or its authority is not known here."
+    if why == "proxy":
+        return "Check that OIDC_PROXY can be reached, and that it lets connections through."
     if why == "rate limit":
         return "It has received too many requests; try again later."
     if why in ("timeout", "connection", "status"):

@@ -36,7 +36,7 @@ from wsgiauth.features.providers.oidc.signed_tokens import (
     verify_logout_token,
 )
 from wsgiauth.features.providers.oidc.transport import Request, Response
-from wsgiauth.settings.oidc import ProviderEntry
+from wsgiauth.settings.oidc import ProviderEntry, Proxy
 
 
 class Client(CodeFlow):
@@ -47,8 +47,9 @@ class Client(CodeFlow):
         entry: ProviderEntry,
         clock: Callable[[], float],
         timeout: float,
+        proxy: Proxy | None = None,
     ) -> None:
-        super().__init__(entry, clock, timeout)
+        super().__init__(entry, clock, timeout, proxy)
         self._metadata = Kept("discovery", self._discover, self._failures, clock)
         self._keys = Kept(
             "keys", lambda: self._fetch_keys(self._metadata.get()), self._failures, clock

@@ -23,7 +23,7 @@ from wsgiauth.features.providers.oidc.transport import (
     Response,
     Transport,
 )
-from wsgiauth.settings.oidc import ProviderEntry
+from wsgiauth.settings.oidc import ProviderEntry, Proxy
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.signed_tokens import LogoutToken
@@ -58,11 +58,12 @@ class CodeFlow(ABC):
         entry: ProviderEntry,
         clock: Callable[[], float],
         timeout: float,
+        proxy: Proxy | None = None,
     ) -> None:
         self._entry = entry
         self._now = clock
         self._failures = Failures(entry.title)
-        self._transport = Transport(self._failures, clock, timeout)
+        self._transport = Transport(self._failures, clock, timeout, proxy)
         self._entrances = BoundedSemaphore(MAX_AT_ONCE)
 
     @contextmanager

@@ -2,7 +2,8 @@
 
 A request runs in a thread of its own, for which the caller waits a few seconds, because neither a
 name look-up nor TLS can be interrupted. This module follows no redirect, uses no proxy of the
-environment, and decompresses no response.
+environment, and decompresses no response. Requests go through the proxy of OIDC_PROXY, which only
+opens tunnels for TLS (RFC 9110 section 9.3.6), so it can neither read nor change them.
 """
 
 import socket
@@ -11,20 +12,24 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from functools import cached_property
+from http.client import HTTPException
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError
 from urllib3.response import BaseHTTPResponse
 
 from wsgiauth import storage
 from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.settings.oidc import Proxy
 
 TIMEOUT = 5.0  # seconds for a request, from the name look-up to the last byte of its response
 MAX_SIZE = 64 * 1024  # bytes of a response
 MAX_AT_ONCE = 2  # requests to a provider, of a process
 _MOVED = {301, 302, 303, 307, 308}  # RFC 9110 section 15.4
 REST = 10  # seconds for which a provider that cannot be reached is left alone
+_UNREACHABLE = ("timeout", "connection", "proxy")
 
 
 class Request(NamedTuple):
@@ -60,10 +65,17 @@ class _FailedError(Exception):
 class Transport:
     """Sends requests to one provider."""
 
-    def __init__(self, failures: Failures, clock: Callable[[], float], timeout: float) -> None:
+    def __init__(
+        self,
+        failures: Failures,
+        clock: Callable[[], float],
+        timeout: float,
+        proxy: Proxy | None = None,
+    ) -> None:
         self._failures = failures
         self._now = clock
         self._timeout = timeout
+        self._proxy = proxy
         self._slots = threading.BoundedSemaphore(MAX_AT_ONCE)
         self._failed_at: dict[bool, float] = {}  # by whether it was optional
 
@@ -72,15 +84,17 @@ class Transport:
         release_connection()
         if self._is_left_alone(request):
             raise self._failures.unavailable(f"{request.what}: left alone", REST)
-        tls = self._tls if request.url.startswith("https:") else None
-        exchange = _Exchange(request, self._timeout, tls, self._slots.release)
+        connection, is_tunnel = self._connection(request)
+        exchange = _Exchange(
+            request, self._timeout, connection, self._slots.release, is_tunnel=is_tunnel
+        )
         if not self._slots.acquire(blocking=False):
             raise self._failures.unavailable(f"{request.what}: busy", 1)
         result = exchange.run()
         if isinstance(result, Response):
             self._failed_at.pop(request.is_optional, None)
             return result
-        if result in ("timeout", "connection"):
+        if result in _UNREACHABLE:
             self._failed_at[request.is_optional] = self._now()
             raise self._failures.unavailable(f"{request.what}: {result}", REST)
         raise self._failures.wrong(f"{request.what}: {result}")
@@ -88,6 +102,18 @@ class Transport:
     def _is_left_alone(self, request: Request) -> bool:
         failed_at = [self._failed_at.get(each) for each in {False, request.is_optional}]
         return any(each is not None and abs(self._now() - each) < REST for each in failed_at)
+
+    def _connection(self, request: Request) -> tuple[HTTPConnection, bool]:
+        """Return a connection that is not open yet, and whether it is a tunnel of the proxy."""
+        url = urlsplit(request.url)
+        host, port, proxy = url.hostname or "", url.port, self._proxy
+        if url.scheme == "http":  # at localhost, which is another host for the proxy
+            return HTTPConnection(host, port, timeout=self._timeout), False
+        at, at_port = (host, port) if proxy is None else (proxy.host, proxy.port)
+        connection = HTTPSConnection(at, at_port, timeout=self._timeout, ssl_context=self._tls)
+        if proxy is not None:
+            connection.set_tunnel(host, port or 443, proxy.headers)
+        return connection, proxy is not None
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -101,19 +127,17 @@ class _Exchange:
         self,
         request: Request,
         timeout: float,
-        tls: ssl.SSLContext | None,
+        connection: HTTPConnection,
         release: Callable[[], None],
+        *,
+        is_tunnel: bool,
     ) -> None:
         self._request = request
         self._timeout = timeout
         self._release = release
         self._url = urlsplit(request.url)
-        host, port = self._url.hostname or "", self._url.port
-        self._connection = (
-            HTTPConnection(host, port, timeout=timeout)
-            if tls is None
-            else HTTPSConnection(host, port, timeout=timeout, ssl_context=tls)
-        )
+        self._connection = connection
+        self._is_tunnel = is_tunnel
         self._socket: socket.socket | None = None
         self._is_over = threading.Event()
         self._result: Response | str = "timeout"
@@ -150,8 +174,18 @@ class _Exchange:
             self._release()
             self._is_over.set()
 
+    def _connect(self) -> None:
+        try:
+            self._connection.connect()
+        except (ssl.SSLError, TimeoutError):
+            raise
+        except (OSError, HTTPError, HTTPException):
+            if not self._is_tunnel:
+                raise
+            raise _FailedError("proxy") from None
+
     def _exchanged(self) -> Response:
-        self._connection.connect()
+        self._connect()
         # A connection forgets its socket when its last response begins.
         self._socket = self._connection.sock
         if self._is_abandoned:
