@@ -18,9 +18,10 @@ from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, section, shown
 from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth.features.providers.oauth.github import GitHub
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.profiles import make_account
-from wsgiauth.settings.oidc import ProviderEntry, parse_entry, parse_proxy
+from wsgiauth.settings.oidc import KINDS, ProviderEntry, parse_entry, parse_proxy
 from wsgiauth.testing import make_settings
 
 PAGE = PAGES["docs/providers.md"]
@@ -61,7 +62,7 @@ def test_a_site_can_have_all_of_the_entries():
 def test_the_table_has_every_parameter_with_its_values_and_its_default():
     listed = {name.strip("`"): (values, default) for name, values, default, _ in rows("Parameters")}
     entry = parse_entry(CLIENT)
-    identity = {"name", "issuer", "client_id", "client_secret"}
+    identity = {"name", "issuer", "client_id", "client_secret", "kind"}
     assert listed.keys() == set(ProviderEntry._fields) - identity
     for name, (values, default) in listed.items():
         for value in re.findall(r"`(\w+)`", values):
@@ -77,6 +78,31 @@ def test_the_table_has_every_parameter_with_its_values_and_its_default():
         "groups": "",
         "prompt": "",
     }
+
+
+def test_the_table_of_github_and_discord_is_that_of_the_code():
+    section_text = section(PAGE, "GitHub and Discord")
+    (shown_entries,) = re.findall(r"^OIDC_PROVIDERS='(.*)'$", section_text, re.MULTILINE)
+    parsed = [parse_entry(each) for each in shown_entries.split()]
+    assert [each.kind for each in parsed] == [each for each in KINDS if each]
+    table = {row[0]: row[1:] for row in rows("GitHub and Discord")}
+    assert table["issuer of an account"] == [f"`{each.issuer}`" for each in parsed]
+    callbacks = [f"`{SITE}/auth/oidc/{each.name}/callback`" for each in parsed]
+    assert table["redirect URI"] == callbacks
+    assert table["`prompt`"] == [f"`{' '.join(KINDS[each.kind].prompts)}`" for each in parsed]
+    for text, each in zip(table["scopes"], parsed, strict=True):
+        kind, scopes = KINDS[each.kind], re.findall(r"`([^`]+)`", text)
+        assert scopes == ["+".join(kind.scope), *kind.needed]
+    github = parse_entry(re.search(r"`(work\+github:[^`]+)`", section_text)[1])
+    assert GitHub(github.issuer).token_endpoint.startswith("https://github.example.org/")
+    Settings(OIDC_PROVIDERS=tuple(shown_entries.split()), PUBLIC_URL=SITE)
+
+
+def test_parameters_that_need_claims_are_named():
+    named = re.search(r"The parameters (.*) need claims", section(PAGE, "GitHub and Discord"))[1]
+    for name in re.findall("`(.*?)`", named):
+        with pytest.raises(ValueError, match="a parameter is unknown"):
+            parse_entry(f"a+github:https://client:secret@github.com?{name}=a")
 
 
 def test_the_proxies_are_accepted():
@@ -232,8 +258,9 @@ COMPUTED = {
 
 def reasons_of_the_code():
     """Return the reasons of failures in the source, as the page writes them."""
-    folder = ROOT / "wsgiauth/features/providers/oidc"
-    files = [*folder.glob("*.py"), ROOT / "wsgiauth/features/providers/endpoints/oidc_callback.py"]
+    folder = ROOT / "wsgiauth/features/providers"
+    modules = [*folder.glob("oidc/*.py"), *folder.glob("oauth/*.py")]
+    files = [*modules, folder / "endpoints/oidc_callback.py"]
     found = set()
     for call in (node for file in files for node in calls_in(file)):
         prefix = {"DiscoveryError": "discovery: ", "_FailedError": "…: "}.get(name_of(call), "")
@@ -243,7 +270,7 @@ def reasons_of_the_code():
 
 
 RAISE = {
-    *("TokenError", "DiscoveryError", "_FailedError"),
+    *("TokenError", "DiscoveryError", "ApiError", "_FailedError"),
     *("wrong", "callback", "unavailable", "declined", "refusal"),
 }
 

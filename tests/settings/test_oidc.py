@@ -20,6 +20,7 @@ from wsgiauth.settings.oidc import (
 SECRET = "canary"
 CLIENT = f"client:{SECRET}@"
 GOOGLE = f"google:https://{CLIENT}accounts.google.com"
+GITHUB = f"git+github:https://{CLIENT}github.com"
 PUBLIC_URL = "https://example.org"
 
 
@@ -77,6 +78,39 @@ def test_the_issuer_is_kept_as_it_is_written(issuer):
 def test_the_client_is_percent_decoded():
     entry = parse_entry("a:https://my%20app%2F1:a%3Ab%40c%2Fd+e%25@example.org")
     assert (entry.client_id, entry.client_secret) == ("my app/1", "a:b@c/d+e%")
+
+
+@pytest.mark.parametrize("end", ["", "/"], ids=["no slash", "slash"])
+def test_an_entry_can_be_of_a_provider_without_openid_connect(end):
+    assert parse_entry(f"{GITHUB}{end}") == ProviderEntry(
+        "git",
+        "https://github.com",
+        "client",
+        SECRET,
+        "GitHub",
+        ("read:user", "user:email"),
+        kind="github",
+    )
+    discord = parse_entry(f"d+discord:https://{CLIENT}discord.com{end}")
+    assert (discord.issuer, discord.title) == ("https://discord.com", "Discord")
+    assert (discord.kind, discord.scope) == ("discord", ("identify", "email"))
+
+
+def test_such_an_entry_has_parameters():
+    query = "title=Code&scope=read:org+read:org&create=on&link=verified&prompt=select_account"
+    entry = parse_entry(f"git+github:http://{CLIENT}localhost:8080?{query}")
+    assert entry == ProviderEntry(
+        "git",
+        "http://localhost:8080",
+        "client",
+        SECRET,
+        "Code",
+        ("user:email", "read:org"),
+        create=True,
+        link="verified",
+        prompt="select_account",
+        kind="github",
+    )
 
 
 def test_groups_can_come_from_userinfo():
@@ -175,6 +209,29 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"{GOOGLE}?logout=on", "logout must be local or provider"),
         (f"{GOOGLE}?groups=a&groups_from=both", "groups_from must be token or userinfo"),
         (f"{GOOGLE}?groups_from=userinfo", "groups_from=userinfo needs groups"),
+        (f"a+{SECRET}:https://{CLIENT}example.org", r"after \+ must be github or discord"),
+        (f"a+:https://{CLIENT}github.com", r"after \+ must be github or discord"),
+        (f"a+github+github:https://{CLIENT}github.com", r"after \+ must be github or discord"),
+        (f"a+GitHub:https://{CLIENT}github.com", r"after \+ must be github or discord"),
+        (f"+github:https://{CLIENT}github.com", "must begin with a name"),
+        (f"a+github:https://{CLIENT}github.com/api", "the URL of GitHub must have no path"),
+        (f"a+github:https://{CLIENT}github.com//", "the URL of GitHub must have no path"),
+        (f"a+discord:https://{CLIENT}discord.com/x", "the URL of Discord must have no path"),
+        (f"a+github:http://{CLIENT}github.com", "http is only for localhost"),
+        (f"{GITHUB}?prompt=consent", "prompt must be select_account"),
+        (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
+        *(
+            (
+                f"{GITHUB}?{each}",
+                "a parameter is unknown; those known are title, scope, create, link, prompt[.]$",
+            )
+            for each in (
+                "groups=a",
+                "second_factor=trusted",
+                "logout=provider",
+                "groups_from=token",
+            )
+        ),
     ],
 )
 def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):
@@ -191,12 +248,17 @@ def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):
         ((GOOGLE, f"https://{SECRET}"), "in the entry https: it must begin with a name"),
         ((GOOGLE, f"//{SECRET}"), "in the entry number 2: it must begin with a name"),
         ((GOOGLE, GOOGLE), "in the entry google: another entry has this name"),
+        ((GITHUB, GITHUB), "in the entry git: another entry has this name"),
+        ((f"{GITHUB}/x",), "in the entry git: the URL of GitHub must have no path"),
         (
             (GOOGLE, GOOGLE.replace("google:", "work:")),
             "in the entry work: it has the issuer and the client of the entry google",
         ),
     ],
-    ids=["URL", "no name", "no name to show", "same name", "same client"],
+    ids=[
+        *("URL", "no name", "no name to show", "same name", "same name of a kind", "kind"),
+        "same client",
+    ],
 )
 def test_an_entry_that_is_wrong_is_named(entries, problem):
     with pytest.raises(ValueError, match=problem) as caught:

@@ -77,6 +77,19 @@ def test_an_account_without_a_user_gets_one(site, browser):
     assert found["email_verified"] is True
 
 
+def test_github_confirms_no_identity(make_site):
+    site = make_site(
+        OIDC_PROVIDERS=("hub+github:https://id:secret@github.com",), MAIL_URL="memory:"
+    )
+    make_user(site, identities=[("hub", "583231")])
+    provider_account(site, "hub", subject="583231", second_factor=True, groups=["staff"])
+    browser = TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
+    assert log_in(browser, "hub").location.endswith("/welcome")
+    assert profile(browser)["groups"] == []
+    with context.using(site.database):
+        assert provider_sessions.ProviderSession.get().authenticated_at is None
+
+
 def test_the_next_account_replaces_the_one_before(site):
     for subject, name in (("1", "ada"), ("2", "grace")):
         make_user(site, name, identities=[("google", subject)])

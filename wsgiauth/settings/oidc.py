@@ -26,6 +26,31 @@ _MAX_ISSUER = 255  # characters, as in the database
 _MAX_LENGTH = 100  # characters of a title and of a claim's name or path
 
 
+class Kind(NamedTuple):
+    """What the entries of a kind of providers can say."""
+
+    title: str  # on the button; empty: the name of the entry
+    needed: tuple[str, ...]  # the scopes that are added to those of an entry
+    scope: tuple[str, ...]  # of an entry that names none
+    prompts: tuple[str, ...]
+    has_claims: bool = False  # of OpenID Connect
+
+
+OPENID = ""
+KINDS: Mapping[str, Kind] = {
+    OPENID: Kind(
+        title="",
+        needed=("openid",),
+        scope=("openid", "email", "profile"),
+        prompts=("login", "consent", "select_account"),
+        has_claims=True,
+    ),
+    "github": Kind("GitHub", ("user:email",), ("read:user", "user:email"), ("select_account",)),
+    "discord": Kind("Discord", ("identify",), ("identify", "email"), ("consent",)),
+}
+_NAMED_KINDS = tuple(each for each in KINDS if each)
+
+
 class Proxy(NamedTuple):
     """A parsed OIDC_PROXY."""
 
@@ -45,7 +70,7 @@ class ProviderEntry(NamedTuple):
     client_id: str
     client_secret: str
     title: str  # on the button
-    scope: tuple[str, ...] = ("openid", "email", "profile")
+    scope: tuple[str, ...] = KINDS[OPENID].scope
     create: bool | None = None  # whether a login can create an account; None: as REGISTRATION says
     link: str = "ask"  # `verified`: an address that both sides have verified connects at once
     groups: str = ""  # the claim that names groups, or the path to it; empty: none does
@@ -53,6 +78,7 @@ class ProviderEntry(NamedTuple):
     prompt: str = ""
     second_factor: str = "asked"  # `trusted`: the provider's second factor counts
     logout: str = "local"  # `provider`: a logout ends the session at the provider, too
+    kind: str = OPENID  # of KINDS
 
     def __repr__(self) -> str:
         return f"<ProviderEntry {self.name}>"  # it has a secret
@@ -60,22 +86,31 @@ class ProviderEntry(NamedTuple):
 
 def parse_entry(text: str) -> ProviderEntry:
     """Return an entry; a ValueError says what is wrong, for an operator."""
-    name, _, url = text.partition(":")
+    first, _, url = text.partition(":")
+    name, plus, word = first.partition("+")
     if not re.fullmatch(_NAME, name) or url.startswith("//"):
         raise ValueError(
             "it must begin with a name and a colon; a name has up to 32 lower-case letters, digits"
             " and dashes, the first a letter"
         )
+    if plus and word not in _NAMED_KINDS:
+        raise ValueError(f"the word after + must be {' or '.join(_NAMED_KINDS)}")
+    kind = KINDS[word]
     parts = _split(url)
     if "@" in parts.path:  # the secret may end before it
         raise ValueError(_NOT_ENCODED)
     client_id, client_secret = _client(parts.netloc)
     return ProviderEntry(
         name,
-        _issuer(parts),
+        _issuer(parts) if kind.has_claims else _origin(parts, kind),
         client_id,
         client_secret,
-        **{"title": name.capitalize(), **_parameters(parts.query)},
+        **{
+            "title": kind.title or name.capitalize(),
+            "scope": kind.scope,
+            "kind": word,
+            **_parameters(parts.query, kind),
+        },
     )
 
 
@@ -87,7 +122,7 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
             entry = parse_entry(text)
             _check_doubled(entry, entries)
         except ValueError as error:
-            name = text.partition(":")[0]
+            name = re.split("[:+]", text, maxsplit=1)[0]
             shown = name if re.fullmatch(_NAME, name) else f"number {number}"
             raise ValueError(f"in the entry {shown}: {error}") from None
         entries.append(entry)
@@ -184,20 +219,29 @@ def _issuer(parts: SplitResult) -> str:
     return issuer
 
 
-def _parameters(query: str) -> dict[str, Any]:
+def _origin(parts: SplitResult, kind: Kind) -> str:
+    """Return the issuer of a kind whose URLs follow from its host."""
+    issuer = _issuer(parts)
+    if parts.path not in ("", "/"):
+        raise ValueError(f"the URL of {kind.title} must have no path")
+    return issuer.removesuffix("/")
+
+
+def _parameters(query: str, kind: Kind) -> dict[str, Any]:
     if not query:
         return {}
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True, errors="strict")
     except ValueError:
         raise ValueError("its parameters must be of the form name=value&name=value") from None
+    known = _parsers(kind)
     values: dict[str, Any] = {}
     for name, value in pairs:
-        if name not in _PARAMETERS:
-            raise ValueError(f"a parameter is unknown; those known are {', '.join(_PARAMETERS)}")
+        if name not in known:
+            raise ValueError(f"a parameter is unknown; those known are {', '.join(known)}")
         if name in values:
             raise ValueError(f"the parameter {name} is given twice")
-        values[name] = _PARAMETERS[name](name, value)
+        values[name] = known[name](name, value)
     if values.get("groups_from") == "userinfo" and "groups" not in values:
         raise ValueError("groups_from=userinfo needs groups")
     return values
@@ -218,11 +262,13 @@ def _parse_label(name: str, value: str) -> str:
     return value.strip()
 
 
-def _parse_scope(name: str, value: str) -> tuple[str, ...]:
-    if not re.fullmatch(_SCOPE, value):
-        raise ValueError(f"{name} must be words, separated by + or %20")
-    words = [each for each in value.split() if each != "openid"]
-    return ("openid", *dict.fromkeys(words))
+def _scopes(*needed: str) -> Callable[[str, str], tuple[str, ...]]:
+    def parse(name: str, value: str) -> tuple[str, ...]:
+        if not re.fullmatch(_SCOPE, value):
+            raise ValueError(f"{name} must be words, separated by + or %20")
+        return tuple(dict.fromkeys((*needed, *value.split())))
+
+    return parse
 
 
 def _parse_switch(name: str, value: str) -> bool:
@@ -232,14 +278,21 @@ def _parse_switch(name: str, value: str) -> bool:
     return switched
 
 
-_PARAMETERS: dict[str, Callable[[str, str], object]] = {
-    "title": _parse_label,
-    "scope": _parse_scope,
-    "create": _parse_switch,
-    "link": _choice("ask", "verified"),
+_OF_CLAIMS: Mapping[str, Callable[[str, str], object]] = {
     "groups": _parse_label,
     "groups_from": _choice("token", "userinfo"),
-    "prompt": _choice("login", "consent", "select_account"),
     "second_factor": _choice("asked", "trusted"),
     "logout": _choice("local", "provider"),
 }
+
+
+def _parsers(kind: Kind) -> Mapping[str, Callable[[str, str], object]]:
+    """Return the parsers of the parameters that have an effect for this kind."""
+    return {
+        "title": _parse_label,
+        "scope": _scopes(*kind.needed),
+        "create": _parse_switch,
+        "link": _choice("ask", "verified"),
+        "prompt": _choice(*kind.prompts),
+        **(_OF_CLAIMS if kind.has_claims else {}),
+    }

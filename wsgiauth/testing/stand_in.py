@@ -11,11 +11,14 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.code_flow import CodeFlow
 from wsgiauth.features.providers.oidc.errands import BegunErrand
 from wsgiauth.features.providers.oidc.profiles import make_account
-from wsgiauth.settings.oidc import ProviderEntry
+from wsgiauth.settings.oidc import OPENID, ProviderEntry
 
 
 class StandIn(CodeFlow):
-    """A client that sends no request; the ID token has `claims` and the time of the login."""
+    """A client that sends no request; the provider says `claims` and the time of the login.
+
+    A provider without OpenID Connect does not say the time.
+    """
 
     def __init__(
         self, entry: ProviderEntry, clock: Callable[[], float], claims: Mapping[str, Any]
@@ -37,7 +40,8 @@ class StandIn(CodeFlow):
     ) -> ProviderAccount:
         """Return the account with the claims."""
         now = int(self._now())
-        return make_account(self._entry, {**self._claims, "auth_time": now}, now)
+        time = {"auth_time": now} if self._entry.kind == OPENID else {}
+        return make_account(self._entry, {**self._claims, **time}, now)
 
     def check(self) -> None:
         """Find nothing wrong."""

@@ -44,8 +44,8 @@ def test_each_provider_is_asked_and_named(check):
         entries = [google.entry("google"), auth0.entry("auth0"), gitlab.entry("gitlab")]
         lines = check(*entries)
         strict = check(*entries, strict=True)
-    assert about(lines, "publish what") == [
-        "note: These providers publish what a login needs: google, gitlab."
+    assert about(lines, "log in with these") == [
+        "note: Users can log in with these providers: google, gitlab."
     ]
     assert about(lines, "warning: The provider") == [
         "warning: The provider auth0 cannot be used (discovery: issuer). Its discovery document"
@@ -58,7 +58,7 @@ def test_a_provider_that_is_down_is_a_warning(check):
     with Provider() as provider, provider.down():
         lines = check(provider.entry("google"))
     assert about(lines, "provider google cannot be used (discovery: connection).")
-    assert not about(lines, "publish what")
+    assert not about(lines, "log in with these")
     assert lines[-1] == "The settings are valid and the database is ready."
 
 

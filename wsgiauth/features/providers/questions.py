@@ -26,8 +26,8 @@ def _unusable_providers(site: Site) -> Iterator[Finding]:
             yield Finding(problem)
     yield from _unverified_links(site)
     if usable:
-        publishing = f"These providers publish what a login needs: {', '.join(usable)}."
-        yield Finding(publishing, is_risk=False)
+        can_be_used = f"Users can log in with these providers: {', '.join(usable)}."
+        yield Finding(can_be_used, is_risk=False)
 
 
 def _unverified_links(site: Site) -> Iterator[Finding]:

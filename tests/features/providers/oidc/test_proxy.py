@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.hostile_provider import DISCOVERY, Provider
 from tests.support.mail_servers import make_certificate
+from tests.support.oauth_providers import ADA, GitHub
 from tests.support.oidc_clients import Client
 from tests.support.provider_answers import Answer
 from tests.support.tinyproxy import running_tinyproxy
@@ -33,6 +34,14 @@ def test_a_login_goes_through_the_proxy(provider, tmp_path):
     with running_tinyproxy(tmp_path) as proxy:
         assert Client(provider, proxy=proxy.url()).log_in().subject == "ada"
         assert proxy.tunnels() == [host_of(provider)] * 3  # discovery, token, keys
+
+
+def test_a_login_without_openid_connect_goes_through_the_proxy(certificate, monkeypatch, tmp_path):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with GitHub(certificate) as github, running_tinyproxy(tmp_path) as proxy:
+        client = Client(github, proxy=proxy.url())
+        assert client.log_in().subject == str(ADA)
+        assert proxy.tunnels() == [host_of(github)] * 3  # token, user, emails
 
 
 def test_a_request_to_this_host_without_tls_goes_through_no_proxy(tmp_path):

@@ -1,7 +1,8 @@
 """Logins with other providers: OpenID Connect Core 1.0, the authorization code flow with PKCE.
 
 A provider is asked when it is first used, never at a start. Every failure is a `ProviderError`,
-whose reason is for the log.
+whose reason is for the log. `wsgiauth.features.providers.oauth` has the providers without OpenID
+Connect.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import Begun, BegunErrand, Errand, Errands
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
-from wsgiauth.settings.oidc import ProviderEntry, Proxy, parse_entries, parse_proxy
+from wsgiauth.settings.oidc import OPENID, ProviderEntry, Proxy, parse_entries, parse_proxy
 from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
@@ -54,15 +55,10 @@ class Provider:
         timeout: float,
         proxy: Proxy | None,
     ) -> None:
-        try:
-            from wsgiauth.features.providers.oidc.client import Client
-        except ImportError:
-            packages = "urllib3 or cryptography"
-            raise missing_package("OIDC_PROVIDERS", packages, "oidc") from None
         self.entry: ProviderEntry = entry
         self._errands = errands
         self._now = clock
-        self._client: CodeFlow = Client(entry, clock, timeout, proxy)
+        self._client = _client(entry, clock, timeout, proxy)
 
     def use_client(self, client: "CodeFlow") -> None:
         """Use a client that needs no network: see `wsgiauth.testing`."""
@@ -119,6 +115,19 @@ class Provider:
         return None
 
 
+def _client(
+    entry: ProviderEntry, clock: Callable[[], float], timeout: float, proxy: Proxy | None
+) -> "CodeFlow":
+    try:
+        from wsgiauth.features.providers.oauth.client import OAuthClient
+        from wsgiauth.features.providers.oidc.client import Client
+    except ImportError:
+        packages = "urllib3 or cryptography"
+        raise missing_package("OIDC_PROVIDERS", packages, "oidc") from None
+    kind = Client if entry.kind == OPENID else OAuthClient
+    return kind(entry, clock, timeout, proxy)
+
+
 def _advice(reason: str) -> str:
     what, _, why = reason.partition(": ")
     if why == "issuer":
@@ -129,6 +138,8 @@ def _advice(reason: str) -> str:
         return "Check that OIDC_PROXY can be reached, and that it lets connections through."
     if why == "rate limit":
         return "It has received too many requests; try again later."
+    if what == "token" and why not in ("timeout", "connection"):
+        return "Check the id and the secret of the client, and whether it was suspended there."
     if why in ("timeout", "connection", "status"):
         return "Check that this host can reach the issuer, and that the issuer is right."
     return f"What it publishes ({what}) cannot be used; see its documentation."

@@ -1,4 +1,4 @@
-"""The authorization code flow of OAuth 2.0 (RFC 6749 section 4.1), without OpenID Connect."""
+"""The authorization code flow of OAuth 2.0 (RFC 6749 section 4.1), in which all providers agree."""
 
 import json
 import logging
@@ -36,15 +36,14 @@ _ERRORS = {
     *("server_error", "temporarily_unavailable", "interaction_required", "login_required"),
     *("account_selection_required", "consent_required"),
     "authentication_expired",  # of Keycloak
+    *("application_suspended", "redirect_uri_mismatch"),  # of GitHub
 }
-# RFC 6749 section 5.2.
-_CLIENT_REFUSED = ("invalid_client",)
-_CODE_REFUSED = ("invalid_grant",)
+# RFC 6749 section 5.2; the second of each is GitHub's, which answers with the status 200.
+_CLIENT_REFUSED = ("invalid_client", "incorrect_client_credentials")
+_CODE_REFUSED = ("invalid_grant", "bad_verification_code")
 _TOKEN_ERRORS = (
-    "invalid_request",
-    "unauthorized_client",
-    "unsupported_grant_type",
-    "invalid_scope",
+    *("invalid_request", "unauthorized_client", "unsupported_grant_type", "invalid_scope"),
+    *("application_suspended", "redirect_uri_mismatch", "unverified_user_email"),  # of GitHub
 )
 _MAX_SAID = 300  # characters of an error and its description, in the log
 _VISIBLE = re.compile(r"[!-~]+")  # a code, or an access token

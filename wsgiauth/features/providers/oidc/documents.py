@@ -6,14 +6,19 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 Document = dict[str, object]
 
 
-def parse_document(octets: bytes) -> Document | None:
-    """Return a JSON object (RFC 8259) without two members of one name, or None."""
+def parse_json(octets: bytes) -> object:
+    """Return a JSON value (RFC 8259) whose objects have no two members of one name, or None."""
     try:
-        parsed = json.loads(
+        return json.loads(
             octets.decode(), object_pairs_hook=_without_doubles, parse_constant=_refused
         )
     except (ValueError, RecursionError):
         return None
+
+
+def parse_document(octets: bytes) -> Document | None:
+    """Return a JSON object without two members of one name, or None."""
+    parsed = parse_json(octets)
     return parsed if isinstance(parsed, dict) else None
 
 
