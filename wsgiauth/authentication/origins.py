@@ -55,7 +55,7 @@ class Origins(ABC):
 
     @abstractmethod
     def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
-        """Return a button for each account that a user has connected, in a form for `url`."""
+        """Return a button for each login that can confirm the user, in a form for `url`."""
 
     @abstractmethod
     def connected(self, user: User) -> list[Connected]:

@@ -54,6 +54,7 @@ class ConfirmPage(PasskeyPage):
     has_codes: bool = False  # recovery codes are left
     sends_code: bool = False  # by email, to a user without a password
     has_code: bool = False  # the browser has asked for one
+    can_log_in_again: bool = False  # a login elsewhere starts a fresh session, but confirms none
     is_resent: bool = False  # a form was not processed, and must be sent again
     next_step: NextStep
     forgot_url: str | None = None  # None where the site sends no email
@@ -101,6 +102,8 @@ class Confirm(MemberForm):
         if codes is not None and not methods and codes.can_confirm(user):
             sends_code = True
             has_code = bool(site.identifier.sent_cookie(environ, codes.waiting))
+        proves_elsewhere = not methods and not user.has_password
+        connected = origins.connected(user) if origins and proves_elsewhere else ()
         is_resent = bool(query_field(environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         return ConfirmPage(
@@ -111,6 +114,7 @@ class Confirm(MemberForm):
             providers=origins.buttons_of(user, url) if origins and not methods else (),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
+            can_log_in_again=any(each.is_offered for each in connected),
             has_codes=site.factors.codes_left(user) > 0,
             passkey_options=passkey_options(site, CONFIRM, session_id, user=user),
             sends_code=sends_code,

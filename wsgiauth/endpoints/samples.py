@@ -113,6 +113,7 @@ PAGES: tuple[Page, ...] = (
     _CONFIRM.replaced(sends_code=True, has_code=True, providers=PROVIDERS, next="/"),
     _CONFIRM.replaced(sends_code=True, message=WRONG_CODE),
     _CONFIRM.replaced(forgot_url="/auth/forgot"),
+    _CONFIRM.replaced(can_log_in_again=True),
     _CONFIRM,
     _REGISTER,
     LoginPage(

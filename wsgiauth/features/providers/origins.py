@@ -16,7 +16,7 @@ from wsgiauth.features.providers.provider_sessions import ProviderLogin, identit
 from wsgiauth.features.providers.unclaimed import UNCLAIMED
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
-from wsgiauth.settings.oidc import parse_entries
+from wsgiauth.settings.oidc import OPENID, parse_entries
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import TaggedCookie
 from wsgiauth.web.pages import ProviderButton
@@ -44,12 +44,15 @@ class ProviderOrigins(Origins):
         )
 
     def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
-        """Return a button for each provider with which a user can log in."""
+        """Return a button for each provider at which a user can confirm their identity.
+
+        A provider without OpenID Connect never says when the user logged in there.
+        """
         issuers = {each.issuer for each in list_identities(user)}
         return tuple(
             ProviderButton(each.name, each.title, url)
             for each in self._entries
-            if each.issuer in issuers
+            if each.issuer in issuers and each.kind == OPENID
         )
 
     def connected(self, user: User) -> list[Connected]:

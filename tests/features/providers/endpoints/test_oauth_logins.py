@@ -1,0 +1,235 @@
+"""Logins with GitHub and Discord, from the button to the session."""
+
+import re
+
+import pytest
+from webtest import TestApp
+
+from tests.support.federated import remove_password
+from tests.support.hostile_provider import CLIENT_SECRET
+from tests.support.logins import make_stale
+from tests.support.mails import MAIL
+from tests.support.oauth_providers import Discord, GitHub, email
+from tests.support.provider_logins import begin, come_back, connect, errand, log_in, path_of
+from tests.support.sites import BROWSER, SAME_ORIGIN
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.features.providers.identities import Identity
+from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT
+from wsgiauth.storage.models import utc_now
+from wsgiauth.testing import logged_in, make_user
+
+TITLES = {GitHub: "GitHub", Discord: "Discord"}
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture(params=[GitHub, Discord], ids=["GitHub", "Discord"])
+def provider(request):
+    with request.param() as made:
+        yield made
+
+
+@pytest.fixture
+def number(provider):
+    """Return the number of Ada's account."""
+    return str(provider.number_of("ada"))
+
+
+@pytest.fixture
+def client(make_provider_site):
+    return TestApp(make_provider_site())
+
+
+def set_verified(provider, is_verified):
+    for each in provider.accounts.values():
+        if "emails" in each:
+            each["emails"][0]["verified"] = is_verified
+        else:
+            each["verified"] = is_verified
+
+
+def rename(provider, name, new):
+    key = "login" if provider.kind == "github" else "username"
+    provider.accounts[provider.number_of(name)][key] = new
+
+
+def who(client):
+    return client.get("/").json["user"]
+
+
+def arrive(client, provider, subject="ada"):
+    assert path_of(log_in(client, provider, subject, status=303)) == "/auth/complete"
+    return client.get("/auth/complete", headers=BROWSER)
+
+
+def create(client, provider):
+    page = arrive(client, provider)
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    return page
+
+
+def test_a_button_has_the_name_of_the_provider(client, provider):
+    page = client.get("/auth/login", headers=BROWSER)
+    assert f"Log in with {TITLES[type(provider)]}" in page.text
+
+
+@pytest.mark.promise(86)
+def test_a_first_login_creates_an_account_with_the_verified_address(client, provider, number):
+    page = create(client, provider)
+    assert page.form["username"].value == "ada"
+    user = User.get()
+    assert (user.email, user.email_verified_at is not None) == ("ada@example.org", True)
+    assert user.email_verified_by == provider.origin
+    (identity,) = Identity.select()
+    assert (identity.issuer, identity.subject) == (provider.origin, number)
+    assert who(client) == "ada"
+
+
+@pytest.mark.promise(86)
+def test_an_address_that_the_provider_has_not_verified_is_not_verified_here(client, provider):
+    set_verified(provider, False)
+    page = arrive(client, provider)
+    page.form["email"] = "ada@example.org"
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert User.get().email_verified_at is None
+
+
+def test_with_mail_a_link_proves_an_address_that_is_not_verified(
+    make_provider_site, provider, letters
+):
+    site = make_provider_site(**MAIL)
+    client = TestApp(site)
+    set_verified(provider, False)
+    page = arrive(client, provider)
+    page.form["email"] = "ada@example.org"
+    page.form.submit(headers=SAME_ORIGIN, status=202)
+    site.site.outbox.stop()
+    site.site.outbox.deliver()
+    assert User.select().count() == 0
+    assert any("/verify?" in each for each in letters.links)
+
+
+@pytest.mark.promise(86)
+def test_a_renamed_account_logs_in_the_same_user(client, provider):
+    create(client, provider)
+    client.reset()
+    rename(provider, "ada", "countess")
+    log_in(client, provider, "countess", status=303)
+    assert who(client) == "ada"
+
+
+@pytest.mark.promise(86)
+@pytest.mark.parametrize("link", ["ask", "verified"])
+def test_an_account_that_took_over_the_name_is_not_the_user(make_provider_site, provider, link):
+    client = TestApp(make_provider_site({"link": link}))
+    create(client, provider)
+    client.reset()
+    rename(provider, "ada", "countess")
+    stranger = {"emails": [email("stranger@example.net")]}
+    if provider.kind == "discord":
+        stranger = {"email": "stranger@example.net"}
+    provider.register("ada", **stranger)
+    page = arrive(client, provider)
+    assert who(client) is None
+    refused = page.form.submit(headers=SAME_ORIGIN, status=409)
+    assert "taken" in refused.html.select_one("#username-error").text
+
+
+@pytest.mark.promise(86)
+def test_an_address_connects_only_if_both_sides_have_verified_it(make_provider_site, provider):
+    site = make_provider_site({"link": "verified"})
+    client, ada = TestApp(site), make_user(site, "countess", email="ada@example.org")
+    update_user(ada, email_verified_at=utc_now(), email_verified_by="link")
+    set_verified(provider, False)
+    arrive(client, provider)
+    assert Identity.select().count() == 0
+    set_verified(provider, True)
+    log_in(client, provider, status=303)
+    assert who(client) == "countess"
+
+
+def test_a_user_connects_an_account(make_provider_site, provider, number):
+    site = make_provider_site()
+    user = make_user(site, "countess")
+    browser = logged_in(site, user)
+    url = errand(browser, site, CONNECT, user_id=user.id)
+    answer = come_back(browser, provider.authorize(url), status=303)
+    assert path_of(answer) == "/auth/identities"
+    listed = browser.get("/auth/identities", headers=SCRIPT).json["identities"]
+    assert [(each["subject"], each["issuer"]) for each in listed] == [(number, provider.origin)]
+
+
+@pytest.fixture
+def stale(make_provider_site, provider, number):
+    """Return a browser with an old session of a user who has an account of the provider alone."""
+    site = make_provider_site()
+    user = remove_password(make_user(site, "countess"))
+    connect(user, provider, number)
+    browser = logged_in(site, user)
+    make_stale()
+    return browser
+
+
+@pytest.mark.promise(86)
+def test_the_page_to_confirm_does_not_offer_it(stale):
+    page = stale.get("/auth/close", headers=BROWSER, status=302).follow(headers=BROWSER)
+    assert not page.html.find_all("button", attrs={"name": "provider"})
+    assert "To continue, log out and log in again." in re.sub(r"\s+", " ", page.html.main.text)
+
+
+@pytest.mark.promise(86)
+@pytest.mark.parametrize("wants", [BROWSER, SCRIPT], ids=["browser", "script"])
+def test_a_request_to_confirm_by_it_is_refused(stale, wants):
+    headers = {**SAME_ORIGIN, **wants}
+    answer = stale.post("/auth/confirm", {"provider": "google"}, headers=headers, status=422)
+    assert "You have connected no account of this provider." in answer.text
+
+
+@pytest.mark.promise(86)
+def test_an_errand_to_confirm_by_it_is_refused(make_provider_site, provider, number):
+    site = make_provider_site()
+    user = make_user(site, "countess")
+    connect(user, provider, number)
+    browser = logged_in(site, user)
+    make_stale()
+    url = errand(browser, site, CONFIRM, user_id=user.id)
+    assert "did not ask you to log in again" in come_back(
+        browser, provider.authorize(url), status=403
+    )
+    browser.get("/auth/close", headers=BROWSER, status=302)
+
+
+def test_a_login_after_a_logout_opens_a_sensitive_page(stale, provider):
+    stale.post("/auth/logout", headers={**SAME_ORIGIN, **BROWSER})
+    log_in(stale, provider, status=303)
+    stale.get("/auth/close", headers=BROWSER, status=200)
+
+
+def test_a_logout_token_is_refused(client, provider):
+    form = {"logout_token": provider.logout_token()}
+    answer = client.post("/auth/oidc/google/logout", form, status=400)
+    assert answer.json["error"] == "invalid_request"
+    assert not provider.requests
+
+
+def test_a_provider_with_too_many_requests_is_a_page_and_an_event(client, provider, heard, caplog):
+    provider.limit, provider.is_limited = {"Retry-After": "60"}, True
+    answer = log_in(client, provider, status=503)
+    assert f"{TITLES[type(provider)]} does not answer at the moment." in answer.text
+    assert answer.headers["Retry-After"] == "10"
+    assert [each.reason for each in heard] == ["google: user: rate limit"]
+    assert not any(each in caplog.text for each in (CLIENT_SECRET, *provider._access_tokens))
+
+
+def test_a_callback_counts_once(client, provider):
+    query = provider.authorize(begin(client))
+    come_back(client, query, status=303)
+    come_back(client, query, status=400)
+
+
+def test_a_callback_in_another_browser_is_refused(client, provider, make_provider_site):
+    """Login CSRF."""
+    query = provider.authorize(begin(client))
+    other = TestApp(make_provider_site())
+    come_back(other, query, status=400)
+    assert who(other) is None
