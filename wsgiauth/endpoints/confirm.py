@@ -102,7 +102,8 @@ class Confirm(MemberForm):
         if codes is not None and not methods and codes.can_confirm(user):
             sends_code = True
             has_code = bool(site.identifier.sent_cookie(environ, codes.waiting))
-        proves_elsewhere = not methods and not user.has_password
+        has_password = site.ways_in.has_password(user)
+        proves_elsewhere = not methods and not has_password
         connected = origins.connected(user) if origins and proves_elsewhere else ()
         is_resent = bool(query_field(environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
@@ -110,7 +111,7 @@ class Confirm(MemberForm):
             confirm_url=url,
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
-            has_password=site.ways_in.has_password(user),
+            has_password=has_password,
             providers=origins.buttons_of(user, url) if origins and not methods else (),
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
