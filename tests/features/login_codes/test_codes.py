@@ -37,7 +37,7 @@ def test_the_email_has_the_code_the_browser_and_no_link(program, ada, site):
     assert message["To"] == EMAIL
     assert message["Subject"] == "Your code for example.org"
     assert re.search(r"^\d{4} \d{4}$", message.get_content(), re.MULTILINE)
-    assert "Asked for with: Firefox on Linux" in message.get_content()
+    assert "The code was asked for with: Firefox on Linux" in message.get_content()
     assert "10 minutes" in message.get_content()
     assert "://" not in message.as_string()
     assert mailbox(site).links == []

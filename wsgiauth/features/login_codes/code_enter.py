@@ -108,7 +108,7 @@ def _request(submission: Submission) -> str:
     else:
         secret = sent[REQUEST]
         if not secret:
-            errors[REQUEST] = [_("Send the request to which the code belongs.")]
+            errors[REQUEST] = [_("Send the value of request from the answer of /auth/code.")]
     if errors:
         raise ValidationError(errors)
     return secret

@@ -20,7 +20,7 @@ def send_code(submission: MemberSubmission) -> Response:
     """Send a code to the user, whose browser then shows the field for it."""
     _require_codes(submission)
     if submission.is_program:  # it has no cookies
-        raise ValidationError({SEND: [_("Ask for a code as for a login.")]})
+        raise ValidationError({SEND: [_("Ask for a code at /auth/code, as for a login.")]})
     site, environ, user = submission.site, submission.environ, submission.member.user
     former = site.identifier.sent_cookie(environ, WAITING)
     secret = codes.ask_for_code(submission, user.username, user)

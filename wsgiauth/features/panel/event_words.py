@@ -23,7 +23,7 @@ TITLES: Mapping[str, str] = {
     "link_sent": _("Link sent"),
     "user_deleted": _("Account deleted"),
     "users_exported": _("Users downloaded"),
-    "data_exported": _("Own data downloaded"),
+    "data_exported": _("Personal data downloaded"),
     "refresh_reused": _("Refresh token used twice"),
     "key_created": _("API key created"),
     "key_ended": _("API key revoked"),
