@@ -32,6 +32,12 @@ def test_a_user_has_the_fields_and_permissions_that_are_asked_for(site):
     assert user.permissions == {"a.b", "reports.read"}
 
 
+def test_an_operator_has_proven_the_address_of_a_verified_user(site):
+    user = make_user(site, is_verified=True)
+    assert (user.email_verified_by, user.email_verified_at is None) == ("operator", False)
+    assert make_user(site, "grace").email_verified_at is None
+
+
 def test_a_user_is_in_the_groups_that_are_asked_for(site):
     group = make_group(site, "Editors", ["reports.read"])
     user = make_user(site, groups=("editors", "writers"))

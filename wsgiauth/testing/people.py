@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from wsgiauth.accounts import update_user
 from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.passwords import hash_password
 from wsgiauth.features.former_passwords.people import read_hash
 from wsgiauth.features.providers.identities import add
@@ -14,7 +15,7 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.logins import check_user
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context, database
-from wsgiauth.storage.models import NO_PASSWORD
+from wsgiauth.storage.models import NO_PASSWORD, utc_now
 from wsgiauth.testing.settings import ROUNDS
 
 # The hash of a random password that was not kept.
@@ -30,6 +31,7 @@ def make_user(
     permissions: Iterable[str] = (),
     groups: Iterable[str] = (),
     identities: Iterable[tuple[str, str]] = (),
+    is_verified: bool = False,
     **fields: Any,
 ) -> User:
     """Create a user of `application` and return it.
@@ -41,6 +43,7 @@ def make_user(
         groups: The names of the groups to join; missing groups are created.
         identities: The accounts at other providers: the name of a provider in `OIDC_PROVIDERS`, and
             the subject.
+        is_verified: Whether an operator has proven the email address, so that it gets codes.
         former_hash: The hash that other software made of the password, instead of `password`.
         fields: Other fields of `User`, such as `is_staff=True`.
 
@@ -63,6 +66,8 @@ def make_user(
             hashed_password=former.hashed_password,
         )
         store(former, user)
+        if is_verified:
+            update_user(user, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_OPERATOR)
         user.grant(*permissions)
         for name in groups:
             user.join(make_group(application, name))
