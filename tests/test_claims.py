@@ -10,13 +10,23 @@ from tests.support.authenticators import Authenticator
 from tests.support.factors import App
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import AuthMiddleware, User, claims, log_in, log_out, storage
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import verified_by_operator
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ClaimsError, ConfigurationError, MiddlewareMissingError
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.storage import context
-from wsgiauth.testing import add_authenticator, api_key, bearer, logged_in, make_settings, make_user
+from wsgiauth.testing import (
+    add_authenticator,
+    api_key,
+    bearer,
+    logged_in,
+    mailbox,
+    make_settings,
+    make_user,
+)
 
 JSON = {"Accept": "application/json"}
 LOGIN = {"username": "ada", "password": PASSWORD}
@@ -53,7 +63,9 @@ def app():
 @pytest.fixture
 def site(app):
     return AuthMiddleware(
-        app, make_settings(PASSKEYS=True), claims=lambda user: app.claims_of(user)
+        app,
+        make_settings(PASSKEYS=True, LOGIN_CODES=True, MAIL_URL="memory:"),
+        claims=lambda user: app.claims_of(user),
     )
 
 
@@ -86,6 +98,15 @@ def enter_a_code(client, user, then):
     client.post("/auth/login", LOGIN, headers=SAME_ORIGIN, status=303)
     then()
     return client.post("/auth/second", {"code": app.code()}, headers=SAME_ORIGIN, status="*")
+
+
+def enter_a_code_from_an_email(client, user, then):
+    with context.using(client.app.database):
+        update_user(user, **verified_by_operator(user))
+    request = client.post_json("/auth/code", {"username": user.username}).json["request"]
+    sent = {"request": request, "code": mailbox(client.app).codes[-1]}
+    then()
+    return client.post_json("/auth/code/enter", sent, status="*")
 
 
 def refresh(client, user, then):
@@ -129,6 +150,7 @@ def add_a_passkey(client, user, then):
 PLACES = {
     "/login": [log_a_program_in, log_a_browser_in],
     "/second": [enter_a_code],
+    "/code/enter": [enter_a_code_from_an_email],
     "/refresh": [refresh],
     "/confirm": [confirm],
     "/password": [change_the_password],
@@ -145,7 +167,8 @@ def register(client, then):
 
 
 def accept_an_invitation(client, then):
-    link = client.app.invite("bob@example.org", username="bob")
+    client.app.invite("bob@example.org", username="bob")
+    link = mailbox(client.app).links[-1]
     then()
     sent = {"token": link.partition("=")[2], "password": PASSWORD}
     return client.post("/auth/verify", sent, headers=SAME_ORIGIN)

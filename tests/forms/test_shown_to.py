@@ -21,7 +21,15 @@ from wsgiauth.web.urls import Router
 SCRIPT = {**SAME_ORIGIN, "Accept": "application/json"}
 
 # Forms that anonymous clients send, or only programs: JSON, a bearer token, another standard's.
-FOR_EVERYONE = {"/register", "/login", "/forgot", "/reset", "/oidc/{provider}"}
+FOR_EVERYONE = {
+    "/code",
+    "/code/enter",
+    "/register",
+    "/login",
+    "/forgot",
+    "/reset",
+    "/oidc/{provider}",
+}
 FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}
 # An application's own pages have their forms, too, without the field.
 OF_APPLICATIONS = {"/logout", "/language"}

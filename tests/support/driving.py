@@ -22,6 +22,7 @@ def make_site(url, folder, provider, **changes):
         "FACTOR_KEY": FACTOR_KEY,
         "PASSKEYS": "on",
         "TRUSTED_BROWSER_DAYS": "30",
+        "LOGIN_CODES": "on",
         "FORWARD_AUTH": "on",
         "SERVICE_KEYS": str(write_key(folder / "key")),
         "SERVICES": REPORTS,
