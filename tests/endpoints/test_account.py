@@ -26,7 +26,7 @@ def browser(client, ada):
 # In the order of the page.
 PATHS = (
     *("/password", "/email", "/username", "/identities", "/passkeys"),
-    *("/sessions", "/totp", "/recovery-codes", "/keys", "/close"),
+    *("/sessions", "/totp", "/recovery-codes", "/keys", "/data", "/close"),
 )
 
 

@@ -88,6 +88,8 @@ def crawl(browser):
         page = browser.get(url, headers=BROWSER)
         while page.status_int in (302, 303):
             page = page.follow(headers=BROWSER)
+        if page.content_type != "text/html":  # a file
+            continue
         yield page
         links = [each["href"] for each in page.html.find_all("a", href=True)]
         waiting += [url for url in links if url.startswith("/auth/") and "/logout" not in url]

@@ -12,6 +12,7 @@ from wsgiauth import hash_password, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.pages import Pages
+from wsgiauth.web.urls import Destinations
 
 HASH = hash_password(PASSWORD, rounds=4)
 
@@ -60,7 +61,7 @@ def test_a_name_that_is_taken_is_not_logged(database, caplog):
 )
 def test_a_request_that_needs_a_failed_database_gets_a_503(accept, content_type, database, caplog):
     lost = database.connection()
-    site = SimpleNamespace(pages=Pages("/auth"))
+    site = SimpleNamespace(pages=Pages("/auth"), destinations=Destinations())
     environ = {"HTTP_ACCEPT": accept, "wsgiauth.root": "", "wsgiauth.site": site}
     response = unavailable({**environ, "REQUEST_METHOD": "GET"}, peewee.OperationalError("full"))
     answer = TestApp(response, extra_environ={"wsgiauth.site": site}).get("/", status=503)

@@ -53,7 +53,8 @@ class Server:
         if self.is_closing:
             return
         self.is_closing = True
-        create_connection(("127.0.0.1", self.port)).close()  # ends `accept`
+        with suppress(ConnectionRefusedError):  # the connection of a late client has ended it
+            create_connection(("127.0.0.1", self.port)).close()  # ends `accept`
         self._accepting.join()
 
     def _accept(self):

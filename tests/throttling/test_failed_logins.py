@@ -231,6 +231,8 @@ def test_an_attempt_that_must_wait_writes_nothing(stopped_throttle, client, ada)
 def test_a_name_without_an_account_makes_the_same_statements(client, ada, queries):
     def statements(name, address):
         sent = queries(lambda: log_in(client, name, address))
+        # The first login of a process counts the former passwords.
+        sent = [sql for sql in sent if "GROUP BY" not in sql]
         return [(sql.split()[0], re.search(r"\bwsgiauth_\w+", sql)[0]) for sql in sent]
 
     for _ in range(2):  # the first failure inserts the row, the next changes it

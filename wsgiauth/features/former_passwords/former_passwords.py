@@ -73,8 +73,9 @@ class SiteFormerPasswords(FormerPasswords):
         method = self._chosen(name)  # also for an account, which takes no less time
         if user is not None and has_hash(user.hashed_password):
             return self._stored(user)
-        if method != PLAIN:
+        if method != PLAIN or self._settings.BCRYPT_ROUNDS == LEAST_ROUNDS:
             _select(_NOBODY)
+        if method != PLAIN:
             return None, FormerScheme(method, _DUMMY_SALT, self._settings.FORMER_PEPPER)
         return None, None
 
@@ -112,11 +113,14 @@ class SiteFormerPasswords(FormerPasswords):
 
     def _shares(self) -> Mapping[Method, int]:
         """Return how many users have each method; empty if there are no former passwords."""
-        with self._lock:
-            if self._clock() >= self._counted_until:
+        # Others do not wait for the thread that counts: with many users, it takes a second.
+        if self._clock() >= self._counted_until and self._lock.acquire(blocking=False):
+            try:
                 self._counted = count_methods()
                 self._counted_until = self._clock() + SHARES_LAST
-            return self._counted
+            finally:
+                self._lock.release()
+        return self._counted
 
     @cached_property
     def _key(self) -> bytes:
