@@ -31,8 +31,9 @@ ID = "id"  # the number of a row
 PROVIDER = "provider"  # the name of a provider in OIDC_PROVIDERS
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
-# Keys of environ, if a proxy asks about a request: its path and query; its origin, if the login of
-# that host is at another one; and the URL of the site there.
+# Keys of environ. The path and query to which a login or a confirmation returns, if it is not that
+# of the request: a proxy asks about another one. Then its origin, if the login of that host is at
+# another one; and the URL of the site there.
 ASKED_FOR = "wsgiauth.asked_for"
 ASKED_AT = "wsgiauth.asked_at"
 LOGIN_AT = "wsgiauth.login_at"

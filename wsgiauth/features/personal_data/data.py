@@ -15,6 +15,7 @@ from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Counters, Limit
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import ASKED_FOR, mount_url
 
 _HOUR = 60 * 60  # seconds
 _BLOCK = 65_536  # characters
@@ -35,6 +36,8 @@ class Data(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, or fail if the audit trail cannot record the download."""
+        # After a confirmation, a browser would save the file and stay on the page that asked for it.
+        environ[ASKED_FOR] = f"{mount_url(environ)}/account"
         member = require_fresh(environ, site).user
         user = User.get_or_none(User.id == member.id)
         if user is None:
