@@ -68,11 +68,23 @@ def nested():
         lambda user: {"orders": {1, 2}},
         lambda user: {"orders": b"x"},
         lambda user: {"orders": math.nan},
+        lambda user: {"name": "\ud800"},
         lambda user: {("a", "b"): 1},
         lambda user: nested(),
         lambda user: {"number": 10**5000},
     ],
-    ids=["error", "None", "list", "set", "bytes", "NaN", "name", "circle", "huge number"],
+    ids=[
+        "error",
+        "None",
+        "list",
+        "set",
+        "bytes",
+        "NaN",
+        "surrogate",
+        "name",
+        "circle",
+        "huge number",
+    ],
 )
 def test_an_error_of_the_function_is_logged_and_names_it(caplog, function):
     with pytest.raises(ApplicationError, match="personal_data failed: "):

@@ -17,7 +17,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation, send_reset
 from wsgiauth.storage import context
-from wsgiauth.testing import logged_in, make_user
+from wsgiauth.testing import add_authenticator, logged_in, make_user
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.throttling.failed_logins import FailedLogins
 
@@ -289,3 +289,15 @@ def test_with_passwords_nothing_changes(settings):
     assert Settings().PASSWORD_LOGIN
     page = TestApp(AuthMiddleware(echo, settings)).get("/auth/login", headers=BROWSER)
     assert len(passwords_in(page)) == 1
+
+
+def test_a_login_that_began_with_a_password_cannot_be_completed(make_site):
+    before = make_site(PASSWORD_LOGIN=True, FACTOR_KEY=FACTOR_KEY)
+    ada = make_user(before, USERNAME, password=PASSWORD)
+    code = add_authenticator(before, ada).code()
+    browser = TestApp(before)
+    begun = browser.post("/auth/login", LOGIN, headers=SAME_ORIGIN, status=303)
+    assert "/auth/second" in begun.location
+    browser.app = make_site(FACTOR_KEY=FACTOR_KEY)
+    browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=302)
+    assert browser.get("/").json["user"] is None

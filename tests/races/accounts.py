@@ -10,6 +10,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Key, Membership, Permission, Session
 from wsgiauth.authentication import sessions
+from wsgiauth.features.former_passwords.formats import Options
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.panel.administration import Right, administer
 from wsgiauth.features.transfer.importing import import_rows
@@ -63,7 +64,9 @@ class Imported(Race):
 
     def other(self):
         fields = {"username": USERNAME, "email": EMAIL}
-        row = parse_row(1, fields, rounds=4, providers={}, registration=Registration())
+        row = parse_row(
+            1, fields, options=Options(rounds=4), providers={}, registration=Registration()
+        )
         return bool(import_rows([row], planned=None).created)
 
     def check(self, outcome):

@@ -17,6 +17,7 @@ from wsgiauth.accounts.groups import UserRights
 from wsgiauth.accounts.locks import remove_locked
 from wsgiauth.accounts.tables import (
     ADDRESS,
+    CODE,
     RESET,
     Session,
     UserObjects,
@@ -240,7 +241,7 @@ class User(UserRights):
         if "hashed_password" in changed:
             forget_former_password(self.id)
         if "email" in changed:  # the links would work again if the old address came back
-            end_secrets(self.id, ADDRESS, RESET)
+            end_secrets(self.id, ADDRESS, CODE, RESET)
 
     def _check_names(self, changed: set[str]) -> None:
         written: dict[str, str] = {

@@ -55,7 +55,8 @@ class PersonalData(NamedTuple):
             returned = self.function(user)
             if not isinstance(returned, Mapping):
                 raise TypeError(f"it returned {type(returned).__name__}, not a mapping")
-            return json.loads(json.dumps(dict(returned), allow_nan=False))
+            written = json.dumps(dict(returned), ensure_ascii=False, allow_nan=False)
+            return json.loads(written.encode())  # which refuses unpaired surrogates
 
 
 def pages_of(query: Any, column: Any) -> Iterator[list[Any]]:

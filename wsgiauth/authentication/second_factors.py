@@ -59,6 +59,13 @@ class FactorKind(ABC):
         """Return how many codes a user has left that can replace a factor."""
         return 0
 
+    def state(self, user: User) -> str:
+        """Return a string that changes with the codes that can replace a factor, not by their use.
+
+        The use of the last code may change it.
+        """
+        return ""
+
     def risk(self, settings: Settings) -> Risk | None:
         """Return a warning if users have such factors, and no login asks for them."""
         return None
@@ -112,10 +119,11 @@ class SecondFactors:
         return [factor for kind in self._kinds for factor in kind.list_factors(user)]
 
     def state(self, user: User) -> str:
-        """Return a digest of `all_of`, which changes if a factor is added or removed."""
+        """Return a digest that changes if a factor is added or removed, or codes are replaced."""
         listed = sorted(
             f"{each.method} {each.handle} {utc_text(each.added_at)}" for each in self.all_of(user)
         )
+        listed += [each.state(user) for each in self._kinds]
         return sha256("\n".join(listed).encode()).hexdigest()
 
     def is_needed_by(self, user: User) -> bool:

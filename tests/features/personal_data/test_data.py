@@ -111,9 +111,20 @@ def test_each_download_is_an_event(make_client):
 
 
 def test_a_question_for_the_headers_is_no_download(make_client):
-    browser = make_client()
+    asked = []
+    browser = make_client(personal_data=lambda user: asked.append(user) or {})
     assert browser.head("/auth/data").headers["Content-Disposition"].startswith("attachment")
-    assert exports() == 0
+    assert (exports(), asked) == (0, [])
+
+
+@pytest.mark.promise(86)
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_a_link_of_another_site_is_no_download(make_client, site):
+    browser = make_client()
+    link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+    refused = browser.get("/auth/data", headers=link, status=403)
+    assert (refused.json["code"], exports()) == ("cross_origin", 0)
+    browser.get("/auth/data", headers={"Sec-Fetch-Site": "none"}, status=200)
 
 
 def test_a_user_has_ten_files_in_an_hour(make_client):

@@ -14,9 +14,9 @@ from tests.support.identities import ENTRY, ISSUER
 from tests.support.keys import make_key
 from tests.support.mails import MAIL, with_mail
 from tests.support.schema import MODELS
-from tests.support.sites import EMAIL, USERNAME, echo
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -236,6 +236,13 @@ def test_failed_logins_of_an_earlier_owner_of_the_name_are_not_in_the_file(site,
     fail(site, USERNAME)
     User.update(created_at=utc_now()).execute()
     assert read(ada)["failed_logins"] == []
+
+
+@pytest.mark.promise(86)
+def test_an_imported_account_has_no_failed_logins_from_before_the_import(site, read, settings):
+    fail(site, USERNAME)
+    imported = a_day_old(create_user(USERNAME, EMAIL, PASSWORD, settings=settings))
+    assert read(imported)["failed_logins"] == []
 
 
 @pytest.mark.promise(86)

@@ -14,10 +14,12 @@ from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.features.factors import factors, recovery_codes, totp
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import STEP, Totp
 from wsgiauth.storage import database
+from wsgiauth.web.clients import Client
 
 OTHER_PASSWORD = "four other words"
 
@@ -188,6 +190,26 @@ def test_a_used_recovery_code_keeps_the_trust(client, browser, site, ada):
     trust(client, other)
     assert recovery_codes.count(ada) == recovery_codes.NUMBER - 2
     assert not is_asked(browser)
+
+
+@pytest.mark.promise(84)
+@pytest.mark.every_database
+def test_a_former_recovery_code_gives_no_trust_after_new_ones(site, ada, app):
+    """The former code was accepted, and the owner made new ones before the browser is trusted."""
+    recovery_codes.replace(ada)
+    browsers, factors_of = site.site.require(TrustedBrowsers), site.site.factors
+    before = factors_of.state(ada)
+    recovery_codes.replace(ada)
+    given = browsers.trust("", ada, before, factors_of, client=Client(), now=site.site.tokens.now())
+    assert (given, TrustedBrowser.select().count()) == ("", 0)
+
+
+def test_the_last_recovery_code_ends_the_trust(browser, site, ada):
+    *others, last = recovery_codes.replace(ada)
+    for code in others:
+        recovery_codes.use(ada, code)
+    trust(browser, last)
+    assert is_asked(browser)
 
 
 def test_what_changes_the_factors_of_one_user_keeps_the_trust_of_another(browser, site, ada):

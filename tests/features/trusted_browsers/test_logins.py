@@ -25,6 +25,7 @@ from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.trusted_browsers.browsers import MOST_BROWSERS, MOST_USERS, Browsers
 from wsgiauth.forms.proofs import require_factor
+from wsgiauth.storage import context
 from wsgiauth.web.clients import Client
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -419,3 +420,13 @@ def test_a_trusted_browser_is_an_event_and_in_the_trail(site, client, app, ada, 
 def test_a_login_without_the_second_step_says_so(browser, heard):
     first_step(browser)
     assert [(each.name, each.reason) for each in heard] == [("login", "pwd trusted")]
+
+
+def test_a_login_goes_on_if_the_trust_cannot_be_stored(client, site, app, caplog):
+    first_step(client)
+    with context.using(site.database):
+        storage.current().drop_tables([TrustedBrowser])
+    answer = second_step(client, app.code())
+    assert (answer.status_int, cookies_of(answer)) == (303, [])
+    assert client.get("/").json["user"] == USERNAME
+    assert "the account database failed" in caplog.text

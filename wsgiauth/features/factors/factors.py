@@ -109,6 +109,9 @@ class _RecoveryCodes(FactorKind):
     def codes_left(self, user: User) -> int:
         return recovery_codes.count(user)
 
+    def state(self, user: User) -> str:
+        return recovery_codes.set_id_of(user)
+
 
 KINDS: tuple[FactorKind, ...] = (_Apps(), _Passkeys(), _RecoveryCodes())
 

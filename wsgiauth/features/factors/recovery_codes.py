@@ -32,12 +32,14 @@ def replace(user: User) -> list[str]:
         peewee.IntegrityError: The user has been deleted.
     """
     codes = [_new_code() for _ in range(NUMBER)]
+    set_id = secrets.token_hex(8)
     rows = [
         {
             "id": digest(_normalised(code)),
             "purpose": _PURPOSE,
             "user": user.id,
             "stamp": user.security_stamp,
+            "data": set_id,
             "expires_at": _NEVER,
         }
         for code in codes
@@ -51,6 +53,12 @@ def replace(user: User) -> list[str]:
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
     return codes
+
+
+def set_id_of(user: User) -> str:
+    """Return the random id of the user's set of codes; "" without a code, or for an older set."""
+    row = OneTimeSecret.select(OneTimeSecret.data).where(*_of(user)).first()
+    return "" if row is None else str(row.data)
 
 
 def count(user: User) -> int:

@@ -59,7 +59,8 @@ class MailLimits:
 
         Codes have counts of their own, because a code is of use only to the client that asked for
         it: otherwise, strangers could keep the owner from a link, too. A client that the name knows
-        has a count of its own, and waits neither for strangers nor for its neighbours.
+        has a count of its own, which it shares with its neighbours at that address, and does not
+        wait for clients at other addresses.
         """
         one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
         if user is not None:

@@ -1,19 +1,26 @@
 """GET /auth/data: users download everything that is stored about them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from itertools import chain
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.exceptions import InsufficientAuthenticationError, UnauthenticatedError
 from wsgiauth.features.personal_data.file import pieces
-from wsgiauth.forms.endpoint import LEAVING, AccountLink, Endpoint, require_fresh
+from wsgiauth.forms.endpoint import (
+    LEAVING,
+    AccountLink,
+    Endpoint,
+    require_fresh,
+    require_same_origin,
+)
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Counters, Limit
+from wsgiauth.web.failures import ask_to_confirm
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_FOR, mount_url
 
@@ -36,26 +43,34 @@ class Data(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, or fail if the audit trail cannot record the download."""
-        # After a confirmation, a browser would save the file and stay on the page that asked for it.
-        environ[ASKED_FOR] = f"{mount_url(environ)}/account"
-        member = require_fresh(environ, site).user
+        require_same_origin(environ, site)  # another site's link must not use up the downloads
+        try:
+            member = require_fresh(environ, site).user
+        except InsufficientAuthenticationError as error:
+            # A browser saves the file, and would stay on the page that asked for the confirmation.
+            returning = {**environ, ASKED_FOR: f"{mount_url(environ)}/account"}
+            return ask_to_confirm(returning, f"{site.pages.mount}/confirm", error.max_age)
         user = User.get_or_none(User.id == member.id)
         if user is None:
             raise UnauthenticatedError("invalid_token")
-        if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no data
-            key = site.settings.require_secret_key().encode()
-            counter = Counters(key).one(_DOWNLOADS, str(user.id))
-            Attempt(site.tokens.now, [counter]).require_turn().begin()
+        if environ["REQUEST_METHOD"] == "HEAD":
+            return _file(())
+        key = site.settings.require_secret_key().encode()
+        counter = Counters(key).one(_DOWNLOADS, str(user.id))
+        Attempt(site.tokens.now, [counter]).require_turn().begin()
         blocks = _blocks(pieces(user, site.settings, site.personal_data))
         first = next(blocks)  # the function or the database can fail before the answer begins
-        if environ["REQUEST_METHOD"] == "GET":
-            events.emit("data_exported", user_id=user.id)
-        return Response(
-            HTTPStatus.OK,
-            content_type="application/json",
-            headers=(("Content-Disposition", 'attachment; filename="personal-data.json"'),),
-            app_iter=chain([first], blocks),
-        )
+        events.emit("data_exported", user_id=user.id)
+        return _file(chain([first], blocks))
+
+
+def _file(blocks: Iterable[bytes]) -> Response:
+    return Response(
+        HTTPStatus.OK,
+        content_type="application/json",
+        headers=(("Content-Disposition", 'attachment; filename="personal-data.json"'),),
+        app_iter=blocks,
+    )
 
 
 def _blocks(texts: Iterator[str]) -> Iterator[bytes]:

@@ -99,19 +99,23 @@ def _emails(user: User, settings: Settings) -> Iterator[object]:
 
 
 def _failed_logins(user: User, settings: Settings) -> Iterator[object]:
-    """Yield the failures since the user has both names, which others can have had before."""
-    renamed: RecordedEvent | None = (
+    """Yield the failures since the user has both names, which others can have had before.
+
+    An import sets `created_at`, so the event of the registration counts, too.
+    """
+    named: RecordedEvent | None = (
         RecordedEvent.select()
         .where(
             RecordedEvent.user_id == user.id,
             RecordedEvent.time >= int(time.time()) - KEPT_FOR,
-            RecordedEvent.name == "names_changed",
-            RecordedEvent.reason.in_(("username", "email")),
+            (RecordedEvent.name == "registration")
+            | (RecordedEvent.name == "names_changed")
+            & RecordedEvent.reason.in_(("username", "email")),
         )
         .order_by(RecordedEvent.time.desc())
         .first()
     )
-    since = user.created_at if renamed is None else from_timestamp(renamed.time)
+    since = user.created_at if named is None else from_timestamp(named.time)
     for each in Throttle(settings).failed_logins(user, most=STORED):
         if each.time > since:
             yield json_fields(each._asdict())

@@ -57,7 +57,8 @@ def ask_provider(submission: MemberSubmission) -> Response:
     origins = site.part(ProviderOrigins)
     buttons = origins.buttons_of(user) if origins else ()
     if name not in [each.name for each in buttons]:
-        raise ValidationError({BUTTON: [_("You have connected no account of this provider.")]})
+        refusal = _("An account of this provider cannot confirm that it is you.")
+        raise ValidationError({BUTTON: [refusal]})
     errand = Errand(CONFIRM, submission.destination, user_id=user.id)
     return send_to_provider(submission, find_provider(site, name), errand)
 

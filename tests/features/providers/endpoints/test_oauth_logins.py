@@ -182,7 +182,7 @@ def test_the_page_to_confirm_does_not_offer_it(stale):
 def test_a_request_to_confirm_by_it_is_refused(stale, wants):
     headers = {**SAME_ORIGIN, **wants}
     answer = stale.post("/auth/confirm", {"provider": "google"}, headers=headers, status=422)
-    assert "You have connected no account of this provider." in answer.text
+    assert "An account of this provider cannot confirm that it is you." in answer.text
 
 
 @pytest.mark.promise(86)

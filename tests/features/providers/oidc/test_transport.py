@@ -256,6 +256,32 @@ def test_a_connection_that_is_made_too_late_sends_nothing(provider, hasty, monke
     assert not provider.requests
 
 
+def test_a_proxy_that_answers_without_end_keeps_no_request(clock):
+    """Each line of its answer comes before the timeout of the socket."""
+    is_closed, listener = threading.Event(), socket.create_server(("127.0.0.1", 0))
+
+    def answer():
+        connection = listener.accept()[0]
+        with suppress(OSError), connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not is_closed.wait(TIMEOUT / 10):
+                connection.sendall(b"a: b\r\n")
+        is_closed.set()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    proxy = parse_proxy(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    hasty = Transport(Failures("Google"), clock, TIMEOUT, proxy)
+    request = Request("discovery", "https://provider.example.org/")
+    assert refusal(hasty, request).reason == "discovery: timeout"
+    try:
+        assert is_closed.wait(10)
+    finally:
+        is_closed.set()
+        thread.join()
+        listener.close()
+
+
 @pytest.mark.parametrize("pool", ["", "+pool"], ids=["unpooled", "pooled"])
 def test_a_pooled_connection_is_given_back_before(provider, transport, tmp_path, pool):
     database = storage.open_database(f"sqlite{pool}:///{tmp_path}/accounts.db")

@@ -6,7 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.browser_keys import SECOND_STEP
-from wsgiauth.authentication.methods import ONE_TIME_CODE
+from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.pending import PENDING, Pending
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
@@ -18,6 +18,8 @@ from wsgiauth.forms.proofs import CODE, CREDENTIAL, PasskeyPage, passkey_options
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.failures import report_failure
 from wsgiauth.web.clients import Client
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
@@ -130,14 +132,18 @@ def _trust(submission: Submission, user: User, state: str) -> tuple[Header, ...]
     browsers = site.part(TrustedBrowsers)
     if browsers is None:
         return ()
-    value = browsers.trust(
-        site.identifier.sent_cookie(environ, browsers.cookie),
-        user,
-        state,
-        site.factors,
-        client=Client.of(environ),
-        now=site.tokens.now(),
-    )
+    try:
+        value = browsers.trust(
+            site.identifier.sent_cookie(environ, browsers.cookie),
+            user,
+            state,
+            site.factors,
+            client=Client.of(environ),
+            now=site.tokens.now(),
+        )
+    except DATABASE_ERRORS as error:  # the session has begun, and the code is used up
+        report_failure(error)
+        return ()
     return (site.identifier.own_cookie(environ, browsers.cookie, value),) if value else ()
 
 
@@ -149,6 +155,7 @@ def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
     now = site.tokens.now()
     for cookie in tabs.sent_cookies(environ, site, PENDING):
         found = pending.find(cookie, now, site.part(Origins), site.destinations)
-        if found is not None:
+        is_by_password = found is not None and PASSWORD in found.methods.split()
+        if found is not None and (site.settings.PASSWORD_LOGIN or not is_by_password):
             return found
     raise UnauthenticatedError(None)

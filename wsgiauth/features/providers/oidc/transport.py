@@ -203,10 +203,11 @@ class _Exchange:
 
     def _shut_down(self) -> None:
         """End the wait of a connected thread; any other thread ends by its own timeouts."""
-        if self._socket is not None:
+        opened = self._socket or self._connection.sock  # a proxy can still open the tunnel
+        if opened is not None:
             with suppress(OSError):  # the thread was faster
                 # `SSLSocket.shutdown` also forgets the state of TLS, which the thread still uses.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+                socket.socket.shutdown(opened, socket.SHUT_RDWR)
 
 
 def release_connection() -> None:
