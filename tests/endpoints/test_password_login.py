@@ -204,7 +204,10 @@ def test_an_invited_person_gets_an_account_without_a_password(make_site, invite)
     browser = TestApp(site)
     page = browser.get(invite(site), headers=BROWSER)
     assert passwords_in(page) == []
-    page.forms[0].submit(headers=SAME_ORIGIN, status=303)
+    done = page.forms[0].submit(headers=SAME_ORIGIN, status=303)
+    assert done.headers["Location"] == "/auth/account"
+    warning = "After a logout, you cannot log in again"
+    assert warning in browser.get("/auth/account", headers=BROWSER)
     ada = User.get()
     assert (ada.has_password, ada.email_verified_by) == (False, "link")
     assert browser.get("/auth/me").json["username"] == USERNAME

@@ -214,6 +214,8 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"a+github+github:https://{CLIENT}github.com", r"after \+ must be github or discord"),
         (f"a+GitHub:https://{CLIENT}github.com", r"after \+ must be github or discord"),
         (f"+github:https://{CLIENT}github.com", "must begin with a name"),
+        (f"gh:https://{CLIENT}github.com", r"must begin with gh\+github:"),
+        (f"gh+github:https://{CLIENT}discord.com", r"must begin with gh\+discord:"),
         (f"a+github:https://{CLIENT}github.com/api", "the URL of GitHub must have no path"),
         (f"a+github:https://{CLIENT}github.com//", "the URL of GitHub must have no path"),
         (f"a+discord:https://{CLIENT}discord.com/x", "the URL of Discord must have no path"),

@@ -47,6 +47,7 @@ class AccountPage(Page):
     is_verified: bool | None  # None where the site sends no email
     since: datetime  # UTC
     has_password: bool = True
+    has_way_in: bool = True  # without one, the user cannot log in again
     connected: Sequence[Connected] = ()  # accounts of providers
     passkeys: Sequence[Factor] = ()
     has_other_ways: bool = False  # to log in on this site, besides the password
@@ -93,6 +94,7 @@ class Account(Endpoint):
             is_verified=user.email_verified_at is not None if site.outbox else None,
             since=user.created_at,
             has_password=site.ways_in.has_password(user),
+            has_way_in=site.ways_in.has_one(user),
             connected=[each for each in connected if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
             has_other_ways=site.settings.PASSKEYS or origins is not None,

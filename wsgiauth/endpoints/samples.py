@@ -83,6 +83,7 @@ def with_fields(page: NewAccountPage) -> NewAccountPage:
 
 ACCOUNT = AccountPage(
     username="ada",
+    has_way_in=False,
     email="ada@example.org",
     is_verified=False,
     since=THEN,

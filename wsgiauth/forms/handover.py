@@ -1,6 +1,7 @@
 """The responses that hand a new or renewed session over: a token to a program, else a cookie."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -184,6 +185,9 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
         return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
     if issued is None:  # or the user was deactivated at the same moment
         return see_other(submission, "login")
+    if not submission.site.ways_in.has_one(user):  # the page says so, and leads to the ways
+        account = f"{mount_url(submission.environ)}/account"
+        submission = replace(submission, destination=account)
     return hand_over(submission, issued)
 
 

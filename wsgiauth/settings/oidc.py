@@ -49,6 +49,7 @@ KINDS: Mapping[str, Kind] = {
     "discord": Kind("Discord", ("identify",), ("identify", "email"), ("consent",)),
 }
 _NAMED_KINDS = tuple(each for each in KINDS if each)
+_KIND_AT = {"github.com": "github", "discord.com": "discord"}
 
 
 class Proxy(NamedTuple):
@@ -97,6 +98,9 @@ def parse_entry(text: str) -> ProviderEntry:
         raise ValueError(f"the word after + must be {' or '.join(_NAMED_KINDS)}")
     kind = KINDS[word]
     parts = _split(url)
+    expected = _KIND_AT.get(parts.hostname or "", word)
+    if expected != word:
+        raise ValueError(f"an entry at {parts.hostname} must begin with {name}+{expected}:")
     if "@" in parts.path:  # the secret may end before it
         raise ValueError(_NOT_ENCODED)
     client_id, client_secret = _client(parts.netloc)
