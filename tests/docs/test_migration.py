@@ -14,8 +14,11 @@ from tests.conftest import require
 from tests.docs.accounts import ROUNDS, bearer, settings_of
 from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, shown
+from tests.support.former import made
 from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, hash_password, storage
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.former_passwords import argon
 from wsgiauth.storage.models import utc_now
 
 OLD = Path(__file__).parent / "old"
@@ -90,7 +93,8 @@ def test_a_lower_cost_is_replaced_at_the_next_login(import_accounts, folder):
 def test_who_cannot_come_is_named_and_the_others_come(refused, why, import_accounts, capsys):
     import_accounts([account("ada"), refused, account("linus")])
     printed = capsys.readouterr().out
-    assert re.match(rf"'{refused['username']}' was not imported: .*{why}", printed)
+    names = re.escape(f"{refused['username']!r} ({refused['email'] or ''!r})")
+    assert re.match(rf"{names} was not imported: .*{why}", printed)
     assert printed.endswith("Created: 2; already existed: 0.\n")
     assert [user.username for user in User.objects.all()] == ["ada", "linus"]
 
@@ -118,8 +122,15 @@ def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
 )
 def test_a_hash_that_cannot_be_read_logs_nobody_in(hashed, import_accounts, accounts, capsys):
     import_accounts([account("ada") | {"hashed_password": hashed}])
-    assert capsys.readouterr().out.startswith("'ada' needs a new password.\n")
+    assert capsys.readouterr().out.startswith("'ada' ('ada@example.org') needs a new password.\n")
     assert bearer(accounts, "ada", PASSWORDS["ada"]) is None
+
+
+def test_a_missing_package_stops_the_loop(import_accounts, monkeypatch):
+    monkeypatch.setattr(argon, "is_installed", lambda: False)
+    with pytest.raises(ConfigurationError, match="^A hash by Argon2 needs the package argon2-cffi"):
+        import_accounts([account("ada"), account("grace", made("Django argon2")), account("linus")])
+    assert [user.username for user in User.objects.all()] == ["ada"]
 
 
 def test_old_tokens_and_new_ones_are_taken_side_by_side(

@@ -105,16 +105,26 @@ def test_a_line_with_a_hash_that_costs_too_much_is_named(run, can_log_in):
     assert run("import", "-", stdin=stdin) == (
         1,
         "Created 2 users; 0 existed already.\n",
-        "line 3: hashed_password needs more than 256 MiB of memory.\nwsgiauth: 1 line refused\n",
+        "line 3: hashed_password needs more than 256 MiB of memory; leave it empty to import the"
+        " user without a password.\nwsgiauth: 1 line refused\n",
     )
     assert can_log_in("ari")
 
 
-def test_without_the_package_an_import_says_what_is_missing(run, monkeypatch):
+def test_without_the_package_an_import_stops_and_says_what_is_missing(run, monkeypatch):
     monkeypatch.setattr(argon, "is_installed", lambda: False)
-    status, _, errors = run("import", "-", stdin=lines(ari=made("Django argon2")))
+    stdin = lines(wera=WERKZEUG, ari=made("Django argon2"), bob=made("bcrypt"))
+    status, output, errors = run("import", "-", stdin=stdin)
     assert (status, User.objects.count()) == (1, 0)
-    assert "argon2-cffi, which is not installed" in errors
+    assert output == "Created 0 users; 0 existed already; stopped after line 1.\n"
+    assert errors.startswith("wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not")
+
+
+def test_without_the_package_no_user_is_created_with_a_hash(run, monkeypatch):
+    monkeypatch.setattr(argon, "is_installed", lambda: False)
+    status, _, errors = run("createuser", *ROOT, stdin=f"{made('Django argon2')}\n")
+    assert (status, User.objects.count()) == (1, 0)
+    assert errors.startswith("wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not")
 
 
 def test_peppered_hashes_need_the_pepper(run):

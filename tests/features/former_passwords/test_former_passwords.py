@@ -27,7 +27,7 @@ from wsgiauth import authenticate as authenticate_in_view
 from wsgiauth.accounts.former import store
 from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.authentication import authenticate, authenticate_user
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.features.former_passwords import argon, schemes
 from wsgiauth.features.former_passwords.formats import Options, read
 from wsgiauth.features.former_passwords.former_passwords import SHARES_LAST, SiteFormerPasswords
@@ -423,6 +423,19 @@ def test_the_application_authenticates_with_a_former_password(settings):
     site = AuthMiddleware(app, settings)
     make_user(site, former_hash=WERKZEUG)
     assert TestApp(site).get("/").text == "ada"
+
+
+def test_without_the_package_create_user_raises_the_cause(database, settings, monkeypatch):
+    monkeypatch.setattr(argon, "is_installed", lambda: False)
+    hashed = made("argon2-cffi argon2id")
+    with pytest.raises(ConfigurationError, match="^A hash by Argon2 needs the package argon2-cffi"):
+        create_user(USERNAME, EMAIL, settings=settings, former_hash=hashed)
+    assert not User.objects.count()
+
+
+def test_a_hash_of_bytes_is_a_mistake_of_the_program(database, settings):
+    with pytest.raises(TypeError, match="former_hash must be a string, not bytes"):
+        create_user(USERNAME, EMAIL, settings=settings, former_hash=WERKZEUG.encode())
 
 
 @pytest.mark.parametrize("former_hash", ["secret", "$2b$04$x", "x" * 2000, "former$x$y$z$w"])

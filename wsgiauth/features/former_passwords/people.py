@@ -3,7 +3,7 @@
 from wsgiauth import accounts
 from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.features.former_passwords.formats import Options, read
 from wsgiauth.settings import Settings
 
@@ -37,7 +37,8 @@ def create_user(
             names.
         TakenError: Another user has the username or email address; no rule is broken.
         ConfigurationError: The hash needs a package that is not installed.
-        TypeError: Either both `password` and `former_hash` are given, or neither is.
+        TypeError: Both `password` and `former_hash` are given, or neither is; or `former_hash` is
+            not a string.
     """
     return accounts.create_user(
         username,
@@ -51,10 +52,20 @@ def create_user(
 
 
 def read_hash(former_hash: str, *, settings: Settings, is_peppered: bool = False) -> FormerHash:
-    """Return a hash of other software as it is stored, or raise ValidationError."""
+    """Return a hash of other software as it is stored.
+
+    Raises:
+        ValidationError: The hash cannot be used.
+        ConfigurationError: The hash needs a package that is not installed.
+        TypeError: The hash is not a string.
+    """
+    if not isinstance(former_hash, str):
+        raise TypeError(f"former_hash must be a string, not {type(former_hash).__name__}")
     options = Options(is_peppered, rounds=settings.BCRYPT_ROUNDS)
     try:
         return read(former_hash, options)
+    except ConfigurationError:  # a ValueError, but the hash is not at fault
+        raise
     except ValueError as error:
         raise ValidationError({"former_hash": [f"The hash {error}."]}) from None
 

@@ -12,7 +12,7 @@ from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.features.former_passwords.formats import Options, former_rows, read, write
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity, identity_id
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -77,6 +77,7 @@ def parse_row(
     Raises:
         ValidationError: A field breaks a rule.
         ApplicationError: A `check` of the application failed.
+        ConfigurationError: The hash needs a package that is not installed.
     """
     given = {name: read_cell(value.strip()) for name, value in fields.items()}
     values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
@@ -91,8 +92,12 @@ def parse_row(
     if hashed_password:
         try:
             former = read(hashed_password, options)
+        except ConfigurationError:  # a ValueError, but the hash is not at fault
+            raise
         except ValueError as error:
-            errors["hashed_password"] = [f"hashed_password {error}."]
+            errors["hashed_password"] = [
+                f"hashed_password {error}; leave it empty to import the user without a password."
+            ]
     values["hashed_password"] = former.hashed_password
     answers = registration.read(given)
     errors |= named_errors(answers.errors)
