@@ -20,7 +20,7 @@ from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import Settings, hash_password, storage
 from wsgiauth.authentication import authenticate
 from wsgiauth.cli import main as run_command
-from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords
+from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords
 
 LOGINS = 245  # for each scheme
 USERS = 10_000

@@ -33,11 +33,11 @@ WHOLE = {
     ),
     ("features/former_passwords/counts.py", "count_former", "wsgiauth_user"): "the same",
     (
-        *("features/former_passwords/former_passwords.py", "count_methods"),
+        *("features/former_passwords/site_passwords.py", "count_methods"),
         "wsgiauth_former_password",
     ): "a login counts every five minutes",
     (
-        *("features/former_passwords/former_passwords.py", "has_any"),
+        *("features/former_passwords/site_passwords.py", "has_any"),
         "wsgiauth_former_password",
     ): "a login stops at the first row",
     ("features/panel/user_search.py", "_select", "wsgiauth_user"): (

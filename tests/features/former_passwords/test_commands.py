@@ -10,7 +10,7 @@ from wsgiauth import User, hash_password, storage
 from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.authentication import authenticate
 from wsgiauth.features.former_passwords import argon
-from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords
+from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords
 from wsgiauth.storage import context
 
 COLUMNS = "username,email,hashed_password"
@@ -117,14 +117,18 @@ def test_without_the_package_an_import_stops_and_says_what_is_missing(run, monke
     status, output, errors = run("import", "-", stdin=stdin)
     assert (status, User.objects.count()) == (1, 0)
     assert output == "Created 0 users; 0 existed already; stopped after line 1.\n"
-    assert errors.startswith("wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not")
+    assert errors.startswith(
+        "wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not"
+    )
 
 
 def test_without_the_package_no_user_is_created_with_a_hash(run, monkeypatch):
     monkeypatch.setattr(argon, "is_installed", lambda: False)
     status, _, errors = run("createuser", *ROOT, stdin=f"{made('Django argon2')}\n")
     assert (status, User.objects.count()) == (1, 0)
-    assert errors.startswith("wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not")
+    assert errors.startswith(
+        "wsgiauth: A hash by Argon2 needs the package argon2-cffi, which is not"
+    )
 
 
 def test_peppered_hashes_need_the_pepper(run):
@@ -181,7 +185,11 @@ def check(run, monkeypatch):
 
 def test_check_counts_the_former_passwords(run, check):
     assert check() == []
-    run("import", "-", stdin=lines(wera=WERKZEUG, ari=made("Django argon2")))
+    run("import", "-", stdin=lines(wera=WERKZEUG))
+    assert check() == [
+        "note: 1 user has not logged in since the import, and has former passwords: 1 scrypt."
+    ]
+    run("import", "-", stdin=lines(ari=made("Django argon2")))
     assert check() == [
         "note: 2 users have not logged in since the import, and have former passwords:"
         " 1 argon2, 1 scrypt."

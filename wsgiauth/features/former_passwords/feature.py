@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
-from wsgiauth.features.former_passwords.former_passwords import SiteFormerPasswords, own_schemes
 from wsgiauth.features.former_passwords.questions import QUESTIONS
+from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords, own_schemes
 from wsgiauth.settings import Settings
 
 

@@ -108,8 +108,8 @@ def _former_hash(method: Method, salt: bytes, hashed_password: str) -> FormerHas
 
 
 def _parse(text: str, options: Options) -> _Foreign:
-    for form, parse in _FORMS.items():
-        found = re.fullmatch(form, text)
+    for pattern, parse in _PATTERNS.items():
+        found = re.fullmatch(pattern, text)
         if found is not None:
             foreign = parse(found)
             if foreign.scheme == "bcrypt" and options.of_sha256:
@@ -198,7 +198,7 @@ def _from_base64(text: str) -> bytes:
 _VARIANTS = {"i": 1, "id": 2}  # of Argon2
 _BASE64, _HEX, _SALT = "([A-Za-z0-9+/.]*=*)", "([0-9a-f]*)", r"([^$]*)"
 _NUMBER = "([0-9]{1,10})"
-_FORMS: dict[str, Callable[[re.Match[str]], _Foreign]] = {
+_PATTERNS: dict[str, Callable[[re.Match[str]], _Foreign]] = {
     r"(bcrypt_sha256\$)?(\$2[aby]\$.*)": _bcrypt,
     rf"pbkdf2_(sha1|sha256|sha512)\${_NUMBER}\${_SALT}\${_BASE64}": _pbkdf2_of_django,
     rf"pbkdf2:(sha1|sha256|sha512):{_NUMBER}\${_SALT}\${_HEX}": _pbkdf2_of_werkzeug,

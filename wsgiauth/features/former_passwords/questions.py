@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from wsgiauth.feature import Finding, Question
 from wsgiauth.features.former_passwords.counts import count_former
-from wsgiauth.features.former_passwords.former_passwords import count_methods, missing_for
+from wsgiauth.features.former_passwords.site_passwords import count_methods, missing_for
 from wsgiauth.messages import counted
 from wsgiauth.site import Site
 
@@ -13,9 +13,11 @@ def _former_passwords(site: Site) -> Iterator[Finding]:
     former = count_former()
     if former:
         listed = ", ".join(f"{users} {scheme}" for scheme, users in former.items())
+        number = sum(former.values())
+        have = "has" if number == 1 else "have"
         yield Finding(
-            f"{counted(sum(former.values()), 'user')} have not logged in since the import, and have"
-            f" former passwords: {listed}.",
+            f"{counted(number, 'user')} {have} not logged in since the import, and {have} former"
+            f" passwords: {listed}.",
             is_risk=False,
         )
 

@@ -37,7 +37,7 @@ class ImportedBatch(NamedTuple):
 def import_rows(rows: Sequence[ImportedRow], *, planned: dict[str, int] | None) -> ImportedBatch:
     """Create the users of at most `BATCH` rows; a dry run only adds their keys to `planned`."""
     if planned is not None:
-        return _sort(rows, planned)[1]
+        return _divide(rows, planned)[1]
     if any(row.answers.are_passed_on for row in rows):
         created, existing, refused = zip(*map(_import_alone, rows), strict=True)
         return ImportedBatch(sum(created), sum(existing), dict(ChainMap(*refused)))
@@ -63,16 +63,22 @@ def _import_retried(rows: Sequence[ImportedRow]) -> ImportedBatch:
 
 def _import(rows: Sequence[ImportedRow]) -> ImportedBatch:
     with database.atomic():
-        new, batch = _sort(rows, {})
+        new, batch = _divide(rows, {})
         if new:
             _insert(new)
     return batch
 
 
-def _sort(
+def _divide(
     rows: Iterable[ImportedRow], planned: dict[str, int]
 ) -> tuple[list[ImportedRow], ImportedBatch]:
-    """Return the rows whose names are free, and the outcome if they are inserted."""
+    """Return the rows whose names are free, and the outcome if they are inserted.
+
+    Args:
+        rows: The rows, in the order of the file.
+        planned: The lines of new rows, by their keys, as negative numbers: beside the ids of
+            users, which are positive, they tell which row has a key. This call adds its new rows.
+    """
     rows = list(rows)
     holders = ChainMap(planned, _holders(rows), _identity_holders(rows))
     new, existing, refused = [], 0, {}
