@@ -15,7 +15,7 @@ from wsgiauth import Group, User
 
 PAGE = PAGES["docs/from-django-auth.md"]
 OLD = Path(__file__).parent / "old"
-BEFORE, AFTER, IMPORT = code(PAGE, "python")
+BEFORE, AFTER, IMPORT, RENAME = code(PAGE, "python")
 
 # Logs in as a person does, and says what the two views answer.
 VISIT = """
@@ -93,11 +93,13 @@ def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accou
     require("django")
     for path in OLD.glob("*.py"):
         shutil.copy(path, folder)
+    (folder / "mysite").mkdir()
+    (folder / "new_settings.py").rename(folder / "mysite/settings.py")
     run("DJANGO_SETTINGS_MODULE=old_settings python django_users.py")
     (export, _), (command, output) = shown(PAGE, "Import the users")
-    (migrate, _), (connect, connected) = shown(PAGE, "Connect the rows")
+    (settings, _), (migrate, _), (connect, connected) = shown(PAGE, "Connect the rows")
     assert run(f"{export}\n{command}") == output
-    site = f"{export}\nexport DJANGO_SETTINGS_MODULE=new_settings"
+    site = f"{export}\n{settings}"
     assert run(f"{site}\n{migrate} --run-syncdb\n{connect}") == connected
     profiles = {
         name: accounts.get("/auth/me", headers=bearer(accounts, name, PASSWORDS[name])).json
@@ -118,6 +120,9 @@ def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accou
     assert editors.permissions == {"auth.add_user", "auth.view_group"}
     assert [user.username for user in editors.members] == ["grace", "dorothy"]
     assert bearer(accounts, "barbara", PASSWORDS["barbara"])
+    frances = f"{export}\npython rename_users.py\n{command}\n{settings}\n{connect}"
+    assert run(frances) == "Created: 1; already existed: 4.\nConnected: 1.\n"
+    assert bearer(accounts, "frances@example.org", PASSWORDS["frances"])
     dorothy.is_active = True
     dorothy.save()
     assert bearer(accounts, "dorothy", PASSWORDS["dorothy"])

@@ -31,7 +31,7 @@ def own(rows):
     return make_row
 
 
-def test_rows_of_the_same_name_and_address_are_connected(run, own, make, browser):
+def test_rows_of_the_same_name_and_address_are_connected(run, own, make, browser, rows):
     users = [make() for _ in range(4)]
     kept = browser(users[3]).get("/who").json["row"]
     same, named, by_number = (
@@ -43,13 +43,18 @@ def test_rows_of_the_same_name_and_address_are_connected(run, own, make, browser
     gone = own(users[3], username="gone", password="!wsgiauth 999999")
     assert run("connect_wsgiauth") == (
         f"{named.username!r} was not connected.\n'double' was not connected.\n"
-        f"{gone.username!r} was not connected.\nConnected: 2.\n"
+        f"{gone.username!r} was not connected.\nConnected: 2; not connected: 3.\nThe users of"
+        " other rows get new rows, or are anonymous to Django if the username is the same.\n"
     )
     for user, row in ((users[0], same), (users[2], by_number)):
         assert browser(user).get("/who").json["row"] == row.pk
     assert browser(users[1]).get("/who").json == {"user": None}
     assert browser(users[3]).get("/who").json["row"] == kept
-    assert run("connect_wsgiauth").endswith("Connected: 0.\n")
+    assert "\nConnected: 0; not connected: 3." in run("connect_wsgiauth")
+    for row in (named, gone):
+        row.delete()
+    rows.objects.filter(username="double").delete()
+    assert run("connect_wsgiauth") == "Connected: 0.\n"
 
 
 def test_all_rows_are_brought_up_to_date(run, own, make, browser, rows):

@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, **options: object) -> None:
         """Connect the rows, and print those without a user."""
-        connected = 0
+        connected = others = 0
         with context.using(find_application().database):
             taken = set(Account.objects.values_list("number", flat=True))
             rows = get_user_model()._base_manager.exclude(pk__in=Account.objects.values("user"))
@@ -33,11 +33,19 @@ class Command(BaseCommand):
                 account = _account_of(row)
                 if account is None or account.id in taken:
                     self.stdout.write(f"{row.get_username()!r} was not connected.")
+                    others += 1
                     continue
                 connect(row, account)
                 taken.add(account.id)
                 connected += 1
-        self.stdout.write(f"Connected: {connected}.")
+        if not others:
+            self.stdout.write(f"Connected: {connected}.")
+            return
+        self.stdout.write(f"Connected: {connected}; not connected: {others}.")
+        self.stdout.write(
+            "The users of other rows get new rows, or are anonymous to Django if the username is"
+            " the same."
+        )
 
 
 def _account_of(row: Any) -> User | None:
