@@ -87,7 +87,8 @@ class Site:
         if not (settings.PASSWORD_LOGIN or any(each.is_way_in(settings) for each in features)):
             raise wrong_setting(
                 "PASSWORD_LOGIN",
-                "on, because no other way to log in is set, such as OIDC_PROVIDERS or PASSKEYS",
+                "on, because no other way to log in is set, such as OIDC_PROVIDERS, PASSKEYS or"
+                " LOGIN_CODES",
             )
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)

@@ -54,7 +54,10 @@ def test_check_refuses_a_site_that_users_cannot_log_in_to(run, monkeypatch):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     status, _, errors = run("check")
     assert status == 1
-    assert "PASSWORD_LOGIN must be on, because no other way to log in is set" in errors
+    assert (
+        "PASSWORD_LOGIN must be on, because no other way to log in is set, such as OIDC_PROVIDERS,"
+        " PASSKEYS or LOGIN_CODES." in errors
+    )
 
 
 def test_check_names_the_users_who_cannot_log_in(check, person, settings):

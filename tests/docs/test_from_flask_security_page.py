@@ -85,5 +85,10 @@ def test_users_come_and_bring_their_passwords(export, run, accounts, folder):
     assert ada.has_permission("reports.publish")
     assert [group.name for group in Group.objects.all()] == ["editors"]
     assert bearer(accounts, "ada", "wrong") is None
+    program = (folder / "from_flask_security.py").read_text(encoding="utf-8")
+    lacking = program.replace('{"reports-publish": "reports.publish"}', "{}")
+    (folder / "lacking.py").write_text(lacking, encoding="utf-8")
+    refusal = run(f"{export}\n! python lacking.py 2>&1")
+    assert refusal == "PERMISSIONS lacks reports-publish of the role editors\n"
     after = run(f"{export}\npython ask_after.py")
     assert after == f"/auth/login?next=%2Faccount\n/account\n{seen}401\n"

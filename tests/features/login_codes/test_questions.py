@@ -27,6 +27,17 @@ def test_users_who_get_no_code_are_counted(unproven, site, ada, grace):
     assert sentence.startswith(f"{unproven} active user{'s' * (unproven > 1)} with an address")
 
 
+@pytest.mark.parametrize(
+    ("password_login", "outcome"),
+    [(True, "gets the link for a new password instead of a code."), (False, "gets no code.")],
+)
+def test_the_note_says_what_arrives_and_what_helps(site, ada, grace, password_login, outcome):
+    object.__setattr__(site.site.settings, "PASSWORD_LOGIN", password_login)
+    (sentence,) = sentences(site)
+    assert outcome in sentence
+    assert sentence.endswith("run `python -m wsgiauth set NAME --verified`.")
+
+
 def test_a_site_without_codes_has_no_question(site, ada, grace):
     object.__setattr__(site.site.settings, "LOGIN_CODES", False)
     assert sentences(site) == []

@@ -42,7 +42,7 @@ def application(monkeypatch, tmp_path):
 
 def test_the_file_of_a_user_is_printed(run, person):
     status, printed, errors = run("ADA@example.org")
-    assert (status, errors) == (0, "")
+    assert (status, errors) == (0, "note: without --app, the application's data is missing\n")
     found = json.loads(printed)
     assert found["preferred_username"] == "Ada"
     assert "application" not in found
@@ -72,7 +72,8 @@ def test_the_key_that_finds_failed_logins_is_needed(wsgiauth, person):
 
 
 def test_an_application_adds_its_own(run, person, application):
-    status, printed, _ = run("ada", "--app", application)
+    status, printed, errors = run("ada", "--app", application)
+    assert (status, errors) == (0, "")
     assert (status, json.loads(printed)["application"]) == (0, {"orders": ["Ada"]})
 
 

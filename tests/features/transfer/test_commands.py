@@ -158,6 +158,8 @@ HEADINGS = {
 def test_wrong_headings_are_refused(run, columns, reason):
     status, _, errors = run("import", "-", stdin=lines("a,b,c", columns=columns))
     expected = f"{reason}; the first line must name some of {', '.join(COLUMNS)}"
+    if "unknown" in reason:
+        expected += "; for fields of your registration, give --app MODULE:NAME"
     assert (status, errors) == (1, f"wsgiauth: {expected}\n")
 
 
@@ -662,6 +664,7 @@ def test_a_file_that_does_not_fit_the_application_is_refused(
         done = import_members(columns=columns, app=app, options=options)
         assert done[0] == status
         assert reason in done[2]
+        assert "give --app" not in done[2]
 
 
 def test_without_the_application_its_columns_are_unknown(run):

@@ -12,7 +12,7 @@ from wsgiauth.console.command import (
     open_site,
     require_user,
 )
-from wsgiauth.console.output import print_pieces
+from wsgiauth.console.output import print_error, print_pieces
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError
 from wsgiauth.features.personal_data.file import ASCII, pieces
@@ -40,6 +40,8 @@ def print_personal_data(arguments: Arguments) -> None:
     except ApplicationError as error:
         raise CommandError(str(error)) from None
     events.emit("data_exported", user_id=user.id)
+    if arguments.app is None:
+        print_error("note: without --app, the application's data is missing")
     print_pieces(chain([first], written))
 
 

@@ -95,7 +95,7 @@ def import_users(arguments: Arguments) -> None:
     with _opened(arguments.file) as file:
         records = _records(file)
         _, headings = next(records, (0, []))
-        columns = _columns(headings, registration.fields)
+        columns = _columns(headings, registration.fields, has_app=arguments.app is not None)
         stopped = ""
         try:
             parsed = _rows(records, columns, settings, registration, options)
@@ -218,14 +218,22 @@ def _utf_8_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _columns(headings: list[str], fields: Sequence[Field]) -> list[str]:
+def _columns(headings: list[str], fields: Sequence[Field], *, has_app: bool) -> list[str]:
+    """Return the columns that the first line names, or raise CommandError."""
     columns = [heading.strip().lower() for heading in headings]
     known = (*COLUMNS, *(each.name for each in fields))
     required = (*REQUIRED, *(each.name for each in fields if each.required))
     unknown = [name for name in columns if name not in known]
     missing = [name for name in required if name not in columns]
-    if missing or unknown or len({*columns}) < len(columns):
-        wrong = f"there is no column {missing[0]}" if missing else "a column is given twice"
-        wrong = f"there is an unknown column {unknown[0]!r}" if unknown else wrong
-        raise CommandError(f"{wrong}; the first line must name some of {', '.join(known)}")
-    return columns
+    if unknown:
+        wrong = f"there is an unknown column {unknown[0]!r}"
+    elif missing:
+        wrong = f"there is no column {missing[0]}"
+    elif len({*columns}) < len(columns):
+        wrong = "a column is given twice"
+    else:
+        return columns
+    advice = f"; the first line must name some of {', '.join(known)}"
+    if unknown and not has_app:
+        advice += "; for fields of your registration, give --app MODULE:NAME"
+    raise CommandError(wrong + advice)
