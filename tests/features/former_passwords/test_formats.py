@@ -1,5 +1,6 @@
 """The forms of hashes that are read, the bounds of what they cost, and how they are written."""
 
+import base64
 import re
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 from tests.support.former import MAKERS, WERKZEUG, made
 from tests.support.sites import PASSWORD
 from wsgiauth import verify_password
+from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.former_passwords import argon
 from wsgiauth.features.former_passwords.formats import Options, read
@@ -53,9 +55,20 @@ def test_the_costs_are_kept(text, parameters):
     assert read(text, Options()).parameters == parameters
 
 
-@pytest.mark.parametrize("salt", ["", "\u00e9", "x" * 190], ids=["none", "a letter", "long"])
+@pytest.mark.parametrize("salt", ["", "\u00e9", "x" * 189], ids=["none", "a letter", "long"])
 def test_a_salt_of_text_is_kept_as_utf_8(salt):
-    assert read(f"scrypt:16:8:1${salt}${HEX}", Options()).salt is not None
+    found = read(f"scrypt:16:8:1${salt}${HEX}", Options())
+    assert base64.b64decode(found.salt) == salt.encode()
+    assert len(found.salt) <= FormerPassword.salt.max_length
+
+
+@pytest.mark.parametrize("peppered", ["", "-peppered"], ids=["plain", "peppered"])
+def test_the_costs_of_an_export_are_stored_without_zeros(peppered):
+    costs = ("y=2", "v=19", "m=64", "t=1", "p=1", "l=16")
+    padded = ",".join(f"{each[:2]}{each[2:]:0>10}" for each in costs)
+    found = read(f"former$argon2{peppered}${padded}$c2FsdHNhbHQ=${BCRYPT}", Options())
+    assert len(padded) > FormerPassword.parameters.max_length
+    assert (found.scheme, found.parameters) == (f"argon2{peppered}", ",".join(costs))
 
 
 def test_a_point_of_passlib_is_a_plus_sign():
@@ -122,7 +135,7 @@ REFUSED = {
     ),
     "short digest": (f"scrypt:16:8:1$salt${SHORT}", "has a digest of 15 bytes, not 16 to 128"),
     "long digest": (f"scrypt:16:8:1$salt${HEX * 9}", "has a digest of 144 bytes, not 16 to 128"),
-    "long salt": (f"scrypt:16:8:1${'x' * 191}${HEX}", "has a salt of more than 190 bytes"),
+    "long salt": (f"scrypt:16:8:1${'x' * 190}${HEX}", "has a salt of more than 189 bytes"),
     "surrogate": (f"scrypt:16:8:1$\ud800${HEX}", "is malformed"),
     "odd digits": (f"scrypt:16:8:1$salt${HEX}0", "is malformed"),
     "no base64": (f"$pbkdf2$1$a${DIGEST}", "is malformed"),

@@ -19,7 +19,7 @@ from wsgiauth.storage.models import BCRYPT_HASH
 
 _OWN = "former"  # the first word of the form in which an export writes a hash
 _MAX_LENGTH = 1024  # characters
-_MAX_SALT = 190  # bytes, 254 characters in base64
+_MAX_SALT = 189  # bytes, 252 characters in base64; the column has 255
 
 
 class Options(NamedTuple):
@@ -89,7 +89,7 @@ def _read_own(text: str) -> FormerHash:
     _, scheme, parameters, salt, hashed_password = parts
     method, decoded = Method(scheme, parameters), _from_base64(salt)
     _refuse(method, decoded)
-    return _former_hash(method, decoded, hashed_password)
+    return _former_hash(method.canonical(), decoded, hashed_password)
 
 
 def _refuse(method: Method, salt: bytes) -> None:

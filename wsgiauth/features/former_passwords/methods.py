@@ -64,6 +64,11 @@ class Method:
             return "has unknown parameters"
         return kind.problem(self.costs, salt)
 
+    def canonical(self) -> Self:
+        """Return the same method, its costs without leading zeros."""
+        scheme = self.scheme.removesuffix(PEPPERED)
+        return self.of(scheme, *self.costs.values(), is_peppered=self.is_peppered)
+
     def digest(self, form: str, salt: bytes, pepper: str | None) -> bytes:
         """Return the digest that the other software computed of this form of a password."""
         password = form.encode(errors="replace")
