@@ -46,10 +46,20 @@ def test_each_version_of_bcrypt_is_read_as_it_is(version):
         (f"$argon2id$m=65536,t=3,p=4${DIGEST}${DIGEST}", "y=2,v=16,m=65536,t=3,p=4,l=16"),
         (f"$pbkdf2-sha512$25000${DIGEST}${DIGEST}", "i=25000,l=16"),
         (f"pbkdf2:sha1:10000000$salt${HEX}", "i=10000000,l=16"),
-        (f"scrypt:262144:8:16$salt${HEX}", "n=262144,r=8,p=16,l=16"),
-        (f"$argon2i$v=19$m=262144,t=20,p=16${DIGEST}${DIGEST}", "y=1,v=19,m=262144,t=20,p=16,l=16"),
+        (f"scrypt:262144:8:2$salt${HEX}", "n=262144,r=8,p=2,l=16"),
+        (f"scrypt:32768:8:16$salt${HEX}", "n=32768,r=8,p=16,l=16"),
+        (f"$argon2i$v=19$m=262144,t=8,p=16${DIGEST}${DIGEST}", "y=1,v=19,m=262144,t=8,p=16,l=16"),
+        (f"$argon2id$v=19$m=65536,t=20,p=1${DIGEST}${DIGEST}", "y=2,v=19,m=65536,t=20,p=1,l=16"),
     ],
-    ids=["scrypt", "PHC", "Argon2 1.0", "passlib", "most iterations", "most memory", "most passes"],
+    ids=[
+        *("scrypt", "PHC", "Argon2 1.0", "passlib", "most iterations"),
+        *(
+            "scrypt, most memory",
+            "scrypt, most lanes",
+            "Argon2, most memory",
+            "Argon2, most passes",
+        ),
+    ],
 )
 def test_the_costs_are_kept(text, parameters):
     assert read(text, Options()).parameters == parameters
@@ -106,6 +116,10 @@ REFUSED = {
         "needs more than 256 MiB of memory",
     ),
     "scrypt, lanes": (f"scrypt:16:8:17$salt${HEX}", "has p=17, not 1 to 16"),
+    "scrypt, work": (
+        f"scrypt:262144:8:3$salt${HEX}",
+        "has n*r*p=6,291,456 of scrypt, more than 4,194,304",
+    ),
     "scrypt, no lane": (f"scrypt:16:8:0$salt${HEX}", "has p=0, not 1 to 16"),
     "scrypt, no power of two": (f"scrypt:17:8:1$salt${HEX}", "has invalid parameters of scrypt"),
     "scrypt, one": (f"scrypt:1:8:1$salt${HEX}", "has invalid parameters of scrypt"),
@@ -121,6 +135,10 @@ REFUSED = {
     ),
     "Argon2, passes": (f"$argon2id$v=19$m=64,t=21,p=1${DIGEST}${DIGEST}", "has t=21, not 1 to 20"),
     "Argon2, lanes": (f"$argon2id$v=19$m=640,t=1,p=17${DIGEST}${DIGEST}", "has p=17, not 1 to 16"),
+    "Argon2, work": (
+        f"$argon2id$v=19$m=262144,t=9,p=1${DIGEST}${DIGEST}",
+        "has m*t=2,359,296 of Argon2, more than 2,097,152",
+    ),
     "Argon2, too little": (
         f"$argon2id$v=19$m=15,t=1,p=2${DIGEST}${DIGEST}",
         "has invalid parameters of Argon2",

@@ -1,7 +1,7 @@
 """The schemes by which other software hashed passwords: their costs, bounds and digests.
 
-The bounds are about four times what the libraries have ever used. With them, one hash takes some
-seconds and 256 MiB at most.
+The bounds are about four times what the libraries have ever used. With them, one hash takes about
+ten seconds and 256 MiB at most.
 """
 
 import hashlib
@@ -16,6 +16,8 @@ from wsgiauth.features.former_passwords import argon
 MAX_ITERATIONS = 10_000_000  # of PBKDF2, for the whole digest
 MAX_MEMORY = 256  # MiB, of scrypt and Argon2
 MAX_PASSES = 20  # of Argon2
+MAX_SCRYPT_WORK = 1 << 22  # n * r * p: 512 MiB written and read
+MAX_ARGON_WORK = 1 << 21  # KiB of all passes together: 2 GiB
 MAX_LANES = 16  # of scrypt and Argon2
 MAX_BLOCK = 1024  # r of scrypt; the memory for p blocks comes on top
 MIN_DIGEST, MAX_DIGEST = 16, 128  # bytes
@@ -78,7 +80,11 @@ class Scrypt(Kind):
             return "has invalid parameters of scrypt"
         if _memory(costs) > MAX_MEMORY << 20:
             return f"needs more than {MAX_MEMORY} MiB of memory"
-        return None if 1 <= p <= MAX_LANES else f"has p={p}, not 1 to {MAX_LANES}"
+        if not 1 <= p <= MAX_LANES:
+            return f"has p={p}, not 1 to {MAX_LANES}"
+        if n * r * p > MAX_SCRYPT_WORK:
+            return f"has n*r*p={n * r * p:,} of scrypt, more than {MAX_SCRYPT_WORK:,}"
+        return None
 
     def digest(self, password: bytes, salt: bytes, costs: Costs) -> bytes:
         """Return the digest of the bytes of a password."""
@@ -108,6 +114,8 @@ class Argon2(Kind):
             return f"has p={lanes}, not 1 to {MAX_LANES}"
         if memory < 8 * lanes or len(salt) < _MIN_ARGON_SALT:
             return "has invalid parameters of Argon2"
+        if memory * passes > MAX_ARGON_WORK:
+            return f"has m*t={memory * passes:,} of Argon2, more than {MAX_ARGON_WORK:,}"
         return None
 
     def digest(self, password: bytes, salt: bytes, costs: Costs) -> bytes:
