@@ -257,6 +257,25 @@ def test_an_empty_password_matches_nothing(database, log_in):
     assert log_in(USERNAME, "") is None
 
 
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_password_with_nul_matches_nothing(database, log_in, name):
+    insert(made(name))
+    assert log_in(USERNAME, f"{PASSWORD}\0") is None
+    assert log_in(USERNAME, PASSWORD) is not None
+
+
+@pytest.mark.promise(81)
+def test_a_password_with_nul_costs_what_another_costs(database, log_in, work):
+    insert(WERKZEUG)
+    log_in("warm", "up")
+    costs = [
+        work(lambda name=name, typed=typed: log_in(name, typed))
+        for name in (USERNAME, "nobody")
+        for typed in ("wrong", f"{PASSWORD}\0")
+    ]
+    assert costs[1:] == costs[:-1]
+
+
 def test_a_surrogate_is_not_the_question_mark_that_stands_for_it(database, log_in):
     insert(made("Werkzeug scrypt", "is it so?"))
     assert log_in(USERNAME, "is it so\ud800") is None

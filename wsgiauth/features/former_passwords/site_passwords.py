@@ -55,7 +55,7 @@ class FormerScheme(Scheme):
             logger.error("Former passwords cannot be verified without %s.", missing)
             return [secrets.token_bytes()]
         digests = [self.method.digest(each, self._salt, self._pepper) for each in forms(password)]
-        return digests if password and _is_encodable(password) else [secrets.token_bytes()]
+        return digests if _can_match(password) else [secrets.token_bytes()]
 
 
 class SiteFormerPasswords(FormerPasswords):
@@ -171,5 +171,7 @@ def _select(user_id: int) -> tuple[Any, ...] | None:
     return row
 
 
-def _is_encodable(password: str) -> bool:
-    return not any("\ud800" <= each <= "\udfff" for each in password)
+def _can_match(password: str) -> bool:
+    # An HMAC pads a short key with NUL: PBKDF2 and scrypt would ignore NUL at the end.
+    is_possible = password != "" and "\0" not in password
+    return is_possible and not any("\ud800" <= each <= "\udfff" for each in password)
