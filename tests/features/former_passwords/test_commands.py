@@ -6,11 +6,12 @@ import pytest
 
 from tests.support.former import LONG, PEPPER, WERKZEUG, made, of_sha256
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
-from wsgiauth import User, hash_password, storage
+from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.authentication import authenticate
 from wsgiauth.features.former_passwords import argon
 from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords
+from wsgiauth.features.transfer import rows
 from wsgiauth.storage import context
 
 COLUMNS = "username,email,hashed_password"
@@ -165,6 +166,33 @@ def test_an_export_of_a_user_with_a_new_password_has_no_parameters(run):
     run("import", "-", stdin=lines(wera=WERKZEUG))
     User.update(hashed_password=hash_password(PASSWORD, rounds=4)).execute()
     assert "former$" not in run("export", "--with-hashes")[1]
+
+
+@pytest.fixture
+def exported_hash(run, monkeypatch):
+    """Return a function that does something in the middle of an export, and returns its hash."""
+    run("import", "-", stdin=lines(wera=WERKZEUG))
+    pages = rows.user_pages
+
+    def exported(action):
+        def pages_then_action():
+            for page in pages():
+                action()
+                yield page
+
+        monkeypatch.setattr(rows, "user_pages", pages_then_action)
+        return next(rows.exported_rows(with_hashes=True))[rows.COLUMNS.index("hashed_password")]
+
+    return exported
+
+
+@pytest.mark.every_database
+def test_a_login_during_an_export_leaves_a_hash_of_the_password(exported_hash, can_log_in):
+    assert verify_password(PASSWORD, exported_hash(lambda: can_log_in("wera")))
+
+
+def test_a_deletion_during_an_export_leaves_no_hash(exported_hash):
+    assert exported_hash(User.delete().execute) == ""
 
 
 def test_an_export_without_hashes_has_no_parameters(run):

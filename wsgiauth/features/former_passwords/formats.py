@@ -6,9 +6,12 @@ A hash is read into its method, its salt and its digest. Only a bcrypt hash of t
 import base64
 import re
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import peewee
 
 from wsgiauth.accounts.former import HASH_START, FormerHash
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import LEAST_ROUNDS, hash_digest, rounds_of
 from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.features.former_passwords import argon
@@ -68,21 +71,25 @@ def read(text: str, options: Options) -> FormerHash:
     return _former_hash(method, salt, hash_digest(digest))
 
 
-def write(hashed_password: str, row: FormerPassword | None) -> str:
-    """Return how an export writes a hash, with the row of a former password."""
-    if row is None or row.hash_start != hashed_password[:HASH_START]:
-        return hashed_password
-    return "$".join((_OWN, row.scheme, row.parameters, row.salt, hashed_password))
+def written_hashes(user_ids: Collection[int]) -> dict[int, str]:
+    """Return how an export writes the hashes of users, by user.
 
-
-def former_rows(user_ids: Collection[int]) -> dict[int, FormerPassword]:
-    """Return the rows of former passwords, by user."""
-    rows = FormerPassword.select().where(FormerPassword.user.in_(user_ids))
-    return {row.user_id: row for row in rows}
+    One query reads a hash with its parameters: a login at the same time replaces both.
+    """
+    how = (FormerPassword.scheme, FormerPassword.parameters, FormerPassword.salt)
+    query: Any = User.select(User.id, User.hashed_password, FormerPassword.hash_start, *how)
+    is_of_user = FormerPassword.user == User.id
+    query = query.join(FormerPassword, peewee.JOIN.LEFT_OUTER, on=is_of_user)
+    written = {}
+    for user_id, hashed_password, hash_start, *row in query.where(User.id.in_(user_ids)).tuples():
+        is_former = hash_start == hashed_password[:HASH_START]
+        parts = (_OWN, *row, hashed_password) if is_former else (hashed_password,)
+        written[user_id] = "$".join(parts)
+    return written
 
 
 def _read_own(text: str) -> FormerHash:
-    """Return a hash that `write` has written."""
+    """Return a hash that an export has written."""
     parts = text.split("$", 4)
     if len(parts) < 5 or not BCRYPT_HASH.fullmatch(parts[4]) or rounds_of(parts[4]) != LEAST_ROUNDS:
         raise ValueError("is malformed")

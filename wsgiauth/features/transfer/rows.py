@@ -13,7 +13,7 @@ from wsgiauth.accounts.listing import user_pages
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.accounts.registration import NOTHING, Answers, Registration
 from wsgiauth.exceptions import ConfigurationError, ValidationError
-from wsgiauth.features.former_passwords.formats import Options, former_rows, read, write
+from wsgiauth.features.former_passwords.formats import Options, read, written_hashes
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity, identity_id
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.transfer.cells import read_cell, write_cell
@@ -195,12 +195,12 @@ def exported_rows(*, with_hashes: bool) -> Iterator[list[str]]:
     for page in user_pages():
         ids = [user.id for user, _ in page]
         identities = _identities(ids)
-        former = former_rows(ids) if with_hashes else {}
+        hashes = written_hashes(ids) if with_hashes else {}
         for user, permissions in page:
             yield [
                 write_cell(user.username),
                 write_cell(user.email),
-                write_cell(write(user.hashed_password, former.get(user.id))) if with_hashes else "",
+                write_cell(hashes.get(user.id, "")),  # a user deleted meanwhile has none
                 *("yes" if getattr(user, flag) else "no" for flag in FLAGS),
                 utc_text(user.created_at),
                 utc_text(user.email_verified_at) if user.email_verified_at else "",
