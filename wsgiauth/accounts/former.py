@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
@@ -20,8 +20,12 @@ class Scheme(ABC):
     """How the password of one user, or of a name without a user, was hashed."""
 
     @abstractmethod
-    def digests(self, password: str) -> Sequence[bytes]:
-        """Return a digest for each form of a typed password."""
+    def digests(self, password: str) -> Mapping[bytes, bool]:
+        """Return a digest for each form of a typed password.
+
+        The value says whether the form is canonically equivalent to the password (UAX #15). After
+        another form, a login must not store the password as typed: the user may type another one.
+        """
 
 
 class FormerPasswords(ABC):

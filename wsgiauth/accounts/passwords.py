@@ -196,14 +196,14 @@ def matching_form(
     return next((form for form in matching if can_match and not _problem_of_form(form)), None)
 
 
-def matches_digest(digests: Iterable[bytes], hashed_password: str | None) -> bool:
-    """Return whether a hash is one that `hash_digest` made of one of the digests.
+def matching_digest(digests: Iterable[bytes], hashed_password: str | None) -> bytes | None:
+    """Return the digest of which `hash_digest` made this hash; None if it is of none of them.
 
     Computes one bcrypt for each digest, also without a hash.
     """
     stored = _stored_or_dummy(hashed_password, LEAST_ROUNDS)
-    matching = [bcrypt.checkpw(_condensed(digest), stored) for digest in digests]
-    return has_hash(hashed_password) and any(matching)
+    matching = [digest for digest in digests if bcrypt.checkpw(_condensed(digest), stored)]
+    return next(iter(matching), None) if has_hash(hashed_password) else None
 
 
 def hash_digest(digest: bytes) -> str:

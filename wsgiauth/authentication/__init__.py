@@ -12,7 +12,7 @@ from wsgiauth.accounts.former import FormerPasswords
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import (
     hash_password,
-    matches_digest,
+    matching_digest,
     matching_form,
     needs_rehash,
     normal_form,
@@ -40,7 +40,7 @@ def authenticate(
     not depend on it.
 
     A success replaces a former hash, a hash whose cost is not `rounds`, and one that is not of the
-    password in NFC.
+    password in NFC. A former hash stays if only a compatibility form of the password matches it.
     """
     user = find_user(name)
     return authenticate_user(
@@ -63,10 +63,13 @@ def authenticate_user(
         stored, scheme = former.find(user, name)
     if scheme is None:
         form = matching_form(password, stored, rounds=rounds)
-        is_right = form is not None
-        is_current = is_right and form == normal_form(password)
+        is_right, is_replaced = form is not None, True
+        is_current = form == normal_form(password)
     else:
-        is_right, is_current = matches_digest(scheme.digests(password), stored), False
+        digests = scheme.digests(password)
+        digest = matching_digest(digests, stored)
+        is_right, is_current = digest is not None, False
+        is_replaced = digest is not None and digests[digest]
     if user is None or not is_right or not user.is_active:
         user_id, reason = None, "no such user"
         if user is not None:
@@ -74,7 +77,8 @@ def authenticate_user(
         events.emit("login_failed", user_id=user_id, reason=reason)
         on_failure(reason)
         return None
-    if stored is not None and (not is_current or needs_rehash(stored, rounds=rounds)):
+    is_former = stored is not None and (not is_current or needs_rehash(stored, rounds=rounds))
+    if is_former and is_replaced:
         _rehash(user, password, rounds)
     return user
 

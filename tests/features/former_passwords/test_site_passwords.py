@@ -34,6 +34,7 @@ from wsgiauth.features.former_passwords.site_passwords import SHARES_LAST, SiteF
 from wsgiauth.testing import make_user
 
 E_ACUTE = "caf\u00e9 au lait, s'il vous pla\u00eet"  # in NFC
+FULLWIDTH = chr(ord(PASSWORD[0]) + 0xFEE0) + PASSWORD[1:]  # the same in NFKD
 
 
 class Clock:
@@ -130,11 +131,54 @@ def test_a_letter_is_the_same_in_each_of_its_forms(database, log_in, form, typed
     assert log_in(USERNAME, normalize(typed, E_ACUTE)) is not None
 
 
+@pytest.mark.parametrize("form", ["NFC", "NFKD"])
+@pytest.mark.parametrize("typed", ["NFC", "NFKD"])
+def test_a_login_replaces_a_peppered_hash_of_the_same_letter(database, with_pepper, form, typed):
+    user = insert(made("Werkzeug scrypt", peppered(normalize(form, E_ACUTE))), is_peppered=True)
+    assert with_pepper(normalize(typed, E_ACUTE)) == user
+    assert not has_parameters(user)
+
+
+def test_a_password_in_fullwidth_letters_does_not_replace_the_real_one(database, with_pepper):
+    user = insert(made("Werkzeug scrypt", peppered(PASSWORD)), is_peppered=True)
+    assert with_pepper(FULLWIDTH) == user
+    assert has_parameters(user)
+    assert with_pepper(PASSWORD) == user
+    assert not has_parameters(user)
+    assert with_pepper(FULLWIDTH) is None
+
+
+def test_without_a_pepper_a_fullwidth_letter_is_another_one(database, log_in):
+    insert(made("Werkzeug scrypt"))
+    assert log_in(USERNAME, FULLWIDTH) is None
+
+
+@pytest.mark.parametrize("is_peppered", [False, True], ids=["plain", "peppered"])
+def test_no_password_has_more_than_two_forms(database, settings, work, is_peppered):
+    insert(WERKZEUG, is_peppered=is_peppered)
+    former = SiteFormerPasswords(replace(settings, FORMER_PEPPER=PEPPER))
+    typed = f"{normalize('NFC', E_ACUTE)}{normalize('NFD', E_ACUTE)}{FULLWIDTH}"
+    done, _ = work(lambda: authenticate(USERNAME, typed, rounds=4, former=former))
+    assert [name for name, *_ in done] == ["checkpw"] * 2 + ["scrypt"] * 2
+
+
+def peppered(password):
+    """Return the password as Flask-Security passed it to the hash."""
+    digest = hmac.digest(PEPPER.encode(), password.encode(), "sha512")
+    return base64.b64encode(digest).decode()
+
+
+@pytest.fixture
+def with_pepper(settings):
+    """Return a function that returns the user of a password, on a site with the pepper."""
+    former = SiteFormerPasswords(replace(settings, FORMER_PEPPER=PEPPER))
+    return lambda password: authenticate(USERNAME, password, rounds=4, former=former)
+
+
 @pytest.mark.parametrize("scheme", ["Werkzeug scrypt", "passlib argon2i", "bcrypt"])
 def test_a_peppered_hash_needs_the_pepper(database, settings, scheme):
-    digest = hmac.digest(PEPPER.encode(), PASSWORD.encode(), "sha512")
-    peppered = base64.b64encode(digest).decode()
-    insert(made(scheme, peppered[:72] if scheme == "bcrypt" else peppered), is_peppered=True)
+    hashed = made(scheme, peppered(PASSWORD)[: 72 if scheme == "bcrypt" else None])
+    insert(hashed, is_peppered=True)
     for pepper, is_right in ((None, False), ("another", False), (PEPPER, True)):
         former = SiteFormerPasswords(replace(settings, FORMER_PEPPER=pepper))
         found = authenticate(USERNAME, PASSWORD, rounds=4, former=former)

@@ -7,9 +7,8 @@ import base64
 import hmac
 import re
 import unicodedata
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 from wsgiauth.accounts.passwords import normal_form
 from wsgiauth.features.former_passwords.schemes import KINDS, Kind
@@ -78,14 +77,21 @@ class Method:
         return self.kind.digest(password, salt, self.costs)
 
 
-def forms(password: str) -> Iterator[str]:
-    """Yield the forms of a typed password that can have been hashed, each once.
+def forms(password: str, *, is_peppered: bool) -> dict[str, bool]:
+    """Return the forms of a typed password that can have been hashed, at most two.
 
-    Flask-Security hashed the letter é in two code points (NFKD), most other software as it came.
+    The value says whether the form is canonically equivalent to the password (UAX #15): for é in
+    two code points it is, for a fullwidth letter as a usual one (NFKD) not. Flask-Security hashed
+    an HMAC of NFKD, most other software the password as it came.
     """
-    yield from dict.fromkeys((normal_form(password), password, _decomposed(password)))
+    equivalent = _decomposed(password, "NFD")
+    if is_peppered:
+        found = (password, _decomposed(password, "NFKD"), normal_form(password))
+    else:
+        found = (normal_form(password), password, equivalent)
+    return {form: _decomposed(form, "NFD") == equivalent for form in [*dict.fromkeys(found)][:2]}
 
 
-def _decomposed(password: str) -> str:
+def _decomposed(password: str, form: Literal["NFD", "NFKD"]) -> str:
     is_short = len(password) <= _MOST_DECOMPOSED
-    return unicodedata.normalize("NFKD", password) if is_short else password
+    return unicodedata.normalize(form, password) if is_short else password

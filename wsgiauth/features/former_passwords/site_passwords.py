@@ -15,7 +15,7 @@ import math
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -48,14 +48,18 @@ class FormerScheme(Scheme):
         self._salt = salt
         self._pepper = pepper
 
-    def digests(self, password: str) -> Sequence[bytes]:
+    def digests(self, password: str) -> Mapping[bytes, bool]:
         """Return a digest for each form of a typed password; a random one if none can match."""
+        impossible = {secrets.token_bytes(): False}
         missing = missing_for(self.method, self._pepper)
         if missing is not None:
             logger.error("Former passwords cannot be verified without %s.", missing)
-            return [secrets.token_bytes()]
-        digests = [self.method.digest(each, self._salt, self._pepper) for each in forms(password)]
-        return digests if _can_match(password) else [secrets.token_bytes()]
+            return impossible
+        digests = {
+            self.method.digest(form, self._salt, self._pepper): is_equivalent
+            for form, is_equivalent in forms(password, is_peppered=self.method.is_peppered).items()
+        }
+        return digests if _can_match(password) else impossible
 
 
 class SiteFormerPasswords(FormerPasswords):
