@@ -54,7 +54,7 @@ class AskForCode(GuestForm):
             return json_response(document, status=HTTPStatus.ACCEPTED)
         former = site.identifier.sent_cookie(environ, WAITING)
         if former:
-            codes.void(former)
+            codes.void_request(former)
         page = enter_page(submission, Refusal(), has_code=True)
         response = email_accepted(submission, _DETAIL, page)
         cookie = site.identifier.own_cookie(environ, WAITING, secret)

@@ -52,8 +52,8 @@ class EnterCode(GuestForm):
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
         site = submission.site
-        code = codes.require_code(submission, _request(submission), submission.fields[CODE])
-        user, methods = code.user, EMAIL_CODE
+        right = codes.require_code(submission, _request(submission), submission.fields[CODE])
+        user, methods = right.user, EMAIL_CODE
         is_two_step = site.factors.is_needed_by(user)
         if is_two_step and submission.is_program:
             if not submission.fields[_SECOND]:
@@ -62,12 +62,12 @@ class EnterCode(GuestForm):
             sent = replace(submission, fields={**submission.fields, **second})
             methods = f"{methods} {require_factor(sent, user, methods=methods)}"
         elif is_two_step:
-            codes.use(code)
+            codes.use_code(right)
             return _without_cookie(
                 submission, ask_for_second_step(submission, user, methods=methods)
             )
         site.throttle.login_without_password(user).begin()
-        codes.use(code)
+        codes.use_code(right)
         issued = start_session(submission, user, methods)
         if issued is None:  # the user has just changed
             raise codes.invalid_code()

@@ -83,7 +83,7 @@ def ask_for_code(submission: Submission, name: str, user: User | None = None) ->
     return secret
 
 
-def void(secret: str) -> None:
+def void_request(secret: str) -> None:
     """End a request, used or not."""
     with database.atomic():
         OneTimeSecret.delete().where(
@@ -92,16 +92,16 @@ def void(secret: str) -> None:
 
 
 def require_code(
-    submission: Submission, secret: str, code: str, owner: User | None = None
+    submission: Submission, secret: str, typed: str, owner: User | None = None
 ) -> RightCode:
-    """Return whose code it is, if it is right; use it by `use`.
+    """Return the user of a right code, and its request; `use_code` uses it.
 
     What this costs depends on whether there is such a request, and not on whether it has a user: a
     client that asked for the code of any name must not learn whether there is an account.
 
     Args:
         secret: The request, as the client sent it.
-        code: As typed.
+        typed: The code as the user typed it, perhaps with spaces.
         owner: The only user whose code is right; None: any user.
 
     Raises:
@@ -114,25 +114,25 @@ def require_code(
     attempt = site.throttle.email_code(submission.networks, **asked._asdict())
     attempt.begin()
     if row is None:
-        raise _wrong(None)
+        raise _report_failure(None)
     tries = site.throttle.tries_of_code(row.id)
     has_try = tries.add(now)
-    user = _user_of(row, plain(code), site.settings)
+    user = _user_of(row, plain(typed), site.settings)
     if user is None or not has_try or owner not in (None, user):
         attempt.failed("wrong email code")
-        raise _wrong(row)
+        raise _report_failure(row)
     attempt.succeeded()
     tries.take_back()
     return RightCode(user, row)
 
 
-def use(code: RightCode) -> None:
-    """Use a code that `require_code` has accepted; raise `invalid_code` if it was used meanwhile.
+def use_code(right: RightCode) -> None:
+    """Use a code that `require_code` has returned; raise `invalid_code` if it was used meanwhile.
 
     No lock of the user is needed: what follows compares the stamp with which the user was read.
     """
-    if not one_time.use(code.row):
-        raise _wrong(code.row)
+    if not one_time.use(right.row):
+        raise _report_failure(right.row)
 
 
 def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -194,8 +194,8 @@ def _code_of(row: OneTimeSecret, key: bytes) -> str:
     return f"{number % 10**DIGITS:0{DIGITS}}"
 
 
-def _wrong(row: OneTimeSecret | None) -> RequestError:
-    """Report a failure, and return the answer."""
+def _report_failure(row: OneTimeSecret | None) -> RequestError:
+    """Emit `login_failed`, and return the answer to the client."""
     events.emit("login_failed", user_id=None if row is None else row.user_id, reason="email code")
     return invalid_code()
 

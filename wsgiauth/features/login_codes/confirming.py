@@ -26,7 +26,7 @@ def send_code(submission: MemberSubmission) -> Response:
     secret = codes.ask_for_code(submission, user.username, user)
     detail = _("An email with a code is on its way.")
     if former:
-        codes.void(former)
+        codes.void_request(former)
     cookie = site.identifier.own_cookie(environ, WAITING, secret)
     if submission.wants_json:
         return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED, headers=(cookie,))
@@ -42,7 +42,7 @@ def confirm_by_code(submission: MemberSubmission) -> Response:
     secret = submission.fields[REQUEST]
     if not submission.is_program:
         secret = site.identifier.sent_cookie(environ, WAITING)
-    codes.use(codes.require_code(submission, secret, submission.fields[CODE], user))
+    codes.use_code(codes.require_code(submission, secret, submission.fields[CODE], user))
     issued = confirm(session_id, user, site.tokens, methods=EMAIL_CODE)
     if issued is None:
         raise UnauthenticatedError("invalid_token")
