@@ -10,7 +10,7 @@ from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
-from wsgiauth.authentication.identity import ANONYMOUS, bearer_token
+from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import EMAIL, PASSWORD
 from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.authentication.tokens import IssuedTokens
@@ -47,12 +47,14 @@ class LoggedInPage(Page):
 class GuestForm(PublicForm):
     """A form for anonymous clients; users who are logged in get a page that says so."""
 
+    def is_switching(self, environ: WSGIEnvironment, site: Site) -> bool:
+        """Return whether a user who is logged in wants another account."""
+        return bool(query_field(environ, SWITCH))
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the form, or with `LoggedInPage`."""
-        is_switched = bool(query_field(environ, SWITCH))  # the user wants another account
-        identity = ANONYMOUS if is_switched else site.identifier.identify(environ)
-        user = identity.user
-        if user is None or identity.session_id is None:  # an API key has no session
+        user = None if self.is_switching(environ, site) else logged_in_user(environ, site)
+        if user is None:
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
         wanted = site.destinations.safe(query_field(environ, NEXT))
@@ -65,6 +67,12 @@ class GuestForm(PublicForm):
             was_sent_here=bool(wanted),
         )
         return site.pages.render(environ, page)
+
+
+def logged_in_user(environ: WSGIEnvironment, site: Site) -> User | None:
+    """Return the user of a session that needs no further factor; an API key has no session."""
+    identity = site.identifier.identify(environ)
+    return None if identity.session_id is None else identity.user
 
 
 def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:

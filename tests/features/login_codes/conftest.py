@@ -7,7 +7,7 @@ from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY
 from tests.support.mails import MAIL, Post
-from tests.support.sites import SAME_ORIGIN, USERNAME, echo
+from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.storage.models import utc_now
@@ -88,8 +88,12 @@ class Tab:
         self.client = TestApp(site)
 
     def ask(self, name=USERNAME, **fields):
+        return self.send(name, **fields).follow(headers=BROWSER)
+
+    def send(self, name=USERNAME, **fields):
+        """Send the form that asks for a code; return the redirect to the field."""
         sent = {"username": name, **fields}
-        return self.client.post("/auth/code", sent, headers=SAME_ORIGIN, status=202)
+        return self.client.post("/auth/code", sent, headers=SAME_ORIGIN, status=303)
 
     def enter(self, code, status="*", **fields):
         sent = {"code": code, **fields}

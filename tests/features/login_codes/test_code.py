@@ -6,7 +6,7 @@ import pytest
 from webtest import TestApp
 
 from tests.features.links.test_forgot import shown, without_values
-from tests.features.login_codes.conftest import Program
+from tests.features.login_codes.conftest import Program, Tab, proven
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings
@@ -45,9 +45,8 @@ def test_the_login_page_has_a_button_that_asks_with_the_name_that_was_typed(clie
     form = page.form
     form["username"] = USERNAME
     form["remember"] = "on"
-    sent = client.post("/auth/code", form.submit_fields(), headers=SAME_ORIGIN, status=202)
-    assert sent.form["next"].value == "/reports"
-    assert sent.form["remember"].value == "on"
+    sent = client.post("/auth/code", form.submit_fields(), headers=SAME_ORIGIN, status=303)
+    assert sent.headers["Location"] == "/auth/code/enter?next=%2Freports"
     assert mailbox(site)[-1]["To"] == EMAIL
 
 
@@ -61,12 +60,13 @@ def test_the_page_for_the_code_has_one_field_that_browsers_fill_in(tab, ada):
 
 
 def test_a_browser_gets_the_request_as_a_cookie_of_ten_minutes_alone(tab, ada):
-    page = tab.ask()
-    cookie = page.headers["Set-Cookie"]
+    sent = tab.send()
+    cookie = sent.headers["Set-Cookie"]
     assert cookie.startswith(f"wsgiauth{WAITING.suffix}=")
     assert "Max-Age=600; Path=/; HttpOnly; SameSite=Lax" in cookie
     secret = cookie.partition("=")[2].partition(";")[0]
-    assert secret not in page.text
+    assert secret not in sent.headers["Location"]
+    assert secret not in sent.follow(headers=BROWSER).text
 
 
 def test_a_script_gets_the_cookie_and_json(tab, ada):
@@ -87,7 +87,7 @@ def test_the_page_to_ask_leads_on_and_back(tab, ada):
     assert "Enter the code that you have" not in page
     assert page.click("Back to the login").request.path_qs == "/auth/login?next=%2Freports"
     page.form["username"] = USERNAME
-    sent = page.form.submit(headers=SAME_ORIGIN, status=202)
+    sent = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     again = sent.click("ask for another code")
     entered = again.click("Enter the code that you have")
     assert entered.request.path_qs == "/auth/code/enter?next=%2Freports"
@@ -106,6 +106,16 @@ def test_a_user_who_is_logged_in_gets_a_page_that_says_so(site, ada):
     browser = logged_in(site, ada)
     for path in ("/auth/code", "/auth/code/enter"):
         assert browser.get(path, headers=BROWSER).html.h1.text == "You are logged in"
+
+
+def test_a_user_who_is_logged_in_can_ask_for_a_code_of_another_account(site, ada, grace):
+    proven(grace)
+    tab = Tab(site)
+    tab.client = logged_in(site, ada)
+    page = tab.ask("Grace")
+    page.form["code"] = mailbox(site).codes[-1]
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert tab.name() == "Grace"
 
 
 @pytest.mark.promise(17)
@@ -152,9 +162,16 @@ def shown_without_request(answer):
 @pytest.mark.promise(83)
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
 def test_every_name_gets_the_same_page(name, tab, people):
-    first, page = tab.ask("someone"), tab.ask(name)
-    assert page.text == first.text
+    first, sent = tab.send("someone"), tab.send(name)
+    assert sent.status == first.status
+    assert without_cookie(sent) == without_cookie(first)
+    page = sent.follow(headers=BROWSER)
+    assert page.text == first.follow(headers=BROWSER).text
     assert name not in page
+
+
+def without_cookie(answer):
+    return [each for each in answer.headerlist if each[0] != "Set-Cookie"]
 
 
 @pytest.mark.promise(83)

@@ -82,6 +82,32 @@ def test_a_browser_logs_in_and_goes_where_it_wanted(tab, program, ada):
     assert tab.name() == USERNAME
 
 
+@pytest.mark.parametrize("remember", [True, False], ids=["remembered", "not"])
+def test_the_page_can_be_loaded_again_and_remembers(remember, tab, program, ada):
+    first = tab.ask(next="/reports", **({"remember": "on"} if remember else {}))
+    page = tab.client.get(first.request.path_qs, headers=BROWSER)
+    page.form["code"] = program.code()
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"] == "/reports"
+    assert ("Max-Age" in answer.headers.getall("Set-Cookie")[0]) is remember
+
+
+def test_the_form_for_the_code_can_ask_to_be_remembered(tab, program, ada):
+    tab.ask()
+    answer = tab.enter(program.code(), 303, remember="on")
+    assert "Max-Age" in answer.headers.getall("Set-Cookie")[0]
+
+
+def test_a_program_asks_to_be_remembered_with_its_code(program, ada):
+    ends = []
+    for remember in (False, True):
+        sent = {"username": USERNAME, "remember": not remember}
+        request = program.client.post_json("/auth/code", sent).json["request"]
+        program.enter(request, program.code(), 200, refresh=True, remember=remember)
+        ends.append(Session.select().order_by(Session.ends_at.desc()).get().ends_at)
+    assert ends[1] - ends[0] > 24 * 60 * 60
+
+
 def test_a_script_logs_in(tab, program, ada):
     tab.ask()
     headers = {**SAME_ORIGIN, "Accept": "application/json"}
@@ -406,6 +432,8 @@ def test_a_browser_goes_to_the_second_step(site, tab, program, app):
     second.form["code"] = app.code()
     done = second.form.submit(headers=SAME_ORIGIN, status=303)
     assert done.headers["Location"] == "/reports"
+    (login,) = (each for each in done.headers.getall("Set-Cookie") if each.startswith("wsgiauth="))
+    assert "Max-Age" in login  # remembered
     assert Session.get().methods == "email otp"
     assert not OneTimeSecret.select().exists()
 

@@ -140,4 +140,4 @@ def test_the_row_says_nothing_before_the_email_is_sent(program, ada):
     program.ask()
     row = OneTimeSecret.get()
     assert (row.user_id, row.stamp, row.subject) == (None, 0, None)
-    assert json.loads(row.data).keys() == {"is_known", "log_id"}
+    assert json.loads(row.data).keys() == {"is_known", "log_id", "remember"}

@@ -21,7 +21,7 @@ def test_the_login_page_asks_for_a_name_alone(tab):
 def test_the_button_asks_for_a_code_that_logs_in(site, tab, ada):
     form = tab.client.get("/auth/login", headers=BROWSER).forms[0]
     form["username"], form.action = ada.username, "/auth/code"
-    form.submit(headers=SAME_ORIGIN, status=202)
+    form.submit(headers=SAME_ORIGIN, status=303)
     (code,) = mailbox(site).codes
     assert tab.enter(code).status_int == 303
     assert tab.name() == ada.username

@@ -1,14 +1,12 @@
 """GET, POST /auth/code: ask for an email with a code to log in."""
 
-from dataclasses import replace
 from http import HTTPStatus
 
 from wsgiauth.authentication import lifetimes
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.login_codes import codes
-from wsgiauth.features.login_codes.code_enter import enter_page
 from wsgiauth.features.login_codes.parts import WAITING
-from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted
+from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.handover import REMEMBER, GuestForm
 from wsgiauth.forms.proofs import ACCOUNT_NAME
 from wsgiauth.messages import _
@@ -55,10 +53,11 @@ class AskForCode(GuestForm):
         former = site.identifier.sent_cookie(environ, WAITING)
         if former:
             codes.void_request(former)
-        page = enter_page(submission, Refusal(), has_code=True)
-        response = email_accepted(submission, _DETAIL, page)
         cookie = site.identifier.own_cookie(environ, WAITING, secret)
-        return replace(response, headers=(*response.headers, cookie))
+        if submission.wants_json:
+            document = {"detail": _DETAIL}
+            return json_response(document, status=HTTPStatus.ACCEPTED, headers=(cookie,))
+        return see_other(submission, with_next("code/enter", submission.destination), cookie)
 
     def page(self, submission: Submission, refusal: Refusal) -> CodePage:
         """Return the form."""

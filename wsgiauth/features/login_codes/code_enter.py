@@ -1,6 +1,7 @@
 """GET, POST /auth/code/enter: log in by the code of an email."""
 
 from dataclasses import replace
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.email_codes import REQUEST
 from wsgiauth.authentication.methods import EMAIL_CODE
@@ -19,6 +20,7 @@ from wsgiauth.forms.handover import (
 from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
@@ -36,7 +38,6 @@ class EnterCodePage(FormPage):
     login_url: str
     has_code: bool  # the browser has asked for one
     minutes: int = codes.MINUTES
-    remember: bool = False  # whether the session outlives the browser window
 
 
 class EnterCode(GuestForm):
@@ -49,11 +50,17 @@ class EnterCode(GuestForm):
         """Return whether the site sends codes."""
         return settings.LOGIN_CODES
 
+    def is_switching(self, environ: WSGIEnvironment, site: Site) -> bool:
+        """Return whether a user who is logged in wants another account, or has asked for a code."""
+        return _has_code(environ, site) or super().is_switching(environ, site)
+
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
         site = submission.site
         right = codes.require_code(submission, _request(submission), submission.fields[CODE])
         user, methods = right.user, EMAIL_CODE
+        if right.remember and not submission.is_program:
+            submission = replace(submission, flags=submission.flags | {REMEMBER})
         is_two_step = site.factors.is_needed_by(user)
         if is_two_step and submission.is_program:
             if not submission.fields[_SECOND]:
@@ -79,22 +86,20 @@ class EnterCode(GuestForm):
 
     def page(self, submission: Submission, refusal: Refusal) -> EnterCodePage:
         """Return the form, without the code."""
-        has_code = bool(submission.site.identifier.sent_cookie(submission.environ, WAITING))
-        return enter_page(submission, refusal, has_code=has_code)
+        mount, destination = mount_url(submission.environ), submission.destination
+        return EnterCodePage(
+            code_url=with_next(f"{mount}/code", destination),
+            login_url=with_next(f"{mount}/login", destination),
+            next=destination,
+            has_code=_has_code(submission.environ, submission.site),
+            message=refusal.message,
+            errors=refusal.errors,
+        )
 
 
-def enter_page(submission: Submission, refusal: Refusal, *, has_code: bool) -> EnterCodePage:
-    """Return the page with the form for the code."""
-    mount, destination = mount_url(submission.environ), submission.destination
-    return EnterCodePage(
-        code_url=with_next(f"{mount}/code", destination),
-        login_url=with_next(f"{mount}/login", destination),
-        next=destination,
-        remember=REMEMBER in submission.flags,
-        has_code=has_code,
-        message=refusal.message,
-        errors=refusal.errors,
-    )
+def _has_code(environ: WSGIEnvironment, site: Site) -> bool:
+    """Return whether the browser has asked for a code."""
+    return bool(site.identifier.sent_cookie(environ, WAITING))
 
 
 def _request(submission: Submission) -> str:

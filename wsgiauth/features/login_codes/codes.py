@@ -28,6 +28,7 @@ from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.login_codes.letter import CodeLetter
 from wsgiauth.forms import Submission
 from wsgiauth.forms.endpoint import require_part, unauthorized
+from wsgiauth.forms.handover import REMEMBER
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.mail.outbox import Mail, ask_for
 from wsgiauth.messages import _
@@ -47,6 +48,7 @@ class RightCode(NamedTuple):
 
     user: User  # as when it was sent
     row: OneTimeSecret  # of the request
+    remember: bool  # whether the form that asked for it had "Keep me logged in"
 
 
 class _Asked(NamedTuple):
@@ -54,6 +56,7 @@ class _Asked(NamedTuple):
 
     is_known: bool = False  # see `Throttle.knows`
     log_id: str = ""  # see `Throttle.failure_log`
+    remember: bool = False  # see `RightCode`
 
 
 def ask_for_code(submission: Submission, name: str, user: User | None = None) -> str:
@@ -71,7 +74,7 @@ def ask_for_code(submission: Submission, name: str, user: User | None = None) ->
     is_known = user is not None or site.throttle.knows(name, submission.networks)
     limits = site.require(MailLimits)
     limits.count_code(name, submission.networks, is_known=is_known, user=user)
-    asked = _Asked(is_known, site.throttle.failure_log(name).id)
+    asked = _Asked(is_known, site.throttle.failure_log(name).id, REMEMBER in submission.flags)
     data = json.dumps(asked._asdict())
     secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
     mail = {
@@ -111,7 +114,9 @@ def require_code(
     site, now = submission.site, submission.site.tokens.now()
     row = _find(secret, now)
     asked = _Asked() if row is None else _Asked(**json.loads(row.data))
-    attempt = site.throttle.email_code(submission.networks, **asked._asdict())
+    attempt = site.throttle.email_code(
+        submission.networks, is_known=asked.is_known, log_id=asked.log_id
+    )
     attempt.begin()
     if row is None:
         raise _report_failure(None)
@@ -123,7 +128,7 @@ def require_code(
         raise _report_failure(row)
     attempt.succeeded()
     tries.take_back()
-    return RightCode(user, row)
+    return RightCode(user, row, asked.remember)
 
 
 def use_code(right: RightCode) -> None:

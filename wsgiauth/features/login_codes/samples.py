@@ -11,7 +11,6 @@ _ENTER = EnterCodePage(
     login_url="/auth/login?next=%2Freports",
     next="/reports",
     has_code=True,
-    remember=True,
 )
 
 PAGES: tuple[Page, ...] = (
