@@ -141,6 +141,8 @@ def test_a_browser_sees_why_its_code_was_refused(tab, ada):
     assert "This code is wrong" in refused.html.find(role="alert").text
     assert refused.form["code"].value == ""
     assert refused.form["next"].value == "/reports"
+    assert "on its way" in page
+    assert "on its way" not in refused
 
 
 @pytest.mark.parametrize(
@@ -464,7 +466,18 @@ def test_two_tabs_share_the_last_code_and_keep_their_destinations(site, tab, ada
     first.form["code"] = code
     assert first.form.submit(headers=SAME_ORIGIN, status=303).headers["Location"] == "/first"
     second.form["code"] = code
-    second.form.submit(headers=SAME_ORIGIN, status=401)
+    answer = second.form.submit(headers=SAME_ORIGIN, status=303)
+    page = answer.follow(headers=BROWSER)
+    assert page.html.h1.text == "You are logged in"
+    assert page.html.find("a", href="/second")
+
+
+def test_a_script_that_is_logged_in_already_is_refused(tab, program, ada):
+    tab.ask()
+    code = program.code()
+    tab.enter(code, 303)
+    headers = {**SAME_ORIGIN, "Accept": "application/json"}
+    tab.client.post("/auth/code/enter", {"code": code}, headers=headers, status=401)
 
 
 def test_another_browser_cannot_use_the_code(site, tab, ada):

@@ -8,13 +8,14 @@ from wsgiauth.authentication.methods import EMAIL_CODE
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import WAITING
-from wsgiauth.forms import FormPage, Refusal, Submission
+from wsgiauth.forms import FormPage, Refusal, Submission, page_of, see_other
 from wsgiauth.forms.handover import (
     REFRESH,
     REMEMBER,
     GuestForm,
     hand_over,
     hand_over_tokens,
+    logged_in_user,
     start_session,
 )
 from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
@@ -57,6 +58,8 @@ class EnterCode(GuestForm):
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""
         site = submission.site
+        if _is_done(submission):
+            return see_other(submission, page_of(submission))
         right = codes.require_code(submission, _request(submission), submission.fields[CODE])
         user, methods = right.user, EMAIL_CODE
         if right.remember and not submission.is_program:
@@ -95,6 +98,14 @@ class EnterCode(GuestForm):
             message=refusal.message,
             errors=refusal.errors,
         )
+
+
+def _is_done(submission: Submission) -> bool:
+    """Return whether another tab of the browser has logged in by the code."""
+    environ, site = submission.environ, submission.site
+    if submission.wants_json or _has_code(environ, site):
+        return False
+    return logged_in_user(environ, site) is not None
 
 
 def _has_code(environ: WSGIEnvironment, site: Site) -> bool:
