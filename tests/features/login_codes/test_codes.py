@@ -82,6 +82,9 @@ def test_an_address_that_was_never_proven_gets_the_link_for_a_new_password(
     program.ask()
     mails = mailbox(site)
     assert mails.codes == []
+    assert "A code to log in was requested for your account." in mails[-1].get_content()
+    assert "password was requested" not in mails[-1].get_content()
+    assert USERNAME not in mails[-1].as_string()
     (link,) = mails.links
     token = link.partition("?token=")[2]
     sent = {"token": token, "password": "other unrelated birds"}

@@ -37,6 +37,7 @@ class ResetLetter(LinkLetter):
 
     template = "mail/reset.txt"
     username: str  # empty if the address is not proven, or if the name looks like a link
+    is_instead_of_code: bool = False  # see `compose_reset`
 
 
 class InvitationLetter(LinkLetter):
@@ -155,15 +156,26 @@ def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
     ask_for(outbox, INVITATION, name=invitation.email, data=data)
 
 
-def compose_reset(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-    """Return the letter to an active account; the row has its user or a name."""
+def compose_reset(
+    mail: Mail, settings: Settings, now: float, *, is_instead_of_code: bool = False
+) -> Addressed | None:
+    """Return the letter to an active account; the row has its user or a name.
+
+    Args:
+        is_instead_of_code: Whether a code was asked for, and the address was never proven here.
+    """
     user = find_user(mail.name) if mail.user_id is None else mail.user
     if user is None or not user.is_active or not settings.PASSWORD_LOGIN:
         return None
     link = make_reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
     # A stranger can choose the name, and register with the address of someone else.
     username = unlinked(user.username) if user.email_verified_at else ""
-    letter = ResetLetter(username=username, link=link, minutes=settings.LINK_MINUTES)
+    letter = ResetLetter(
+        username=username,
+        link=link,
+        minutes=settings.LINK_MINUTES,
+        is_instead_of_code=is_instead_of_code,
+    )
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
@@ -225,10 +237,12 @@ COMPOSERS: Mapping[str, Composer] = {
     ADDRESS: _compose_address,
 }
 
+_RESET_LINK = f"{SAMPLE_ROOT}/reset?token=example"
 _VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
 
 SAMPLES: tuple[Letter, ...] = (
-    ResetLetter(username="ada", link=f"{SAMPLE_ROOT}/reset?token=example", minutes=60),
+    ResetLetter(username="ada", link=_RESET_LINK, minutes=60),
+    ResetLetter(username="", link=_RESET_LINK, minutes=60, is_instead_of_code=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),

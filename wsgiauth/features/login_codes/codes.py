@@ -150,7 +150,7 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     if user is None or not user.is_active:
         return None
     if not is_proven_here(user):
-        return compose_reset(mail, settings, now)
+        return compose_reset(mail, settings, now, is_instead_of_code=True)
     data = json.loads(mail.data)
     row: OneTimeSecret | None = OneTimeSecret.get_or_none(_is_open(data["request"], now))
     if row is None:  # the client has asked again, or the email is late
