@@ -30,7 +30,12 @@ from wsgiauth.authentication import authenticate, authenticate_user
 from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.features.former_passwords import argon, schemes
 from wsgiauth.features.former_passwords.formats import Options, read
-from wsgiauth.features.former_passwords.site_passwords import SHARES_LAST, SiteFormerPasswords
+from wsgiauth.features.former_passwords.site_passwords import (
+    MOST_METHODS,
+    SHARES_LAST,
+    SiteFormerPasswords,
+    count_methods,
+)
 from wsgiauth.testing import make_user
 
 E_ACUTE = "caf\u00e9 au lait, s'il vous pla\u00eet"  # in NFC
@@ -434,6 +439,50 @@ def test_absent_names_have_the_schemes_in_the_shares_of_the_users(database, form
         insert(WERKZEUG if number % 4 == 0 else made("bcrypt"), f"user{number}")
     chosen = Counter(former.find(None, f"nobody{n}")[1] is None for n in range(600))
     assert 400 < chosen[True] < 500  # three quarters
+
+
+def insert_costs(costs, hash_name="sha256"):
+    """Insert a user with a hash by PBKDF2 for each of these iterations."""
+    for cost in costs:
+        insert(f"pbkdf2:{hash_name}:{cost}$salt${'00' * 32}", f"{hash_name}-{cost}")
+
+
+MANY = MOST_METHODS + 20
+
+
+@pytest.mark.promise(81)
+@pytest.mark.every_database
+@pytest.mark.parametrize(
+    ("costs", "least"),
+    [
+        (range(29000, 29000 + MANY), 0.99),
+        (range(10000, 10000 + MANY * 500, 500), 0.9),
+        (range(100000, 100000 + MANY * 5000, 5000), 0.9),
+    ],
+    ids=["last digits", "two digits", "longer"],
+)
+def test_too_many_methods_are_counted_by_like_costs(database, former, costs, least):
+    insert_costs(costs)
+    insert(WERKZEUG, "rare")
+    counted = count_methods()
+    assert len(counted) <= MOST_METHODS
+    assert {each.scheme for each in counted} == {"pbkdf2-sha256", "scrypt"}
+    assert sum(counted.values()) == MANY + 1
+    for cost in costs:
+        assert any(least * cost <= each.costs.get("i", 0) <= cost for each in counted)
+    assert all(former.find(None, f"nobody{number}")[1] for number in range(100))
+
+
+def test_up_to_the_limit_each_method_is_counted(database):
+    insert_costs(range(29000, 29000 + MOST_METHODS))
+    assert [*count_methods().values()] == [1] * MOST_METHODS
+
+
+def test_hostile_methods_are_counted_by_the_length_of_their_parameters(database):
+    hash_names, zeros = ("sha1", "sha256", "sha512"), range(5)
+    for each in hash_names:
+        insert_costs([digit * 10**n for digit in range(1, 10) for n in zeros], each)
+    assert [*count_methods().values()] == [9] * len(hash_names) * len(zeros)
 
 
 def test_few_names_change_when_a_user_logs_in(database, settings, clock, former, log_in):

@@ -31,7 +31,8 @@ from wsgiauth.features.former_passwords.methods import Method, forms
 from wsgiauth.settings import Settings
 
 SHARES_LAST = 300  # seconds, in each process
-MOST_METHODS = 100  # whose shares are counted; more have only files that someone has made up
+MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make at most 106
+_COMPARED = (64, 5, 4, 3, 0)  # characters of parameters; 5 are three digits of iterations
 
 PLAIN = Method("", "")  # bcrypt of the password itself
 _NOBODY = 0  # no user has this id
@@ -150,14 +151,29 @@ def count_methods() -> dict[Method, int]:
     """Return how many users have each method, the most usual first, and last `PLAIN`.
 
     Empty without former passwords, so that most sites count no users.
+
+    passlib's `vary_rounds` gives each user other iterations. Beyond `MOST_METHODS`, methods of one
+    scheme whose parameters have the same length and the same beginning count as one of them.
     """
-    number = peewee.fn.COUNT(FormerPassword.user)
-    rows: Any = FormerPassword.select(FormerPassword.scheme, FormerPassword.parameters, number)
-    rows = rows.group_by(FormerPassword.scheme, FormerPassword.parameters)
-    rows = rows.order_by(number.desc()).limit(MOST_METHODS).tuples()
-    counted = {Method(scheme, parameters): users for scheme, parameters, users in rows}
+    counted: dict[Method, int] = {}
+    for compared in _COMPARED:
+        counted = _count_groups(compared)
+        if len(counted) <= MOST_METHODS:
+            break
     others = User.select().count() - sum(counted.values()) if counted else 0
     return counted | ({PLAIN: others} if others > 0 else {})
+
+
+def _count_groups(compared: int) -> dict[Method, int]:
+    """Return how many users have a method like each of these, at most one more than allowed."""
+    number = peewee.fn.COUNT(FormerPassword.user)
+    parameters = FormerPassword.parameters
+    one = peewee.fn.MIN(parameters)
+    beginning = peewee.fn.SUBSTR(parameters, 1, compared)
+    rows: Any = FormerPassword.select(FormerPassword.scheme, one, number)
+    rows = rows.group_by(FormerPassword.scheme, peewee.fn.LENGTH(parameters), beginning)
+    rows = rows.order_by(number.desc()).limit(MOST_METHODS + 1).tuples()
+    return {Method(scheme, written): users for scheme, written, users in rows}
 
 
 def _select(user_id: int) -> tuple[Any, ...] | None:
