@@ -7,6 +7,7 @@ import sqlite3
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from unicodedata import normalize
 
 import bcrypt
@@ -14,7 +15,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.former import FOREIGN, LONG, MAKERS, PEPPER, WERKZEUG, made, of_sha256
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import (
     AuthMiddleware,
     User,
@@ -483,6 +484,21 @@ def test_hostile_methods_are_counted_by_the_length_of_their_parameters(database)
     for each in hash_names:
         insert_costs([digit * 10**n for digit in range(1, 10) for n in zeros], each)
     assert [*count_methods().values()] == [9] * len(hash_names) * len(zeros)
+
+
+def test_a_rotation_changes_the_costs_of_absent_names_once(database, settings):
+    for name, hashed in KINDS_OF_HASHES.items():
+        insert(hashed, name)
+
+    def chosen(*keys):
+        rotated = replace(settings, SECRET_KEY=keys[0], SECRET_KEY_FALLBACKS=keys[1:])
+        former = SiteFormerPasswords(rotated)
+        found = [former.find(None, f"nobody{n}")[1] for n in range(50)]
+        return [each and each.method for each in found]
+
+    old, new = SECRET_KEY, SECRET_KEY[::-1]
+    steps = [chosen(old), chosen(old, new), chosen(new, old), chosen(new)]
+    assert [one == other for one, other in pairwise(steps)] == [True, False, True]
 
 
 def test_few_names_change_when_a_user_logs_in(database, settings, clock, former, log_in):

@@ -129,6 +129,7 @@ class SiteFormerPasswords(FormerPasswords):
 
     @cached_property
     def _key(self) -> bytes:
+        # Of all orders, this one changes the key once in a rotation.
         return self._settings.keys_for("former passwords")[0]
 
 
