@@ -23,7 +23,7 @@ def run_commands(url, folder, site):
     )
     environ = {"DATABASE_URL": url, "SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4", **MAIL}
     environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
-    environ["PASSKEYS"] = "on"
+    environ["PASSKEYS"] = environ["LOGIN_CODES"] = "on"
     environ["OIDC_PROVIDERS"] = " ".join(map(str, site.site.settings.OIDC_PROVIDERS))
     for argv in COMMANDS:
         _run(argv.format(people=people), environ)

@@ -15,14 +15,14 @@ from tests.support.federated import connected, logged_in_at_provider, remove_pas
 from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
-from tests.support.mails import MAIL
+from tests.support.mails import MAIL, Post
 from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
-from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
 from tests.support.tabs import SECOND, named
 from tests.support.trusted import first_step, second_step, trust
-from wsgiauth import Group, User
+from wsgiauth import AuthMiddleware, Group, User, storage
 from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
@@ -31,7 +31,7 @@ from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.storage import context
-from wsgiauth.testing import api_key, bearer, logged_in, make_user
+from wsgiauth.testing import api_key, bearer, logged_in, mailbox, make_user
 
 JSON = {"Content-Type": "application/json"}
 ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
@@ -51,11 +51,13 @@ def drive(url, folder, provider):
             factors,
             trusted_browsers,
             links,
+            codes,
             invitations,
             providers,
             panel,
             library,
             mails,
+            own_data,
         ):
             each(site, provider)
         run_commands(url, folder, site)
@@ -163,6 +165,27 @@ def links(site, _):
         post(site, "/login", {"username": name, "password": PASSWORD})
     post(site, "/login", {"username": "countess", "password": "wrong"})
     post(site, "/login", {"username": "countess", "password": PASSWORD})
+
+
+def codes(site, _):
+    """Logins by codes in emails, right and wrong, and an address that was never proven."""
+    ways = AuthMiddleware(echo, site.site.settings, send_mail=Post())
+    make_user(site, "zoe", is_verified=True)
+    for name in ("zoe", "wanda"):
+        for code in ("00000000", ""):
+            request = TestApp(ways).post_json("/auth/code", {"username": name}).json["request"]
+            code = code or (mailbox(ways).codes or ["x"])[-1]
+            post(ways, "/code/enter", {"request": request, "code": code})
+    browser = TestApp(ways)
+    for _again in range(2):
+        browser.post("/auth/code", {"username": "zoe"}, headers=SAME_ORIGIN)
+    storage.discard_connection(ways.database)
+
+
+def own_data(site, _):
+    """The files of users with rows in every table."""
+    for name in ("countess", "maryam", "frida"):
+        logged_in(site, User.get(User.username == name)).get("/auth/data")
 
 
 def invitations(site, _):
