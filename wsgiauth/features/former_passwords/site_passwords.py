@@ -31,7 +31,7 @@ from wsgiauth.features.former_passwords.methods import Method, forms
 from wsgiauth.settings import Settings
 
 SHARES_LAST = 300  # seconds, in each process
-MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make at most 106
+MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make about 100
 _COMPARED = (64, 5, 4, 3, 0)  # characters of parameters; 5 are three digits of iterations
 
 PLAIN = Method("", "")  # bcrypt of the password itself
@@ -129,7 +129,7 @@ class SiteFormerPasswords(FormerPasswords):
 
     @cached_property
     def _key(self) -> bytes:
-        # Of all orders, this one changes the key once in a rotation.
+        # In a rotation, the first key changes once, the last one three times.
         return self._settings.keys_for("former passwords")[0]
 
 
@@ -156,11 +156,10 @@ def count_methods() -> dict[Method, int]:
     passlib's `vary_rounds` gives each user other iterations. Beyond `MOST_METHODS`, methods of one
     scheme whose parameters have the same length and the same beginning count as one of them.
     """
-    counted: dict[Method, int] = {}
-    for compared in _COMPARED:
-        counted = _count_groups(compared)
-        if len(counted) <= MOST_METHODS:
-            break
+    compared = [*_COMPARED]
+    counted = _count_groups(compared.pop(0))
+    while compared and len(counted) > MOST_METHODS:
+        counted = _count_groups(compared.pop(0))
     others = User.select().count() - sum(counted.values()) if counted else 0
     return counted | ({PLAIN: others} if others > 0 else {})
 
