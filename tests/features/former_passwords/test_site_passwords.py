@@ -530,6 +530,14 @@ def test_a_site_without_former_passwords_counts_no_users(database, former, queri
     assert counts() == []
 
 
+def test_a_usual_site_without_former_passwords_reads_nothing_for_an_absent_name(
+    database, settings, queries
+):
+    former = SiteFormerPasswords(replace(settings, BCRYPT_ROUNDS=12))
+    former.find(None, "warm")
+    assert queries(lambda: former.find(None, "nobody")) == []
+
+
 @pytest.mark.promise(81)
 def test_a_user_without_a_password_costs_what_an_absent_name_costs(database, log_in, work):
     insert(WERKZEUG, "wanda")
