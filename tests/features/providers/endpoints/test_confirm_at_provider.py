@@ -150,7 +150,7 @@ def test_a_provider_that_is_not_connected_is_refused(browser, name):
     refused = browser.post_json("/auth/confirm", fields, headers=SCRIPT, status=422)
     assert refused.json["errors"].keys() == {"provider"}
     page = browser.post("/auth/confirm", fields, headers=SAME_ORIGIN, status=422)
-    assert "no account of this provider" in page.html.find(role="alert").text
+    assert "An account of this provider cannot confirm" in page.html.find(role="alert").text
 
 
 def test_a_user_with_a_password_can_choose(site, ada, provider):
