@@ -46,7 +46,7 @@ who know the password have another 100.
 
 **Codes in emails** are guessed against a request for a code, which has `CODE_TRIES`, and from an
 address, for which failures count during a day: eight digits are few, and a person who enters a code
-has it in view. They never count for an account, so nobody can keep its owner waiting by failures.
+has it in view. They never count for an account, so no client can make its owner wait by failing.
 Requests by clients that the name knows are marked as such, and their failures count for the request
 alone, so a neighbour at the same address does not keep them waiting either.
 
