@@ -253,12 +253,12 @@ def test_two_different_cookies_are_no_trust(browser, site):
     assert path_of(log_in_with(site, f"{cookie}; {COOKIE}=planted")) == "/auth/second"
 
 
-def trust_late(site, user, change):
+def trust_late(site, user, change, cookie=""):
     """Let a browser become trusted by a second step from before a change."""
     browsers, kinds = site.site.part(TrustedBrowsers), site.site.factors
     state, now = kinds.state(user), site.site.tokens.now()
     change()
-    return browsers.trust("", user, state, kinds, client=Client(), now=now)
+    return browsers.trust(cookie, user, state, kinds, client=Client(), now=now)
 
 
 @pytest.mark.promise(84)
@@ -385,18 +385,33 @@ def test_a_cookie_keeps_the_secrets_of_the_last_users(browser, site):
     assert [is_asked(browser, each) for each in (USERNAME, *names)] == [True, *[False] * MOST_USERS]
 
 
+def fill(seconds):
+    """Insert all browsers that a user can have besides the first; return their ids.
+
+    They are trusted some seconds after the first one, or before it.
+    """
+    first = TrustedBrowser.get()
+    columns = {**first.__data__, "created_at": first.created_at + seconds}
+    ids = [f"{number:016}" for number in range(MOST_BROWSERS - 1)]
+    TrustedBrowser.insert_many({**columns, "id": each, "digest": each} for each in ids).execute()
+    return ids
+
+
 @pytest.mark.every_database
 def test_the_oldest_of_too_many_browsers_ends(browser, app, site, ada, clock):
-    first = TrustedBrowser.get()
-    columns = {**first.__data__, "created_at": first.created_at + 1}
-    TrustedBrowser.insert_many(
-        {**columns, "id": f"{number:016}", "digest": str(number)}
-        for number in range(MOST_BROWSERS - 1)
-    ).execute()
+    fill(1)
     clock.move(30)
     trust(TestApp(site), app.code())
     assert TrustedBrowser.select().count() == MOST_BROWSERS
     assert is_asked(browser)
+
+
+def test_a_browser_that_is_trusted_again_ends_no_other_one(browser, site, ada):
+    others = fill(-1)
+    trust_late(site, ada, lambda: None, cookie=browser.cookies[COOKIE])
+    listed = [each.id for each in TrustedBrowser.select()]
+    assert set(others) < set(listed)
+    assert len(listed) == MOST_BROWSERS
 
 
 def test_expired_browsers_are_deleted_by_the_next_one(browser, app, clock):

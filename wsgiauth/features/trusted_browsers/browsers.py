@@ -49,7 +49,7 @@ class Browsers(TrustedBrowsers):
     ) -> Callable[[], bool] | None:
         """Return a function if a browser is trusted by `user`; see the base class."""
         row = _valid(user, factors, now).where(TrustedBrowser.digest.in_(_digests(cookie))).first()
-        return None if row is None else partial(_use, row.id, user, factors, now)
+        return None if row is None else partial(_skip_second_step, row.id, user, factors, now)
 
     def trust(
         self,
@@ -140,7 +140,8 @@ def _valid(user: User, factors: SecondFactors, now: float) -> Any:
     )
 
 
-def _use(row_id: str, user: User, factors: SecondFactors, now: float) -> bool:
+def _skip_second_step(row_id: str, user: User, factors: SecondFactors, now: float) -> bool:
+    """Return whether a browser is still trusted, and record the login; see `find`."""
     stored = lock_user(user.id)
     if stored is None or not stored.is_active or stored.security_stamp != user.security_stamp:
         return False
@@ -162,12 +163,12 @@ def _insert(
             return False
         if factors.state(user) != row["factors"]:
             return False
-        former = own.where(TrustedBrowser.digest.in_(replaced))
-        oldest = own.order_by(TrustedBrowser.created_at.desc(), TrustedBrowser.id)
+        is_former = TrustedBrowser.digest.in_(replaced)
+        newest = own.where(~is_former).order_by(TrustedBrowser.created_at.desc(), TrustedBrowser.id)
+        surplus = newest.offset(MOST_BROWSERS - 1).limit(MOST_BROWSERS)
         # By id, because on MariaDB, a DELETE by another index also locks the gap of other users'
         # rows, in which two logins could deadlock.
-        surplus = oldest.offset(MOST_BROWSERS - 1).limit(MOST_BROWSERS)
-        ids = [each.id for each in (*former, *surplus)]
+        ids = [each.id for each in (*own.where(is_former), *surplus)]
         if ids:
             TrustedBrowser.delete().where(TrustedBrowser.id.in_(ids)).execute()
         TrustedBrowser.insert(row).execute()
