@@ -222,18 +222,14 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"a+github:http://{CLIENT}github.com", "http is only for localhost"),
         (f"{GITHUB}?prompt=consent", "prompt must be select_account"),
         (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
+        (f"{GITHUB}?a=b", "is unknown; those known are title, scope, create, link, prompt[.]$"),
         *(
-            (
-                f"{GITHUB}?{each}",
-                "a parameter is unknown; those known are title, scope, create, link, prompt[.]$",
-            )
-            for each in (
-                "groups=a",
-                "second_factor=trusted",
-                "logout=provider",
-                "groups_from=token",
-            )
+            (f"{GITHUB}?{each}=a", f"GitHub has no {each}: only providers of OpenID Connect do")
+            for each in ("groups", "second_factor", "logout", "groups_from")
         ),
+        (f"a+github:https://{CLIENT}www.github.com", "must be github.com, not www.github.com"),
+        (f"a+github:https://{CLIENT}api.github.com", "must be github.com, not api.github.com"),
+        (f"a:https://{CLIENT}discordapp.com", "its host must be discord.com, not discordapp.com"),
     ],
 )
 def test_what_is_no_entry_is_refused_without_its_secret(entry, problem):

@@ -197,8 +197,8 @@ class Declared:
     COOKIE_DOMAIN: str | None = string(
         None,
         "the domain whose hosts share the login",
-        expected="a domain in lower case such as example.org, which is neither an IP address nor a"
-        " public suffix such as org or co.uk",
+        expected="a domain in lower case such as example.org, without a dot at the start, which is"
+        " neither an IP address nor a public suffix such as org or co.uk",
         is_valid=checks.is_cookie_domain,
     )
     NEXT_HOSTS: tuple[str, ...] = words(

@@ -50,6 +50,13 @@ KINDS: Mapping[str, Kind] = {
 }
 _NAMED_KINDS = tuple(each for each in KINDS if each)
 _KIND_AT = {"github.com": "github", "discord.com": "discord"}
+# Other hosts of theirs, which an entry would reach without being the same issuer.
+_HOST_OF = {
+    "www.github.com": "github.com",
+    "api.github.com": "github.com",
+    "www.discord.com": "discord.com",
+    "discordapp.com": "discord.com",
+}
 
 
 class Proxy(NamedTuple):
@@ -98,9 +105,12 @@ def parse_entry(text: str) -> ProviderEntry:
         raise ValueError(f"the word after + must be {' or '.join(_NAMED_KINDS)}")
     kind = KINDS[word]
     parts = _split(url)
-    expected = _KIND_AT.get(parts.hostname or "", word)
+    host = parts.hostname or ""
+    if host in _HOST_OF:
+        raise ValueError(f"its host must be {_HOST_OF[host]}, not {host}")
+    expected = _KIND_AT.get(host, word)
     if expected != word:
-        raise ValueError(f"an entry at {parts.hostname} must begin with {name}+{expected}:")
+        raise ValueError(f"an entry at {host} must begin with {name}+{expected}:")
     if "@" in parts.path:  # the secret may end before it
         raise ValueError(_NOT_ENCODED)
     client_id, client_secret = _client(parts.netloc)
@@ -241,6 +251,8 @@ def _parameters(query: str, kind: Kind) -> dict[str, Any]:
     known = _parsers(kind)
     values: dict[str, Any] = {}
     for name, value in pairs:
+        if name not in known and name in _OF_CLAIMS:
+            raise ValueError(f"{kind.title} has no {name}: only providers of OpenID Connect do")
         if name not in known:
             raise ValueError(f"a parameter is unknown; those known are {', '.join(known)}")
         if name in values:
