@@ -101,7 +101,7 @@ def test_the_table_of_github_and_discord_is_that_of_the_code():
 def test_parameters_that_need_claims_are_named():
     named = re.search(r"The parameters (.*) need claims", section(PAGE, "GitHub and Discord"))[1]
     for name in re.findall("`(.*?)`", named):
-        with pytest.raises(ValueError, match=f"GitHub has no {name}:"):
+        with pytest.raises(ValueError, match=f"{name} needs OpenID Connect"):
             parse_entry(f"a+github:https://client:secret@github.com?{name}=a")
 
 

@@ -224,7 +224,7 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
         (f"{GITHUB}?a=b", "is unknown; those known are title, scope, create, link, prompt[.]$"),
         *(
-            (f"{GITHUB}?{each}=a", f"GitHub has no {each}: only providers of OpenID Connect do")
+            (f"{GITHUB}?{each}=a", f"{each} needs OpenID Connect, which GitHub does not offer")
             for each in ("groups", "second_factor", "logout", "groups_from")
         ),
         (f"a+github:https://{CLIENT}www.github.com", "must be github.com, not www.github.com"),

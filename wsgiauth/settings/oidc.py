@@ -252,7 +252,7 @@ def _parameters(query: str, kind: Kind) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name not in known and name in _OF_CLAIMS:
-            raise ValueError(f"{kind.title} has no {name}: only providers of OpenID Connect do")
+            raise ValueError(f"{name} needs OpenID Connect, which {kind.title} does not offer")
         if name not in known:
             raise ValueError(f"a parameter is unknown; those known are {', '.join(known)}")
         if name in values:
