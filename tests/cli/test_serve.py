@@ -1,5 +1,6 @@
 """`python -m wsgiauth serve`: what it serves, how it ends, and what it refuses."""
 
+import gzip
 import re
 import signal
 import socket
@@ -9,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -261,6 +262,13 @@ def test_without_an_application_the_login_is_served_alone(folder):
     with process("--listen", "127.0.0.1:0") as served:
         address, _, _ = address_of(served)
         assert answer(address, "/auth/check")[0] == 401
+
+
+def test_pages_are_compressed(folder):
+    with process("--listen", "127.0.0.1:0") as served:
+        page = Request(f"{address_of(served)[0]}auth/login", headers={"Accept-Encoding": "gzip"})
+        with urlopen(page) as response:
+            assert b"</html>" in gzip.decompress(response.read())
 
 
 @pytest.mark.promise(48)

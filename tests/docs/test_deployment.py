@@ -157,6 +157,9 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
         with opener.open(request, timeout=60) as answer:
             assert answer.headers["Strict-Transport-Security"] == "max-age=31536000"
             assert answer.read().decode() == f"Hello, {USERNAME}!"
+        page = urllib.request.Request(f"{site}/auth/login", headers={"Accept-Encoding": "gzip"})
+        with urllib.request.urlopen(page, context=context, timeout=60) as answer:
+            assert answer.headers["Content-Encoding"] == "gzip"
         (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]
         assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
 

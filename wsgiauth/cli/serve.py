@@ -19,6 +19,7 @@ from webob import Request
 from wsgiauth import storage
 from wsgiauth.cli import graceful
 from wsgiauth.cli.applications import make_login_site, middleware_of
+from wsgiauth.cli.compression import compressed
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
@@ -122,7 +123,7 @@ def _serve(arguments: Arguments) -> None:
         _listen(listening, arguments.listen)
         connections: graceful.Connections = {}
         server = waitress.create_server(
-            _without_bodies_for_head(application),
+            _without_bodies_for_head(compressed(application)),
             connections,
             sockets=[listening],
             threads=arguments.threads,

@@ -1,0 +1,193 @@
+"""Texts are compressed for clients that accept it; nothing else changes."""
+
+import gzip
+from wsgiref.validate import validator
+
+import pytest
+from webob import Request
+
+from wsgiauth.cli.compression import LEAST, MOST, compressed
+
+TEXT = b"All the world is a stage. " * 100
+GZIP = {"Accept-Encoding": "gzip, deflate, br"}
+HTML = "text/html; charset=utf-8"
+
+
+def make(body=TEXT, content_type=HTML, status="200 OK", **headers):
+    """Return an application that answers so."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    sent = {"Content-Type": content_type, "Content-Length": str(len(body)), **named}
+
+    def application(environ, start_response):
+        start_response(status, list(sent.items()))
+        return [body]
+
+    return application
+
+
+def ask(application, headers=GZIP):
+    """Return the answer of an application behind the compression, with its body as it is sent."""
+    return Request.blank("/", headers=headers).get_response(
+        validator(compressed(application)), catch_exc_info=True
+    )
+
+
+def test_a_text_is_compressed():
+    answer = ask(make())
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert int(answer.headers["Content-Length"]) == len(answer.body) < len(TEXT) / 5
+    assert gzip.decompress(answer.body) == TEXT
+    assert answer.headers["Vary"] == "Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    [
+        pytest.param({}, id="says nothing"),
+        pytest.param({"Accept-Encoding": "br"}, id="another encoding"),
+        pytest.param({"Accept-Encoding": "gzip;q=0"}, id="refuses it"),
+        pytest.param({"Accept-Encoding": "gzip;q=x"}, id="malformed"),
+        pytest.param({"Accept-Encoding": ""}, id="no encoding"),
+    ],
+)
+def test_a_client_gets_the_text_itself_if_it(accepted):
+    answer = ask(make(), accepted)
+    assert answer.body == TEXT
+    assert "Content-Encoding" not in answer.headers
+    assert answer.headers["Vary"] == "Accept-Encoding"  # a cache may have the other one
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "text/css",
+        "TEXT/HTML",
+        "application/json",
+        "application/problem+json",
+        "application/javascript; charset=utf-8",
+        "application/atom+xml",
+        "image/svg+xml",
+    ],
+)
+def test_texts_of_each_type_are_compressed(content_type):
+    answer = ask(make(content_type=content_type))
+    assert answer.headers["Content-Encoding"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param({"content_type": "image/png"}, id="a picture"),
+        pytest.param({"content_type": "application/jsonx"}, id="an unknown type"),
+        pytest.param({"content_type": "text/event-stream"}, id="events"),
+        pytest.param({"body": b"a" * (LEAST - 1)}, id="a short text"),
+        pytest.param({"body": b"a" * (MOST + 1)}, id="a long text"),
+        pytest.param({"Content_Encoding": "br"}, id="compressed by the application"),
+        pytest.param({"Cache_Control": "public, no-transform"}, id="not to be transformed"),
+        pytest.param({"status": "206 Partial Content"}, id="a part"),
+    ],
+)
+def test_it_passes_unchanged_if_it_is(changed):
+    answer = ask(make(**changed))
+    assert answer.body == changed.get("body", TEXT)
+    assert answer.headers.get("Content-Encoding") == changed.get("Content_Encoding")
+    assert "Vary" not in answer.headers
+
+
+@pytest.mark.parametrize("length", [LEAST, MOST])
+def test_the_bounds_are_compressed(length):
+    assert gzip.decompress(ask(make(b"a" * length)).body) == b"a" * length
+
+
+def test_a_strong_etag_becomes_a_weak_one_and_other_reasons_to_vary_stay():
+    answer = ask(make(ETag='"a"', Vary="Cookie"))
+    assert (answer.headers["ETag"], answer.headers["Vary"]) == ('W/"a"', "Cookie, Accept-Encoding")
+    assert ask(make(ETag='W/"a"')).headers["ETag"] == 'W/"a"'
+
+
+def test_the_length_says_little_about_the_text():
+    assert len({len(ask(make()).body) for _ in range(30)}) > 5
+
+
+class Body:
+    """A body that counts how often it is closed."""
+
+    closed = 0
+
+    def __init__(self, *pieces):
+        self._pieces = iter(pieces)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self._pieces)
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.mark.parametrize("content_type", [HTML, "image/png"])
+def test_a_body_of_pieces_is_closed_once(content_type):
+    body = Body(TEXT, TEXT)
+
+    def application(environ, start_response):
+        headers = [("Content-Type", content_type), ("Content-Length", str(2 * len(TEXT)))]
+        start_response("200 OK", headers)
+        return body
+
+    answer = ask(application)
+    assert len(answer.body) == 2 * len(TEXT) or gzip.decompress(answer.body) == 2 * TEXT
+    assert body.closed == 1
+
+
+def test_a_stream_reaches_the_client_piece_by_piece():
+    begun = []
+
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        for each in range(3):
+            begun.append(each)
+            yield b"x" * LEAST
+
+    started = []
+    environ = {"REQUEST_METHOD": "GET", "HTTP_ACCEPT_ENCODING": "gzip"}
+    app_iter = compressed(application)(environ, lambda *arguments: started.append(arguments[0]))
+    assert next(iter(app_iter)) == b"x" * LEAST
+    assert (started, begun) == (["200 OK"], [0])
+
+
+def test_what_is_written_is_compressed_too():
+    def application(environ, start_response):
+        headers = [("Content-Type", HTML), ("Content-Length", str(2 * len(TEXT)))]
+        start_response("200 OK", headers)(TEXT)
+        return [TEXT]
+
+    assert gzip.decompress(ask(application).body) == 2 * TEXT
+
+
+def test_an_error_replaces_a_text_that_is_not_sent_yet():
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Type", HTML), ("Content-Length", str(len(TEXT)))])
+        yield TEXT[:10]
+        try:
+            raise ValueError
+        except ValueError as error:
+            exc_info = type(error), error, None
+            start_response("500 Failed", [("Content-Type", "text/plain")], exc_info)
+            yield b"Failed"
+
+    answer = ask(application)
+    assert (answer.status, answer.body) == ("500 Failed", b"Failed")
+
+
+def test_an_error_after_the_start_reaches_the_server():
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        yield b"Begun"
+        start_response("500 Failed", [("Content-Type", HTML), ("Content-Length", "1000")], "error")
+
+    calls = []
+    environ = {"REQUEST_METHOD": "GET", "HTTP_ACCEPT_ENCODING": "gzip"}
+    list(compressed(application)(environ, lambda *arguments: calls.append(arguments[2])))
+    assert calls == [None, "error"]
