@@ -35,7 +35,7 @@ from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
-from wsgiauth.web.pages import Pages
+from wsgiauth.web.pages import Pages, SiteLinks
 from wsgiauth.web.readers import LANGUAGE, Readers
 from wsgiauth.web.urls import Destinations
 
@@ -122,6 +122,9 @@ class Site:
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
                 password_login=settings.PASSWORD_LOGIN,
+                links=SiteLinks(
+                    settings.SUPPORT_URL or "", settings.TERMS_URL or "", settings.PRIVACY_URL or ""
+                ),
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
             ),

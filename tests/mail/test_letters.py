@@ -39,6 +39,12 @@ def reset(username="ada"):
 
 
 @LETTERS
+def test_every_mail_says_where_to_get_help(sample, write):
+    plain, helping = write(sample), write(sample, SUPPORT_URL="https://example.org/help")
+    assert helping.get_content() == f"{plain.get_content()}\nHelp: https://example.org/help\n"
+
+
+@LETTERS
 def test_a_host_signs_every_mail_in_the_layout(sample, folder, write):
     (folder / "layout.txt").write_text(
         "{% extends 'wsgiauth/mail/layout.txt' %}"

@@ -235,6 +235,40 @@ def test_a_logo_is_a_path_of_the_site(path):
     refused("SITE_LOGO", path)
 
 
+@pytest.mark.parametrize("name", ["SUPPORT_URL", "TERMS_URL", "PRIVACY_URL"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("http://a.example/", id="not encrypted"),
+        pytest.param("javascript:alert(1)", id="script"),
+        pytest.param("data:text/html,x", id="data"),
+        pytest.param("//a.example/", id="no scheme"),
+        pytest.param("https:a.example", id="no slashes"),
+        pytest.param("https://", id="no host"),
+        pytest.param("https://user@a.example/", id="a user"),
+        pytest.param("https://a.example\\b", id="backslash"),
+        pytest.param("https://a.example/a b", id="space"),
+        pytest.param('https://a.example/"', id="quote"),
+        pytest.param("https://a.example/%zz", id="wrong encoding"),
+        pytest.param("https://a.example/\n", id="line feed"),
+        pytest.param("mailto:", id="no address"),
+        pytest.param("mailto:help@example.org?a b", id="space in a header"),
+        pytest.param("mailto:help@example.org,eve@example.org", id="two addresses"),
+    ],
+)
+def test_a_link_of_the_site_leads_to_a_page(name, url):
+    refused(name, url)
+
+
+def test_help_is_at_no_path_because_emails_have_its_url():
+    refused("SUPPORT_URL", "/help")
+
+
+@pytest.mark.parametrize("name", ["TERMS_URL", "PRIVACY_URL"])
+def test_terms_are_no_email(name):
+    refused(name, "mailto:help@example.org")
+
+
 @pytest.mark.promise(8)
 @pytest.mark.parametrize(
     ("name", "value", "is_risky"),

@@ -45,6 +45,13 @@ def test_a_process_hashes_on_every_processor_that_it_can_use():
         *((name, "https://example.org") for name in ("JWT_ISSUER", "JWT_AUDIENCE")),
         ("SITE_NAME", "Ada & Sons"),
         *(("SITE_LOGO", path) for path in ("/logo.svg", "/static/logo.png?v=2", "/%C3%A9.svg")),
+        *(
+            (name, url)
+            for name in ("SUPPORT_URL", "TERMS_URL", "PRIVACY_URL")
+            for url in ("https://a.example", "https://a.example:8443/b/%C3%A9?c=d&e#f")
+        ),
+        ("SUPPORT_URL", "mailto:help+login@example.org?subject=Login%20problem"),
+        *((name, "/about?page=2#terms") for name in ("TERMS_URL", "PRIVACY_URL")),
         ("PAGE_SOURCES", ("https://fonts.example.org", "http://localhost:8000")),
         ("TEMPLATES", "."),
         ("TRUSTED_ORIGINS", ("https://a.example", "http://[::1]:8080")),
@@ -145,6 +152,9 @@ WRONG = {
     "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
     "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
     "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 9000],
+    "SUPPORT_URL": ["", 7, b"https://a.example", ["https://a.example"]],
+    "TERMS_URL": ["", 7, b"/terms", ["/terms"]],
+    "PRIVACY_URL": ["", 7, b"/privacy", ["/privacy"]],
     "PAGE_SOURCES": ["https://a.example", ["*"], None, (None,), (b"https://a.example",)],
     "TEMPLATES": ["", 7, b".", "no such folder", __file__, "nul\0", "\ud800", "too long" * 99],
     "TRUSTED_ORIGINS": ["https://a.example", ["a.example"], None, (None,), (b"a",)],

@@ -59,6 +59,7 @@ class SiteLabel(NamedTuple):
     name: str  # SITE_NAME, or else the host of PUBLIC_URL
     url: str
     password_login: bool  # whether users log in with a password
+    support: str  # SUPPORT_URL, or ""
 
 
 class Addressed(NamedTuple):
@@ -79,7 +80,9 @@ class Letters:
         self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]
-        self._site = SiteLabel(" ".join(name.split()), url, settings.PASSWORD_LOGIN)
+        self._site = SiteLabel(
+            " ".join(name.split()), url, settings.PASSWORD_LOGIN, settings.SUPPORT_URL or ""
+        )
 
     def message(self, addressed: Addressed) -> EmailMessage:
         """Return the message; an address that could add a header is a DeliveryError."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from wsgiauth.web.urls import HOST, NAME
+from wsgiauth.web.urls import HOST, NAME, is_safe_path
 
 MAX_WORD_LENGTH = 254  # characters
 MAX_TAG_LENGTH = 35  # characters of a language tag: RFC 5646 section 4.4.1
@@ -20,6 +20,10 @@ _ORIGIN = r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?"
 _DEFAULT_PORT = r"http:.*:80|https:.*:443"
 # Origins that anyone on the network can impersonate; localhost is not on the network.
 _FORGEABLE = r"http://(?!((.+\.)?localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?$)"
+# The rest of a URL after its origin, of the characters of RFC 3986 section 2 alone.
+_REST_OF_URL = r"([/?#]([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)?"
+# RFC 6068 with one address, and headers such as ?subject=Login
+_MAILTO = r"mailto:[A-Za-z0-9.!$'*+_~%-]+@[A-Za-z0-9.-]+(\?[A-Za-z0-9.!$&'*+,;=_~%-]+)?"
 # RFC 6265 section 4.1.1: a token. Browsers give these prefixes a special meaning.
 _COOKIE_NAME = r"(?!__(?i:host|secure|http)-)[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}"
 # A name, or an absolute URL without a query and a fragment (RFC 8707 section 2).
@@ -65,6 +69,20 @@ def is_forgeable(origin: str) -> bool:
 def is_page_source(source: str) -> bool:
     """Return whether a page's Content-Security-Policy can safely name this origin."""
     return is_origin(source) and not is_forgeable(source) and "[" not in source  # no IPv6 address
+
+
+def is_link(url: str) -> bool:
+    """Return whether pages can link to `url`: a path of the site, or an https URL."""
+    return is_safe_path(url) or _is_https(url)
+
+
+def is_contact(url: str) -> bool:
+    """Return whether pages and emails can link to `url`: an https: or mailto: URL."""
+    return _is_https(url) or re.fullmatch(_MAILTO, url) is not None
+
+
+def _is_https(url: str) -> bool:
+    return url.startswith("https:") and re.fullmatch(f"({_ORIGIN}){_REST_OF_URL}", url) is not None
 
 
 def is_cookie_domain(domain: str) -> bool:

@@ -228,6 +228,24 @@ class Declared:
         expected="a path of the site such as /static/logo.svg",
         is_valid=is_safe_path,
     )
+    SUPPORT_URL: str | None = string(
+        None,
+        "where people get help who cannot help themselves, for pages and emails",
+        expected="an https: or mailto: URL such as mailto:help@example.org",
+        is_valid=checks.is_contact,
+    )
+    TERMS_URL: str | None = string(
+        None,
+        "the terms of use, which a registration accepts",
+        expected="a path of the site such as /terms, or an https URL",
+        is_valid=checks.is_link,
+    )
+    PRIVACY_URL: str | None = string(
+        None,
+        "the privacy policy",
+        expected="a path of the site such as /privacy, or an https URL",
+        is_valid=checks.is_link,
+    )
     PAGE_SOURCES: tuple[str, ...] = words(
         "other origins from which the pages can load fonts and images",
         expected="a list of https origins such as https://fonts.example.org",

@@ -112,6 +112,18 @@ class ErrorPage(Page):
         return self.around.frame
 
 
+class SiteLinks(NamedTuple):
+    """Where pages lead for help, the terms of use and the privacy policy; "" is nowhere."""
+
+    support: str = ""  # SUPPORT_URL
+    terms: str = ""  # TERMS_URL
+    privacy: str = ""  # PRIVACY_URL
+
+    def elsewhere(self) -> "SiteLinks":
+        """Return the links for a page of another host, where a path is another page."""
+        return SiteLinks(*("" if each.startswith("/") else each for each in self))
+
+
 class Branding(NamedTuple):
     """The variable `site` of a template."""
 
@@ -121,6 +133,11 @@ class Branding(NamedTuple):
     style: Markup  # the style sheet, which is not escaped
     password_rules: dict[str, object]  # the rules that `page.js` can check
     password_login: bool  # whether users log in with a password
+    links: SiteLinks = SiteLinks()
+
+    def elsewhere(self) -> "Branding":
+        """Return the branding of a page that another host shows."""
+        return self._replace(logo="", links=self.links.elsewhere())
 
 
 class Pages:
@@ -145,6 +162,7 @@ class Pages:
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
         password_login: bool = True,
+        links: SiteLinks = SiteLinks(),  # noqa: B008 - a constant
         provider_origins: tuple[str, ...] = (),
         is_logout_elsewhere: bool = False,
     ) -> None:
@@ -162,6 +180,7 @@ class Pages:
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},
             password_login=password_login,
+            links=links,
         )
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
@@ -202,7 +221,7 @@ class Pages:
             reader=reader,
             shown_to=page.shown_to or reader,
         )
-        branding = self._branding._replace(logo="") if is_elsewhere else self._branding
+        branding = self._branding.elsewhere() if is_elsewhere else self._branding
         html = self._templates.render(
             page.template, language, page=page, site=branding, scripts=scripts
         )
