@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount
+from wsgiauth.accounts.models import User
 from wsgiauth.forms import Refusal, Submission
 from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
@@ -68,8 +69,12 @@ class Register(GuestForm):
             hashed_password = account.hash_password()
         user = account.register(hashed_password)
         site.throttle.recognise(user, submission.networks)
+        self.follow_up(submission, user)
         issued = None if submission.is_program else start_first_session(submission, user)
         return account_created(submission, user, issued)
+
+    def follow_up(self, submission: Submission, user: User) -> None:
+        """Do what a new account needs besides; a feature can add to it."""
 
     def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:
         """Return the form, without the password."""

@@ -68,6 +68,38 @@ def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
     assert User.get().email == EMAIL
 
 
+def test_an_address_that_is_not_verified_is_verified_before_another_is_offered(browser, unsent):
+    page = browser.get("/auth/email", headers=BROWSER)
+    verify, change = page.html.main.find_all("form")
+    assert verify.button.has_attr("autofocus")
+    assert verify.button.get("class") is None  # the filled one
+    assert change.parent.name == "details"
+    assert not change.parent.has_attr("open")
+    page.forms[0].submit(headers=SAME_ORIGIN, status=202)
+    assert Mail.get().name == EMAIL
+
+
+def test_a_wrong_new_address_opens_its_form(browser):
+    page = browser.post("/auth/email", {"email": "ada@"}, headers=SAME_ORIGIN, status=422)
+    _, change = page.html.main.find_all("form")
+    assert change.parent.has_attr("open")
+    (focused,) = page.html.find_all(autofocus=True)
+    assert (focused["name"], focused["value"]) == ("email", "ada@")
+
+
+def test_a_refused_verification_opens_nothing(browser, unsent):
+    for _ in range(LIMIT):
+        browser.post("/auth/email", {"email": EMAIL}, headers=SAME_ORIGIN, status=202)
+    page = browser.post("/auth/email", {"email": EMAIL}, headers=SAME_ORIGIN, status=429)
+    assert not page.html.details.has_attr("open")
+
+
+def test_a_verified_address_can_only_be_changed(browser, ada):
+    update_user(ada, email_verified_at=utc_now(), email_verified_by="link")
+    (change,) = browser.get("/auth/email", headers=BROWSER).html.main.find_all("form")
+    assert change.find(attrs={"name": "email"}).has_attr("autofocus")
+
+
 @pytest.mark.every_database
 def test_a_program_asks_for_a_link(client, ada, bearer):
     done = ask(client, NEW, bearer(ada), 202)

@@ -3,9 +3,10 @@
 from typing import ClassVar
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
 from wsgiauth.endpoints.register import Register, RegisterPage
-from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.links.letters import request_invitation
+from wsgiauth.exceptions import RetryLaterError, ValidationError
+from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Submission, email_accepted
 from wsgiauth.forms.endpoint import Endpoint, require_part
@@ -23,6 +24,17 @@ class Registration(Register):
     def variant(self, settings: Settings) -> Endpoint:
         """Return the endpoint that sends a link first, if VERIFICATION is on."""
         return VerifiedRegister() if settings.VERIFICATION else self
+
+    def follow_up(self, submission: Submission, user: User) -> None:
+        """Send a link that verifies the address, unless too many emails have been asked for."""
+        site = submission.site
+        if site.outbox is None:
+            return
+        try:
+            site.require(MailLimits).count(user.email, submission.networks, user=user)
+        except RetryLaterError:
+            return  # the user has an account, and can ask for the link later
+        request_address_link(site.outbox, user, user.email, mount=site.pages.mount)
 
 
 class VerifiedRegisterPage(RegisterPage):
