@@ -474,6 +474,19 @@ def test_too_many_methods_are_counted_by_like_costs(database, former, costs, lea
     assert all(former.find(None, f"nobody{number}")[1] for number in range(100))
 
 
+@pytest.mark.promise(81)
+@pytest.mark.every_database
+def test_too_many_methods_of_pbkdf2_hide_no_cost_of_another_scheme(database):
+    insert_costs(range(29000, 29000 + MANY))
+    for lanes, users in ((8, 5), (1, 2)):
+        for number in range(users):
+            hashed = f"scrypt:16384:8:{lanes}$salt${'00' * 64}"
+            insert(hashed, f"scrypt-{lanes}-{number}")
+    counted = {each.parameters: users for each, users in count_methods().items()}
+    assert counted["n=16384,r=8,p=8,l=64"] == 5
+    assert counted["n=16384,r=8,p=1,l=64"] == 2
+
+
 def test_up_to_the_limit_each_method_is_counted(database):
     insert_costs(range(29000, 29000 + MOST_METHODS))
     assert [*count_methods().values()] == [1] * MOST_METHODS
@@ -484,6 +497,12 @@ def test_hostile_methods_are_counted_by_the_length_of_their_parameters(database)
     for each in hash_names:
         insert_costs([digit * 10**n for digit in range(1, 10) for n in zeros], each)
     assert [*count_methods().values()] == [9] * len(hash_names) * len(zeros)
+
+
+def test_hostile_methods_of_other_schemes_are_counted_by_length_too(database):
+    for block in range(1, MANY + 1):
+        insert(f"scrypt:1024:{block}:1$salt${'00' * 64}", f"user{block}")
+    assert [*count_methods().values()] == [90, MANY - 99, 9]
 
 
 def test_a_rotation_changes_the_costs_of_absent_names_once(database, settings):
@@ -588,7 +607,13 @@ def test_either_a_password_or_a_hash_is_given(database, settings):
             create_user(USERNAME, EMAIL, settings=settings, **credentials)
 
 
+def test_code_refuses_a_peppered_hash_without_the_pepper(database, settings):
+    with pytest.raises(ConfigurationError, match="FORMER_PEPPER must be set"):
+        create_user(USERNAME, EMAIL, settings=settings, former_hash=WERKZEUG, is_peppered=True)
+
+
 def test_code_creates_a_user_with_a_peppered_hash(database, settings):
+    settings = replace(settings, FORMER_PEPPER="pepper")
     user = create_user(USERNAME, EMAIL, settings=settings, former_hash=WERKZEUG, is_peppered=True)
     assert FormerPassword.get(user=user.id).scheme == "scrypt-peppered"
 

@@ -56,11 +56,13 @@ def read_hash(former_hash: str, *, settings: Settings, is_peppered: bool = False
 
     Raises:
         ValidationError: The hash cannot be used.
-        ConfigurationError: The hash needs a package that is not installed.
+        ConfigurationError: The hash needs a package that is not installed, or FORMER_PEPPER.
         TypeError: The hash is not a string.
     """
     if not isinstance(former_hash, str):
         raise TypeError(f"former_hash must be a string, not {type(former_hash).__name__}")
+    if is_peppered and settings.FORMER_PEPPER is None:
+        raise ConfigurationError("FORMER_PEPPER must be set, because a hash is peppered.")
     options = Options(is_peppered, rounds=settings.BCRYPT_ROUNDS)
     try:
         return read(former_hash, options)

@@ -32,7 +32,8 @@ from wsgiauth.settings import Settings
 
 SHARES_LAST = 300  # seconds, in each process
 MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make about 100
-_COMPARED = (64, 5, 4, 3, 0)  # characters of parameters; 5 are three digits of iterations
+_ALL = 64  # characters of parameters
+_COMPARED = (_ALL, 5, 4, 3, 0)  # of PBKDF2: 5 are three digits of the iterations
 
 PLAIN = Method("", "")  # bcrypt of the password itself
 _NOBODY = 0  # no user has this id
@@ -153,22 +154,30 @@ def count_methods() -> dict[Method, int]:
 
     Empty without former passwords, so that most sites count no users.
 
-    passlib's `vary_rounds` gives each user other iterations. Beyond `MOST_METHODS`, methods of one
-    scheme whose parameters have the same length and the same beginning count as one of them.
+    passlib's `vary_rounds` gives each user other iterations. Beyond `MOST_METHODS`, methods of
+    PBKDF2 whose parameters have the same length and the same beginning count as one of them. If
+    even these are too many, methods of each scheme whose parameters have the same length do.
     """
-    compared = [*_COMPARED]
-    counted = _count_groups(compared.pop(0))
-    while compared and len(counted) > MOST_METHODS:
-        counted = _count_groups(compared.pop(0))
+    steps = [*((each, _ALL) for each in _COMPARED), (0, 0)]
+    counted = _count_groups(*steps.pop(0))
+    while steps and len(counted) > MOST_METHODS:
+        counted = _count_groups(*steps.pop(0))
     others = User.select().count() - sum(counted.values()) if counted else 0
     return counted | ({PLAIN: others} if others > 0 else {})
 
 
-def _count_groups(compared: int) -> dict[Method, int]:
-    """Return how many users have a method like each of these, at most one more than allowed."""
+def _count_groups(of_pbkdf2: int, of_others: int) -> dict[Method, int]:
+    """Return how many users have a method like each of these, at most one more than allowed.
+
+    Args:
+        of_pbkdf2: How many characters of the parameters are compared.
+        of_others: The same for other schemes, whose first cost is not all that they cost.
+    """
     number = peewee.fn.COUNT(FormerPassword.user)
     parameters = FormerPassword.parameters
     one = peewee.fn.MIN(parameters)
+    is_pbkdf2 = FormerPassword.scheme.startswith("pbkdf2")
+    compared = peewee.Case(None, [(is_pbkdf2, of_pbkdf2)], of_others)
     beginning = peewee.fn.SUBSTR(parameters, 1, compared)
     rows: Any = FormerPassword.select(FormerPassword.scheme, one, number)
     rows = rows.group_by(FormerPassword.scheme, peewee.fn.LENGTH(parameters), beginning)
