@@ -263,7 +263,11 @@ def checking(
     """Count an attempt, compare, and hold the hash slot for the `with` block, too."""
     with site.hash_slots.slot(attempt.claim):
         attempt.begin()
-        user = compare(rounds=site.settings.BCRYPT_ROUNDS, former=site.part(FormerPasswords))
+        try:
+            user = compare(rounds=site.settings.BCRYPT_ROUNDS, former=site.part(FormerPasswords))
+        except MemoryError:  # no password was compared
+            attempt.withdraw()
+            raise
         yield user
     if user is None:
         return

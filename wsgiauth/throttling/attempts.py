@@ -78,6 +78,11 @@ class Attempt:
         if self.known is not None:
             self.known.remember(int(now), KNOWN_FOR)
 
+    def withdraw(self) -> None:
+        """Take the attempt back, because nothing was compared."""
+        for counter in self._counted_by:
+            counter.take_back()
+
     def failed(self, reason: str) -> None:
         """Record for the staff panel that the attempt failed; its count stays."""
         if self.failures is not None:

@@ -37,6 +37,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 
 BUSY, BUSY_WITH_CLIENT = "busy", "busy with this address"  # reasons, in events
+NO_MEMORY = "not enough memory"  # the same
 LONGEST_WAIT = 4  # seconds for a slot; shorter than the time-outs of clients and proxies
 RETRY_AFTER = 1  # seconds; a slot is free again after one hash
 FLOOD = 100  # recent requests from which a client that ignores Retry-After is not read
@@ -129,7 +130,8 @@ class HashSlots:
         """Hold a slot while the body of the `with` statement hashes. Each request has a new claim.
 
         Raises:
-            RetryLaterError: 503: the queue is full, or no slot became free in time.
+            RetryLaterError: 503: the queue is full, no slot became free in time, or the hash needs
+                more memory than there is.
         """
         reason = self._enter(claim)
         if reason is not None:
@@ -141,6 +143,9 @@ class HashSlots:
             raise _busy()
         try:
             yield
+        except MemoryError:
+            events.emit("refused", reason=NO_MEMORY)
+            raise _busy() from None
         finally:
             with self._changed:
                 self._hashing.remove(claim)

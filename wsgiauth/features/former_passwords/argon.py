@@ -31,16 +31,23 @@ def digest(
         version: 16 or 19, as hashes name it.
         memory: In KiB.
         length: Of the digest, in bytes.
+
+    Raises:
+        MemoryError: The process cannot have this memory, or as many threads as lanes.
     """
+    from argon2.exceptions import HashingError
     from argon2.low_level import Type, hash_secret_raw
 
-    return hash_secret_raw(
-        password,
-        salt,
-        time_cost=passes,
-        memory_cost=memory,
-        parallelism=lanes,
-        hash_len=length,
-        type=Type(variant),
-        version=version,
-    )
+    try:
+        return hash_secret_raw(
+            password,
+            salt,
+            time_cost=passes,
+            memory_cost=memory,
+            parallelism=lanes,
+            hash_len=length,
+            type=Type(variant),
+            version=version,
+        )
+    except HashingError as error:  # the import has refused invalid costs
+        raise MemoryError from error

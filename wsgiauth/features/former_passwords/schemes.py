@@ -46,7 +46,11 @@ class Kind(ABC):
 
     @abstractmethod
     def digest(self, password: bytes, salt: bytes, costs: Costs) -> bytes:
-        """Return the digest of the bytes of a password."""
+        """Return the digest of the bytes of a password.
+
+        Raises:
+            MemoryError: The process cannot have the memory that the costs need.
+        """
 
 
 class Pbkdf2(Kind):
@@ -90,7 +94,10 @@ class Scrypt(Kind):
         """Return the digest of the bytes of a password."""
         n, r, p = (costs[name] for name in "nrp")
         most = _memory(costs) + 256 * r * p + (1 << 20)  # OpenSSL counts its other buffers, too
-        return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=most, dklen=costs["l"])
+        try:
+            return hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=most, dklen=costs["l"])
+        except ValueError as error:  # the import has refused invalid costs
+            raise MemoryError from error
 
 
 def _memory(costs: Costs) -> int:
