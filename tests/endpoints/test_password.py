@@ -323,6 +323,27 @@ def test_strangers_who_guess_do_not_keep_the_owner_from_a_new_password(
     storage.discard_connection(site.database)
 
 
+@pytest.mark.promise(12)
+def test_only_the_client_that_changes_the_password_stays_known(settings, ada, stopped_throttle):
+    site = AuthMiddleware(echo, replace(settings, LOGIN_FAILURES_PER_ACCOUNT=2))
+
+    def log_in(address, password, status):
+        client = TestApp(site, extra_environ={"REMOTE_ADDR": address})
+        credentials = {"username": USERNAME, "password": password}
+        return client.post_json("/auth/login", credentials, status=status)
+
+    here, elsewhere = "192.0.2.1", "192.0.2.2"
+    log_in(elsewhere, PASSWORD, 200)
+    token = token_of(log_in(here, PASSWORD, 200))
+    client = TestApp(site, extra_environ={"REMOTE_ADDR": here})
+    client.post_json("/auth/password", CHANGE, headers=token, status=200)
+    for status in (401, 401, 429):
+        log_in("198.51.100.1", "wrong", status)
+    log_in(elsewhere, NEW_PASSWORD, 429)
+    log_in(here, NEW_PASSWORD, 200)
+    storage.discard_connection(site.database)
+
+
 # Users without a password
 
 

@@ -13,7 +13,7 @@ from webtest import TestApp
 
 from tests.support.processes import PROCESSES, meet
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
-from wsgiauth import Settings, storage
+from wsgiauth import Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, names, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
@@ -828,6 +828,23 @@ def test_an_account_that_gets_a_name_knows_no_client_of_its_previous_owner(
     assert wait_for(throttle, name, HOME) == 1
     throttle.recognise(successor, (HOME,))
     assert wait_for(throttle, name, HOME) == 0
+
+
+def test_a_new_password_makes_every_client_a_stranger(throttle, settings, ada):
+    throttle.recognise(ada, (HOME,))
+    change_password(ada, "other unrelated birds", settings=settings)
+    fail(throttle, USERNAME, THERE, times=FREE)
+    assert wait_for(throttle, USERNAME, HOME) == 1
+    throttle.recognise(ada, (HOME,))
+    assert wait_for(throttle, USERNAME, HOME) == 0
+
+
+def test_a_database_that_fails_after_a_change_of_password_is_only_logged(
+    throttle, ada, database, caplog
+):
+    database.execute_sql("DROP TABLE wsgiauth_attempt_count")
+    throttle.keep(ada, (HOME,), former=ada)
+    assert "the account database failed" in caplog.text
 
 
 def test_a_user_who_gets_a_name_back_is_known_under_it(throttle, ada):

@@ -120,6 +120,9 @@ class Password(MemberForm):
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
+        changed = User.get_or_none(User.id == user.id)
+        if changed is not None:
+            site.throttle.keep(changed, submission.networks, former=user)
         detail, done = (_("Password changed."), "password") if had_password else _DONE_FIRST
         return hand_over_renewed(submission, issued, detail, path=f"/account?done={done}")
 

@@ -10,12 +10,13 @@ wait. With one count for each name, any client could keep the owner waiting. So 
 client that entered the password under this name, or chose it at the registration or by an emailed
 link, within the last 30 days is *known*: it has a separate count for the account, which attempts
 from other addresses do not change. Another account that gets the name knows none of these clients.
-All other clients are *strangers* and share one count for the name. So the owner logs in from a
-known address as usual while strangers wait; at a new address, a new password by a link ends the
-wait. The password alone does not make a client known if the user has a second factor: someone who
-learned or reset it has no precedence over the owner. A link that only proves an address makes no
-client known, because a thief of a session can have it sent to an address of their own, and so reset
-the count of guesses.
+After a new password, the account knows only the client that chose it, because another one may be
+that of a thief of the former password. All other clients are *strangers* and share one count for
+the name. So the owner logs in from a known address as usual while strangers wait; at a new address,
+a new password by a link ends the wait. The password alone does not make a client known if the user
+has a second factor: someone who learned or reset it has no precedence over the owner. A link that
+only proves an address makes no client known, because a thief of a session can have it sent to an
+address of their own, and so reset the count of guesses.
 
 **How far a neighbour can spray.** A client that guesses once at each of many accounts that are
 known at its address (an office, a campus) stays below the limit of each. So failures at known
@@ -63,7 +64,7 @@ addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from wsgiauth.accounts import names
@@ -242,7 +243,7 @@ class Throttle:
         asked[one(self._codes, user_id)] = None, None
         clients: dict[Counter, list[Counter]] = {}
         for networks in {networks_of(each): None for each in addresses if each}:
-            known = self._of_user(user.id, networks[0])
+            known = self._of_user(user.id, user.security_stamp, networks[0])
             asked[known] = asked[one(self._codes, user_id, networks[0])] = None, networks[0]
             clients[known] = self._counters.of_networks(self._address, networks)
             asked.update(zip(clients[known], [(None, each) for each in networks], strict=True))
@@ -263,9 +264,10 @@ class Throttle:
         can give the account a passkey, an app or another name any number of times, and must not
         reset the count. A database error is only logged, because the login has already succeeded.
         """
+        now, network = int(self._now()), networks[0]
         try:
-            self._of_user(user.id, networks[0]).remember(int(self._now()), KNOWN_FOR)
-            self._remember_names(user, networks[0])
+            self._of_user(user.id, user.security_stamp, network).remember(now, KNOWN_FOR)
+            self._remember_names(user, network)
         except DATABASE_ERRORS as error:
             report_failure(error)
 
@@ -275,10 +277,30 @@ class Throttle:
         A database error is only logged, because the name has been changed already.
         """
         try:
-            if self._of_user(user.id, networks[0]).exists(int(self._now())):
+            if self.is_known(user, networks):
                 self._remember_names(user, networks[0])
         except DATABASE_ERRORS as error:
             report_failure(error)
+
+    def keep(self, user: User, networks: Networks, *, former: User) -> None:
+        """Keep the client that has just changed the password known, if it was.
+
+        A database error is only logged, because the password has been changed already.
+
+        Args:
+            user: The user with the new password.
+            former: The same user, as read before the change.
+        """
+        try:
+            if self.is_known(former, networks):
+                self.recognise(user, networks)
+        except DATABASE_ERRORS as error:
+            report_failure(error)
+
+    def is_known(self, user: User, networks: Sequence[str]) -> bool:
+        """Return whether an account knows a client."""
+        row = self._of_user(user.id, user.security_stamp, networks[0])
+        return row.exists(int(self._now()))
 
     def _of_client(self, limit: Limit, networks: Networks) -> Attempt:
         return Attempt(self._now, self._counters.of_networks(limit, networks)).require_turn()
@@ -302,16 +324,17 @@ class Throttle:
 
         An account knows the clients that logged in to it during the last 30 days, by two rows,
         because a name can go from one account to another. One says that the client was known under
-        the name. The other one has the number of the account, and counts failures under all its
-        names. Only if the first row exists, the name is looked up, so that a stranger's attempt
-        costs the same whether there is an account or not.
+        the name. The other one has the number of the account and its stamp, which a new password
+        changes, and counts failures under all its names. Only if the first row exists, the name is
+        looked up, so that a stranger's attempt costs the same whether there is an account or not.
         """
         now = int(self._now())
         if not self._under_name(name_key, network).exists(now):
             return None
         column = User.email_key if "@" in name_key else User.username_key
-        user_id = User.select(User.id).where(column == name_key).scalar()
-        failures = self._of_user(user_id, network)
+        found = User.select(User.id, User.security_stamp).where(column == name_key).tuples().first()
+        user_id, stamp = found or (None, None)
+        failures = self._of_user(user_id, stamp, network)
         return failures if failures.exists(now) else None
 
     def _remember_names(self, user: User, network: str) -> None:
@@ -324,5 +347,5 @@ class Throttle:
     def _failures_of(self, user: User) -> FailureLog:
         return FailureLog.of(self._key, "user", str(user.id))
 
-    def _of_user(self, user_id: int | None, network: str) -> Counter:
-        return self._counters.one(self._account, "user", str(user_id), network)
+    def _of_user(self, user_id: int | None, stamp: int | None, network: str) -> Counter:
+        return self._counters.one(self._account, "user", str(user_id), str(stamp), network)

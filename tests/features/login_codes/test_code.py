@@ -1,5 +1,6 @@
 """GET and POST /auth/code."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from tests.features.links.test_forgot import shown, without_values
 from tests.features.login_codes.conftest import Program, Tab, proven
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from wsgiauth import AuthMiddleware, Settings
+from wsgiauth import AuthMiddleware, Settings, change_password, delete_user
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import ConfigurationError
@@ -186,6 +187,35 @@ def test_strangers_keep_no_client_that_the_account_knows_from_a_code(site, progr
     neighbour.ask("another", status=429)
     program.ask(EMAIL)
     program.ask()
+
+
+FORMER_OWNERS = {
+    "the password was changed": lambda user, settings: change_password(
+        user, "other unrelated birds", settings=settings
+    ),
+    "the name has another owner": lambda user, settings: (
+        delete_user(user),
+        proven(create_user(USERNAME, EMAIL, PASSWORD, settings=settings)),
+    ),
+}
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(83)
+@pytest.mark.parametrize("change", FORMER_OWNERS.values(), ids=FORMER_OWNERS)
+def test_a_client_that_only_the_name_still_knows_counts_as_a_stranger(change, site, ada, settings):
+    addresses = [f"198.51.100.{number}" for number in range(LIMIT + 1)]
+    for each in addresses:
+        site.site.throttle.recognise(ada, (each,))
+    change(ada, settings)
+    sent = len(mailbox(site).codes)
+    for each in addresses:
+        Program(site, each).ask()
+    codes = mailbox(site).codes[sent:]
+    assert len(codes) == LIMIT  # of all strangers together
+    asked = [json.loads(row.data) for row in OneTimeSecret.select() if row.user_id]
+    assert [each["is_known"] for each in asked] == [False] * LIMIT
+    Program(site, "203.0.113.1").ask(status=429)  # a stranger
 
 
 @pytest.mark.promise(83)

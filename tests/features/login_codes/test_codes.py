@@ -143,4 +143,6 @@ def test_the_row_says_nothing_before_the_email_is_sent(program, ada):
     program.ask()
     row = OneTimeSecret.get()
     assert (row.user_id, row.stamp, row.subject) == (None, 0, None)
-    assert json.loads(row.data).keys() == {"is_known", "log_id", "remember"}
+    asked = json.loads(row.data)
+    assert asked.keys() == {"is_known", "networks", "log_id", "remember"}
+    assert (asked["is_known"], asked["networks"]) == (False, [])  # of a stranger

@@ -21,7 +21,7 @@ def with_codes(monkeypatch):
 def mail(person):
     """Insert the email for a code of a user."""
     proven(User.get_by_id(person.id))
-    secret = one_time.issue(CODE, None, now=2**33, lifetime=600)
+    secret = one_time.issue(CODE, None, now=2**33, lifetime=600, data="{}")
     data = {"mount": "/auth", "request": one_time.digest(secret), "browser": "Unknown browser"}
     enqueue(None, CODE, name=USERNAME, data=data)
 

@@ -48,8 +48,10 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
-        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
-            site.throttle.recognise(user, submission.networks)
+        changed = User.get_or_none(User.id == user.id)
+        # With a second factor, only a right code makes the client known.
+        if changed is not None and not site.factors.is_needed_by(changed):
+            site.throttle.recognise(changed, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
         return see_other(submission, "login?done=reset", name=user.username)

@@ -11,6 +11,7 @@ code, and another user, stamp or address in the row makes another code.
 
 import hmac
 import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import peewee
@@ -22,7 +23,7 @@ from wsgiauth.accounts.tables import CODE, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.typed_codes import plain
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.links.letters import compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.login_codes.letter import CodeLetter
@@ -34,6 +35,7 @@ from wsgiauth.mail.outbox import Mail, ask_for
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import browser_in_words, user_agent_in_words
 
 MINUTES = 10
@@ -54,7 +56,8 @@ class RightCode(NamedTuple):
 class _Asked(NamedTuple):
     """The part of a request that its row keeps; an unknown request has none."""
 
-    is_known: bool = False  # see `Throttle.knows`
+    is_known: bool = False  # see `Throttle.knows`; confirmed when the email is composed
+    networks: Sequence[str] = ()  # of a client that the name knows
     log_id: str = ""  # see `Throttle.failure_log`
     remember: bool = False  # see `RightCode`
 
@@ -74,7 +77,12 @@ def ask_for_code(submission: Submission, name: str, user: User | None = None) ->
     is_known = user is not None or site.throttle.knows(name, submission.networks)
     limits = site.require(MailLimits)
     limits.count_code(name, submission.networks, is_known=is_known, user=user)
-    asked = _Asked(is_known, site.throttle.failure_log(name).id, REMEMBER in submission.flags)
+    asked = _Asked(
+        is_known,
+        submission.networks if is_known and user is None else (),
+        site.throttle.failure_log(name).id,
+        REMEMBER in submission.flags,
+    )
     data = json.dumps(asked._asdict())
     secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
     mail = {
@@ -155,8 +163,12 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     row: OneTimeSecret | None = OneTimeSecret.get_or_none(_is_open(data["request"], now))
     if row is None:  # the client has asked again, or the email is late
         return None
+    asked = _confirmed(_Asked(**json.loads(row.data)), mail.name, user, settings, now)
+    if asked is None:
+        return None
     row.user, row.stamp, row.subject = user, user.security_stamp, one_time.digest(user.email)
     bound = {"user": user.id, "stamp": row.stamp, "subject": row.subject}
+    bound["data"] = json.dumps(asked._asdict())
     with database.atomic():
         OneTimeSecret.update(bound).where(OneTimeSecret.id == row.id).execute()
     code = _code_of(row, settings.keys_for(_KEYS)[0])
@@ -166,6 +178,25 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
         minutes=MINUTES,
     )
     return Addressed(letter, user.email, user.id, user.language or mail.language)
+
+
+def _confirmed(
+    asked: _Asked, name: str, user: User, settings: Settings, now: float
+) -> _Asked | None:
+    """Return the request, as that of a stranger if the account does not know the client.
+
+    The client asked with a name that knows it, but the name can have another owner now, or the
+    account a new password. Return None if strangers have asked for too many codes.
+    """
+    throttle = Throttle(settings, clock=lambda: now)
+    if not asked.networks or throttle.is_known(user, asked.networks):
+        return asked._replace(networks=())
+    limits = MailLimits(settings, clock=lambda: now)
+    try:
+        limits.count_code(name, tuple(asked.networks), is_known=False)
+    except RetryLaterError:
+        return None
+    return asked._replace(is_known=False, networks=())
 
 
 def _is_open(request_id: str, now: float) -> peewee.Expression:
