@@ -9,11 +9,15 @@ from wsgiauth.authentication.identity import UserSession, bearer_token
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import KeyNotAcceptedError
 from wsgiauth.forms.done import done_cookies
-from wsgiauth.forms.endpoint import Endpoint, refused, require_same_origin
+from wsgiauth.forms.endpoint import (
+    Endpoint,
+    require_not_in_advance,
+    require_opened,
+    require_same_origin,
+)
 from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.web.cross_origin import is_prefetch
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
@@ -33,14 +37,13 @@ class Logout(Endpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Log out by a link that a person follows."""
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
-            _require_navigation(environ)
+            # A script sends a form to log out: a GET can be for a link under the pointer (Turbo).
+            require_opened(environ, "document")
         return self.post(environ, site)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Log out."""
-        if is_prefetch(environ):
-            detail = _("The browser sent this request in advance, so nothing was done.")
-            raise refused("prefetch", detail)
+        require_not_in_advance(environ)
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
             require_same_origin(environ, site)
         identity = site.identifier.identify(environ)
@@ -86,16 +89,3 @@ def _forget_waiting(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
     cookies = identifier.sent_cookies(environ, origins.waiting)
     origins.forget(cookies, site.tokens.now())
     return tuple(identifier.own_cookie(environ, origins.waiting, "", each.tag) for each in cookies)
-
-
-def _require_navigation(environ: WSGIEnvironment) -> None:
-    """Refuse an image or another part of a page of this site, which any user may have written.
-
-    Fetch Metadata (W3C): a script sends `empty`, perhaps for a link under the pointer (Turbo); to
-    log out, it sends a form. Older browsers and programs send nothing.
-    """
-    is_navigation = environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
-    if is_navigation and environ["REQUEST_METHOD"] != "HEAD":
-        return
-    detail = _("This address was loaded as part of another page, so nothing was done.")
-    raise refused("embedded", detail)

@@ -20,7 +20,7 @@ from wsgiauth.exceptions import (
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.cross_origin import is_same_origin
+from wsgiauth.web.cross_origin import is_prefetch, is_same_origin
 from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
@@ -202,6 +202,29 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
         raise refused(
             "cross_origin", _("This request came from another site, so nothing was done.")
         )
+
+
+def require_not_in_advance(environ: WSGIEnvironment) -> None:
+    """Raise `RequestError` (403) if a browser fetches what its user has not opened."""
+    if is_prefetch(environ):
+        raise refused(
+            "prefetch", _("The browser sent this request in advance, so nothing was done.")
+        )
+
+
+def require_opened(environ: WSGIEnvironment, *destinations: str) -> None:
+    """Raise `RequestError` (403) for an image or another part of a page of this site.
+
+    Any user may have written such a part. Older browsers and programs do not say for what they
+    request something.
+
+    Args:
+        destinations: The accepted values of `Sec-Fetch-Dest` (W3C Fetch Metadata).
+    """
+    is_opened = environ.get("HTTP_SEC_FETCH_DEST", destinations[0]) in destinations
+    if not is_opened or environ["REQUEST_METHOD"] == "HEAD":
+        detail = _("This address was loaded as part of another page, so nothing was done.")
+        raise refused("embedded", detail)
 
 
 def refused(code: str, detail: str) -> RequestError:

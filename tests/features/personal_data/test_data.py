@@ -78,6 +78,26 @@ def test_the_file_needs_a_recent_proof(make_client):
     assert exports() == 0
 
 
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        pytest.param({"Sec-Fetch-Dest": "image"}, "embedded", id="an image"),
+        pytest.param({"Sec-Fetch-Dest": "iframe"}, "embedded", id="a frame"),
+        pytest.param({"Sec-Purpose": "prefetch"}, "prefetch", id="in advance"),
+    ],
+)
+def test_a_page_that_any_user_wrote_uses_up_no_download(make_client, headers, code):
+    headers = {"Sec-Fetch-Site": "same-origin", **headers}
+    assert make_client().get("/auth/data", headers=headers, status=403).json["code"] == code
+    assert exports() == 0
+
+
+@pytest.mark.parametrize("destination", ["document", "empty"])
+def test_a_person_and_a_script_of_the_site_get_the_file(make_client, destination):
+    headers = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": destination}
+    make_client().get("/auth/data", headers=headers, status=200)
+
+
 @pytest.mark.promise(86)
 def test_an_anonymous_client_gets_no_file(client):
     assert client.get("/auth/data", status=401).json["code"] == "unauthenticated"

@@ -14,6 +14,8 @@ from wsgiauth.forms.endpoint import (
     AccountLink,
     Endpoint,
     require_fresh,
+    require_not_in_advance,
+    require_opened,
     require_same_origin,
 )
 from wsgiauth.messages import _
@@ -55,6 +57,8 @@ class Data(Endpoint):
             raise UnauthenticatedError("invalid_token")
         if environ["REQUEST_METHOD"] == "HEAD":
             return _file(())
+        require_not_in_advance(environ)
+        require_opened(environ, "document", "empty")  # `empty` is a script of this site
         key = site.settings.require_secret_key().encode()
         counter = Counters(key).one(_DOWNLOADS, str(user.id))
         Attempt(site.tokens.now, [counter]).require_turn().begin()
