@@ -122,7 +122,9 @@ def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
 )
 def test_a_hash_that_cannot_be_read_logs_nobody_in(hashed, import_accounts, accounts, capsys):
     import_accounts([account("ada") | {"hashed_password": hashed}])
-    assert capsys.readouterr().out.startswith("'ada' ('ada@example.org') needs a new password.\n")
+    assert capsys.readouterr().out.startswith(
+        "'ada' ('ada@example.org') needs a new password: no hash that can be used.\n"
+    )
     assert bearer(accounts, "ada", PASSWORDS["ada"]) is None
 
 

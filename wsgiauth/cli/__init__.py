@@ -192,9 +192,9 @@ def _parser(typed: Sequence[str]) -> Parser:
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
         epilog="Settings come from the process environment, as for the server. Only `check`,"
-        f" `serve` and `--app` need SECRET_KEY. A USER is {USER}; if it begins with -,"
-        " put -- before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0 success,"
-        " 1 refused, 2 wrong usage, 130 interrupted.",
+        f" `personal-data`, `serve` and `--app` need SECRET_KEY. A USER is {USER}; if it begins"
+        " with -, put -- before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0"
+        " success, 1 refused, 2 wrong usage, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)

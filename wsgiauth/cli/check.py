@@ -138,7 +138,8 @@ def _locked_out(site: Site) -> Iterator[Finding]:
         yield Finding(
             f"PASSWORD_LOGIN is off, and {counted(number, 'active user')} cannot log in:"
             f" {', '.join(listed)}{more}. They need another way first, such as a passkey or an"
-            " account of a provider."
+            " account of a provider. With link=verified, a provider connects users with a verified"
+            " address when they log in there."
         )
 
 

@@ -65,6 +65,8 @@ class Account(Endpoint):
         endpoints: All endpoints, by path, in the order of their links.
     """
 
+    step = _("Your account")
+
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
 

@@ -37,7 +37,8 @@ def _unverified_links(site: Site) -> Iterator[Finding]:
     if names and site.settings.MAIL_URL is None:
         yield Finding(
             f"link=verified ({', '.join(names)}) needs users with a verified address, but without"
-            " MAIL_URL only the logins of other providers verify one.",
+            " MAIL_URL only the logins of other providers and operators verify one (`python -m"
+            " wsgiauth set NAME --verified`).",
             is_risk=False,
         )
 
@@ -46,10 +47,11 @@ def _stranded_users(site: Site) -> Iterator[Finding]:
     """Yield a warning if users can log in only with providers without an entry."""
     number = count_stranded(site.settings)
     if number:
+        remedy = ", or print links to choose a password by `python -m wsgiauth resetlink`"
         yield Finding(
             f"{counted(number, 'active user')} cannot log in: no password, and only accounts of"
             " providers without an entry in OIDC_PROVIDERS. Add the entry again, with exactly the"
-            " same issuer, or print links to choose a password by `python -m wsgiauth resetlink`."
+            f" same issuer{remedy if site.settings.PASSWORD_LOGIN else ''}."
         )
 
 
