@@ -44,8 +44,15 @@ def browser(chromium, tmp_path_factory, address):
 
 
 @pytest.fixture
-def settings(settings, address):
-    return replace(settings, PUBLIC_URL=address, PASSKEYS=True, FACTOR_KEY=FACTOR_KEY)
+def options():
+    """Return further settings of the site."""
+    return {}
+
+
+@pytest.fixture
+def settings(settings, address, options):
+    passkeys = {"PUBLIC_URL": address, "PASSKEYS": True}
+    return replace(settings, **passkeys, FACTOR_KEY=FACTOR_KEY, **options)
 
 
 @pytest.fixture
@@ -203,6 +210,36 @@ def test_a_user_whom_the_device_does_not_verify_has_a_second_factor_only(visitor
     assert visitor.focus == "Use a passkey"
     visitor.press("Use a passkey")
     assert methods() == "pwd hwk"
+
+
+@pytest.mark.parametrize("options", [{"TRUSTED_BROWSER_DAYS": 30}], ids=[""])
+@pytest.mark.parametrize("way", ["passkey", "code"])
+def test_the_checkbox_of_the_second_step_counts_for_both_ways(visitor, ada, device, way):
+    add_passkey(visitor)
+    code, *_ = recovery_codes.replace(ada)
+    log_out(visitor)
+    visitor.log_in()
+    visitor.find("[name=trust]").click()
+    if way == "passkey":
+        visitor.press("Use a passkey")
+    else:
+        visitor.find("[name=code]").click()
+        visitor.submit(code)
+    visitor.open("/auth/logout")
+    visitor.log_in()
+    assert visitor.path == "/"
+
+
+def test_after_a_wrong_code_people_correct_it_at_once(visitor, ada, device):
+    add_passkey(visitor)
+    code, *_ = recovery_codes.replace(ada)
+    log_out(visitor)
+    visitor.log_in()
+    visitor.find("[name=code]").click()
+    visitor.submit("wrong")
+    assert visitor.focus == "code"
+    visitor.submit(code)
+    assert methods() == "pwd otp"
 
 
 def test_a_passkey_makes_a_login_fresh(visitor, ada, device):

@@ -186,6 +186,9 @@ ANSWERS = {
     ),
     "recovery-codes-new": lambda people: post(people.lin, "/auth/recovery-codes", {"x": ""}),
     "second-passkey": lambda people: in_the_second_step(people, "Lin"),
+    "second-passkey-refused": lambda people: post(
+        in_the_second_step(people, "Lin").test_app, "/auth/second", {"code": "x", "trust": "on"}
+    ),
     "confirm-passkey": lambda people: people.lin.get("/auth/confirm"),
     "second": lambda people: people.mary.get("/auth/second"),
     "second-refused": lambda people: post(people.mary, "/auth/second", {"code": "x"}),

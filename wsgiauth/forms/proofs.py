@@ -26,7 +26,7 @@ from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.forms import FormPage, MemberSubmission, Submission, see_other, tabs
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import unauthorized
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.logins import checking
@@ -76,11 +76,17 @@ class PasskeyPage(FormPage):
     """A page that can have a passkey button."""
 
     passkey_options: str = ""  # of `navigator.credentials`, as JSON; empty: there is no button
+    is_code_refused: bool = False  # the field for a code has the cursor, not the button
 
     @property
     def script(self) -> str:
         """The script, if there is a button."""
         return "passkeys.js" if self.passkey_options else ""
+
+
+def has_refused_code(submission: Submission, refusal: Refusal) -> bool:
+    """Return whether the form was sent without a passkey, and refused."""
+    return bool(refusal.text) and not submission.fields[CREDENTIAL]
 
 
 def require_factor(

@@ -53,17 +53,20 @@ def test_the_second_step_offers_to_trust_the_browser(client, app):
     assert not form["trust"].checked
 
 
-def test_the_form_of_a_passkey_offers_it_too(make_site, ada):
+@pytest.mark.parametrize("way", ["passkey", "code"])
+def test_one_checkbox_counts_for_a_passkey_and_for_a_code(make_site, ada, way):
     site = make_site(**PASSKEYS)
-    add_app(site, ada)
-    key = Authenticator()
+    app, key = add_app(site, ada), Authenticator()
     add_passkey(site, ada, authenticator=key)
     client = TestApp(site, {"HTTP_HOST": "localhost:8080"})
     first_step(client)
     page = client.get("/auth/second", headers=BROWSER)
-    form, _ = checkboxes(page)
+    (form,) = checkboxes(page)
     form["trust"] = True
-    form["credential"].force_value(key.get(options_of(page)))
+    if way == "passkey":
+        form["credential"].force_value(key.get(options_of(page)))
+    else:
+        form["code"] = app.code()
     form.submit(headers=SAME_ORIGIN, status=303)
     client.post("/auth/logout", headers=SAME_ORIGIN)
     assert not is_asked(client)

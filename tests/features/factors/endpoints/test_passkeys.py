@@ -533,6 +533,24 @@ def test_who_has_passkeys_of_another_host_alone_is_asked_for_a_recovery_code(cli
     client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
 
 
+@pytest.mark.parametrize("path", ["/auth/second", "/auth/confirm"])
+@pytest.mark.parametrize(
+    ("sent", "focused"),
+    [({"code": "wrong"}, ["code"]), ({"credential": "wrong"}, [])],
+    ids=["code", "passkey"],
+)
+def test_a_refused_form_has_the_focus_where_it_was_filled_in(
+    client, browser, key, ada, path, sent, focused
+):
+    recovery_codes.replace(ada)
+    begin(client)
+    visitor = {"/auth/second": client, "/auth/confirm": browser}[path]
+    page = visitor.post(path, sent, headers=SAME_ORIGIN, status=401)
+    assert [each["name"] for each in page.html.find_all(autofocus=True)] == focused
+    is_button_focused = page.html.find("button", attrs={"data-focused": True}) is not None
+    assert is_button_focused is not bool(focused)
+
+
 @pytest.mark.promise(56)
 def test_a_challenge_is_of_one_pending_login(site, key):
     first, second = TestApp(site), TestApp(site)

@@ -111,6 +111,15 @@ def test_recovery_codes_are_offered_only_while_some_are_left(client, app, ada):
     assert "recovery" not in text.lower()
 
 
+def test_a_phone_shows_its_keypad_unless_a_code_can_have_letters(client, app, ada):
+    log_in(client)
+    page = client.get("/auth/second", headers=BROWSER)
+    assert page.html.find(id="code")["inputmode"] == "numeric"
+    recovery_codes.replace(ada)
+    page = client.get("/auth/second", headers=BROWSER)
+    assert not page.html.find(id="code").has_attr("inputmode")
+
+
 @pytest.mark.every_database
 def test_start_again_ends_the_pending_login_and_keeps_where_it_leads(client, site, app):
     other = TestApp(site)

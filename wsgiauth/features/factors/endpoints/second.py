@@ -14,7 +14,14 @@ from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
-from wsgiauth.forms.proofs import CODE, CREDENTIAL, PasskeyPage, passkey_options, require_factor
+from wsgiauth.forms.proofs import (
+    CODE,
+    CREDENTIAL,
+    PasskeyPage,
+    has_refused_code,
+    passkey_options,
+    require_factor,
+)
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -29,7 +36,7 @@ _TRUST = "trust"  # the checkbox: later logins in this browser skip the second s
 
 
 class SecondPage(PasskeyPage):
-    """The forms for a passkey or a code."""
+    """The form for a passkey or a code."""
 
     template = "second.html"
     second_url: str  # names the pending login
@@ -91,7 +98,7 @@ class SecondStep(PublicForm):
         return replace(response, headers=(*response.headers, expired, *trusted))
 
     def page(self, submission: Submission, refusal: Refusal) -> SecondPage:
-        """Return the forms if a login is pending."""
+        """Return the form if a login is pending."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
         methods = [each.method for each in site.factors.of(waiting.user)]
@@ -107,6 +114,7 @@ class SecondStep(PublicForm):
             trust=_TRUST in submission.flags,
             destination=waiting.destination,
             passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
+            is_code_refused=has_refused_code(submission, refusal),
             message=refusal.text,
         )
 

@@ -86,6 +86,7 @@
       return;
     }
     const { form } = button;
+    const credential = part.querySelector("[name=credential]");
     let asked = new AbortController();
     let isBusy = false;
     const renew = async (credentials) => {
@@ -104,10 +105,9 @@
       const { signal } = asked;
       // An offer is no use of a session, which another tab can have begun.
       await renew(isOffer ? "omit" : "same-origin");
-      form.elements.credential.value = write(
-        await ask(options, { signal, ...further }),
-      );
-      form.submit();
+      credential.value = write(await ask(options, { signal, ...further }));
+      credential.form.submit();
+      credential.value = ""; // after Back, a code is sent without it
     };
     form.addEventListener("submit", async (event) => {
       if (event.submitter !== button) {
