@@ -30,6 +30,7 @@ class ListedBrowser(NamedTuple):
         """Return the browser, ready for JSON."""
         return {
             "handle": self.handle,
+            "is_current": self.is_current,
             "trusted_at": utc_text(self.trusted_at),
             "last_used_at": self.last_used_at and utc_text(self.last_used_at),
             "expires_at": utc_text(self.expires_at),

@@ -52,13 +52,15 @@ class Sessions(ListForm):
     )
     fields = ("end",)
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the sessions, and the trusted browsers where the site has them."""
         document: dict[str, object] = {
             "sessions": [each.document() for each in _listed(member, site)]
         }
         if site.part(TrustedBrowsers) is not None:
-            trusted = _trusted(member, site)
+            trusted = _trusted(environ, member, site)
             document["trusted_browsers"] = [each.document() for each in trusted]
         return document
 
@@ -90,7 +92,7 @@ class Sessions(ListForm):
         listed = _listed(submission.member, submission.site)
         return SessionsPage(
             sessions=tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed),
-            browsers=tuple(_trusted(submission.member, submission.site, submission.environ)),
+            browsers=tuple(_trusted(submission.environ, submission.member, submission.site)),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
@@ -100,12 +102,9 @@ def _listed(member: UserSession, site: Site) -> list[ListedSession]:
     return list_sessions(member.user, site.tokens.now(), member.session_id)
 
 
-def _trusted(
-    member: UserSession, site: Site, environ: WSGIEnvironment | None = None
-) -> list[ListedBrowser]:
-    """Return the trusted browsers; only with `environ`, the one that sent the request is marked."""
+def _trusted(environ: WSGIEnvironment, member: UserSession, site: Site) -> list[ListedBrowser]:
     browsers = site.part(TrustedBrowsers)
     if browsers is None:
         return []
-    cookie = site.identifier.sent_cookie(environ, browsers.cookie) if environ else ""
+    cookie = site.identifier.sent_cookie(environ, browsers.cookie)
     return browsers.list_browsers(member.user, site.factors, site.tokens.now(), cookie)

@@ -304,7 +304,9 @@ class ListForm(MemberForm):
     """A form on a page with a list; programs get the list as JSON."""
 
     @abstractmethod
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the list, ready for JSON."""
 
     def require_reader(self, environ: WSGIEnvironment, site: Site) -> UserSession:
@@ -316,15 +318,16 @@ class ListForm(MemberForm):
     ) -> Response:
         """Answer with the changed list, or send the browser to a page; see `see_other`."""
         if submission.wants_json:
-            document = self.document(submission.member, submission.site)
-            return json_response(document, headers=headers)
+            sent = (submission.environ, submission.member, submission.site)
+            return json_response(self.document(*sent), headers=headers)
         return see_other(submission, page, *headers, name=name)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the list as JSON."""
         if prefers_html(environ):
             return super().get(environ, site)
-        return json_response(self.document(self.require_reader(environ, site), site))
+        member = self.require_reader(environ, site)
+        return json_response(self.document(environ, member, site))
 
 
 def email_accepted(submission: Submission, detail: str, page: Page) -> Response:

@@ -10,6 +10,7 @@ from tests.support.trusted import DAYS, first_step, is_asked, trust
 from wsgiauth.accounts.tables import Session, TrustedBrowser
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.testing import bearer
 
 FIREFOX = "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:147.0) Gecko/20100101 Firefox/147.0"
 HOSTILE = "\"'><script>alert(1)</script>Firefox/1"
@@ -58,8 +59,16 @@ def test_a_program_gets_the_list(member, browser, clock):
     found = {each["address"]: each for each in listed(member)}
     row = TrustedBrowser.get(TrustedBrowser.address == "192.0.2.2")
     words = {"handle": row.id, "address": "192.0.2.2", "browser": "Firefox on Windows"}
-    assert found["192.0.2.2"] == words | times
-    assert found["192.0.2.1"]["browser"] == "Unknown browser"
+    assert found["192.0.2.2"] == {"is_current": True} | words | times
+    other = found["192.0.2.1"]
+    assert (other["is_current"], other["browser"]) == (False, "Unknown browser")
+
+
+def test_for_a_program_no_browser_is_the_current_one(browser, site, ada):
+    (only,) = TestApp(site).get("/auth/sessions", headers=bearer(site, ada)).json[
+        "trusted_browsers"
+    ]
+    assert not only["is_current"]
 
 
 def test_the_page_shows_them_and_marks_this_one(member):

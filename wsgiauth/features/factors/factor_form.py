@@ -63,7 +63,7 @@ class FactorForm(ListForm):
         elif issued is not None:
             cookies = (login_cookie(submission.environ, site, issued),)
         if submission.wants_json or renewed:
-            document = self.document(submission.member, site) | renewed
+            document = self.document(submission.environ, submission.member, site) | renewed
             return json_response(document, status=status, headers=cookies)
         page = self.path if recovery_codes.count(user) else "recovery-codes"
         location = with_next(f"{page}?done={done}", submission.destination)

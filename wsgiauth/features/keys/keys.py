@@ -60,7 +60,9 @@ class Keys(ListForm):
     numbers = ("days",)
     lists = ("permissions",)
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the keys."""
         return {"keys": [each.document() for each in list_keys(member.user, site.tokens.now())]}
 

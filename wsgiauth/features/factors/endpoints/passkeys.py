@@ -117,7 +117,9 @@ class Passkeys(FactorForm):
         """Ask for a recent proof, because the list has the options for a new passkey."""
         return self.require_member(environ, site)
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the passkeys, and the options for a new one."""
         user, party = member.user, site.require(RelyingParty)
         rows = list_passkeys(user)

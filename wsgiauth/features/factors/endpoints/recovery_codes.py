@@ -3,6 +3,7 @@
 import secrets
 from datetime import datetime
 from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
@@ -59,7 +60,9 @@ class RecoveryCodes(ListForm):
         """Return whether there are second factors."""
         return factors.are_offered(settings)
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return how many codes are left."""
         return {"left": recovery_codes.count(member.user)}
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
 
 from markupsafe import Markup
 
@@ -102,7 +103,9 @@ class AuthenticatorApps(FactorForm):
         """Return whether there are second factors."""
         return settings.FACTOR_KEY is not None
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the apps."""
         listed = [{"handle": each.id, "name": each.name} for each in totp.devices(member.user)]
         return {"devices": listed, "recovery_codes_left": recovery_codes.count(member.user)}

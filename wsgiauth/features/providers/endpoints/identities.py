@@ -1,6 +1,7 @@
 """GET, POST /auth/identities: list, connect and disconnect the user's accounts of providers."""
 
 from collections.abc import Mapping
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.origins import Connected
@@ -51,7 +52,9 @@ class Identities(ProviderEndpoint, ListForm):
     is_sensitive = True
     fields = ("connect", "disconnect")
 
-    def document(self, member: UserSession, site: Site) -> dict[str, object]:
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
         """Return the accounts, and the providers of the site."""
         return {
             "identities": [each.document() for each in list_identities(member.user)],
