@@ -82,7 +82,7 @@ class Account(Endpoint):
         found = [
             (link, mount + path)
             for path, each in self._endpoints.items()
-            if (link := each.link_for(user))
+            if (link := each.variant(site.settings).link_for(user))
             and each.is_offered(site.settings)
             and (user.is_staff or not each.is_for_staff)
             and (listed or not each.needs_factor)

@@ -169,7 +169,7 @@ PAGES: tuple[Page, ...] = (
             BROWSER,
             BROWSER._replace(handle="c4d2086f17ab95e3", is_current=False, last_used_at=None),
         ),
-        notice="Logins in that browser ask for the second step again.",
+        notice="Logins in that browser ask for the second step again. Sessions there continue.",
     ),
     SessionsPage(
         sessions=(SESSION, SESSION._replace(handle="2b7d6e0f9a1c8453", is_current=False)),

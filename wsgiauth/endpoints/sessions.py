@@ -16,19 +16,28 @@ from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrows
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
-from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
+_TRUSTED = "trusted"  # whether `end` names a trusted browser, which its handle does not say
+
 _NOTICES = {
     "login": _("The session has been revoked."),
-    "browser": _("Logins in that browser ask for the second step again."),
+    "browser": _(
+        "Logins in that browser ask for the second step again. Sessions there continue until you"
+        " revoke them."
+    ),
+    "browsers": _("Logins in all browsers ask for the second step again."),
     OTHERS: _("You are logged out everywhere else."),
 }
+_NO_SESSION = _("That session has already ended.")
+_NO_BROWSER = _("That browser is no longer trusted.")
 
 
 class SessionsPage(FormPage):
@@ -51,6 +60,11 @@ class Sessions(ListForm):
         _("See all your sessions, and revoke those that you do not recognize."),
     )
     fields = ("end",)
+    flags = (_TRUSTED,)
+
+    def variant(self, settings: Settings) -> Endpoint:
+        """Return the endpoint whose link names trusted browsers, on a site that offers them."""
+        return SessionsAndBrowsers() if settings.TRUSTED_BROWSER_DAYS else self
 
     def document(
         self, environ: WSGIEnvironment, member: UserSession, site: Site
@@ -67,19 +81,19 @@ class Sessions(ListForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke the session or the trusted browser that `end` names, or all others."""
         end, (user, current_id) = submission.fields["end"], submission.member
+        browsers = submission.site.part(TrustedBrowsers)
         if not end:
             raise ValidationError({"end": [_("Name a session, or `others`.")]})
         if end == OTHERS:
-            sessions.revoke_all(user, except_id=current_id)
-            return self.answer_changed(submission, f"sessions?done={OTHERS}")
+            has_revoked = bool(sessions.revoke_all(user, except_id=current_id))
+            done = OTHERS if has_revoked or browsers is None else "browsers"
+            return self.answer_changed(submission, f"sessions?done={done}")
         ended_id = revoke_by_handle(user, end, submission.site.tokens.now())
         if ended_id is None:
-            browsers = submission.site.part(TrustedBrowsers)
             if browsers is not None and browsers.revoke(user, end):
                 return self.answer_changed(submission, "sessions?done=browser")
-            raise RequestError(
-                HTTPStatus.NOT_FOUND, "no_such_login", _("That session has already ended.")
-            )
+            detail = _NO_BROWSER if _TRUSTED in submission.flags else _NO_SESSION
+            raise RequestError(HTTPStatus.NOT_FOUND, "no_such_login", detail)
         if ended_id != current_id:
             return self.answer_changed(submission, "sessions?done=login")
         cleared = submission.site.identifier.expired_cookie(submission.environ)
@@ -96,6 +110,16 @@ class Sessions(ListForm):
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
+
+
+class SessionsAndBrowsers(Sessions):
+    """The same on a site that offers to trust browsers."""
+
+    account_link = AccountLink(
+        SECURITY,
+        _("Where you are logged in"),
+        _("See your sessions and trusted browsers, and revoke those that you do not recognize."),
+    )
 
 
 def _listed(member: UserSession, site: Site) -> list[ListedSession]:

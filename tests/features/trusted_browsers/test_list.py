@@ -9,6 +9,7 @@ from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.support.trusted import DAYS, first_step, is_asked, trust
 from wsgiauth.accounts.tables import Session, TrustedBrowser
 from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.endpoints.sessions import OTHERS
 from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.testing import bearer
 
@@ -65,9 +66,9 @@ def test_a_program_gets_the_list(member, browser, clock):
 
 
 def test_for_a_program_no_browser_is_the_current_one(browser, site, ada):
-    (only,) = TestApp(site).get("/auth/sessions", headers=bearer(site, ada)).json[
-        "trusted_browsers"
-    ]
+    (only,) = (
+        TestApp(site).get("/auth/sessions", headers=bearer(site, ada)).json["trusted_browsers"]
+    )
     assert not only["is_current"]
 
 
@@ -114,9 +115,19 @@ def test_the_button_of_the_page_revokes_it(member, browser):
     action = next(form for form in page.forms.values() if str(item.form) == str(form.html.form))
     done = action.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert done.html.find(role="status").text == (
-        "Logins in that browser ask for the second step again."
+        "Logins in that browser ask for the second step again. Sessions there continue until you"
+        " revoke them."
     )
     assert is_asked(browser)
+
+
+def test_a_form_that_is_sent_again_says_that_the_browser_is_no_longer_trusted(member, browser):
+    page = member.get("/auth/sessions", headers=BROWSER)
+    forms = [form for form in page.forms.values() if "trusted" in form.fields]
+    TrustedBrowser.delete().execute()
+    for form in forms:
+        refused = form.submit(headers=SAME_ORIGIN, status=404)
+        assert refused.html.find(role="alert").text == "That browser is no longer trusted."
 
 
 def test_the_session_of_a_revoked_browser_goes_on(browser, app):
@@ -135,11 +146,34 @@ def test_a_logout_everywhere_else_ends_the_trust_in_this_browser_too(member, bro
     assert is_asked(browser)
 
 
-def test_the_page_offers_that_to_a_user_with_one_session(browser):
+def test_with_several_sessions_it_says_that_no_browser_stays_trusted(member, browser):
+    first_step(browser)
+    page = browser.get("/auth/sessions", headers=BROWSER)
+    page.mustcontain("Log out everywhere else", "no browser stays trusted")
+
+
+def test_with_one_session_the_page_offers_to_end_the_trust_alone(browser):
     first_step(browser)
     assert Session.select().count() == 1
     page = browser.get("/auth/sessions", headers=BROWSER)
-    page.mustcontain("Log out everywhere else", "no browser stays trusted")
+    page.mustcontain("End the trust in all browsers", no=["Log out everywhere else"])
+    (form,) = [
+        each for each in page.forms.values() if "end" in each.fields and each["end"].value == OTHERS
+    ]
+    done = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
+    assert done.html.find(role="status").text == (
+        "Logins in all browsers ask for the second step again."
+    )
+    assert is_asked(browser)
+
+
+@pytest.mark.parametrize("days", [0, DAYS])
+def test_the_account_names_trusted_browsers_where_the_site_offers_them(make_site, ada, days):
+    client = TestApp(make_site(TRUSTED_BROWSER_DAYS=days))
+    first_step(client)
+    page = client.get("/auth/account", headers=BROWSER)
+    (link,) = page.html.select("main a[href='/auth/sessions']")
+    assert ("trusted browsers" in link.text) is bool(days)
 
 
 @pytest.mark.parametrize("handle", ["", "0" * 16, "x" * 2000, "' OR 1=1", "\xff"])
