@@ -47,7 +47,7 @@ class ConfirmPage(PasskeyPage):
 
     template = "confirm.html"
     confirm_url: str
-    switch_url: str  # the login form, for another account
+    switch_url: str  # the login form, for another account or a new session
     username: str
     has_password: bool = True
     has_factor: bool = False  # the form asks for it instead of the password
@@ -55,7 +55,8 @@ class ConfirmPage(PasskeyPage):
     has_codes: bool = False  # recovery codes are left
     sends_code: bool = False  # by email, to a user without a password
     has_code: bool = False  # the browser has asked for one
-    can_log_in_again: bool = False  # a login elsewhere starts a fresh session, but confirms none
+    # Only a new login helps: at a provider, it starts a fresh session, but confirms none.
+    can_log_in_again: bool = False
     is_resent: bool = False  # a form was not processed, and must be sent again
     next_step: NextStep
     forgot_url: str | None = None  # None where the site sends no email
@@ -108,15 +109,17 @@ class Confirm(MemberForm):
         connected = origins.connected(user) if origins and proves_elsewhere else ()
         is_resent = bool(query_field(environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
+        providers = origins.buttons_of(user, url) if origins and not methods else ()
+        proves_here = bool(providers) or sends_code
         return ConfirmPage(
             confirm_url=url,
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
             username=user.username,
             has_password=has_password,
-            providers=origins.buttons_of(user, url) if origins and not methods else (),
+            providers=providers,
             has_factor=bool(methods),
             has_app=ONE_TIME_CODE in methods,
-            can_log_in_again=any(each.is_offered for each in connected),
+            can_log_in_again=not proves_here and any(each.is_offered for each in connected),
             has_codes=site.factors.codes_left(user) > 0,
             passkey_options=passkey_options(site, CONFIRM, session_id, user=user),
             is_code_refused=has_refused_code(submission, refusal),

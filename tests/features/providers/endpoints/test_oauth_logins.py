@@ -14,6 +14,7 @@ from tests.support.provider_logins import begin, come_back, connect, errand, log
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT
 from wsgiauth.storage.models import utc_now
@@ -174,7 +175,20 @@ def stale(make_provider_site, provider, number):
 def test_the_page_to_confirm_does_not_offer_it(stale):
     page = stale.get("/auth/close", headers=BROWSER, status=302).follow(headers=BROWSER)
     assert not page.html.find_all("button", attrs={"name": "provider"})
-    assert "To continue, log out and log in again." in re.sub(r"\s+", " ", page.html.main.text)
+    assert "To continue, log in here again." in re.sub(r"\s+", " ", page.html.main.text)
+
+
+@pytest.mark.promise(86)
+def test_the_button_of_the_page_to_confirm_leads_to_a_new_login_and_back(stale, provider):
+    page = stale.get("/auth/close", headers=BROWSER, status=302).follow(headers=BROWSER)
+    button = page.html.find("a", string="Log in again")
+    login = stale.get(button["href"], headers=BROWSER)
+    (form,) = [each for each in login.forms.values() if each.action == "/auth/login"]
+    url = begin(stale, next=form["next"].value)
+    answer = come_back(stale, provider.authorize(url), status=303)
+    assert path_of(answer) == "/auth/close"
+    stale.get("/auth/close", headers=BROWSER, status=200)
+    assert Session.select().count() == 1
 
 
 @pytest.mark.promise(86)
