@@ -217,9 +217,9 @@ class SecondFactorMissingError(RequestError):
         if is_switched_off:
             code = "second_factor_switched_off"
             detail = _(
-                "This site has switched off your method of two-step verification, and a password"
-                " alone cannot replace it. Ask an operator of this site to switch the method on"
-                " again, or to remove it from your account."
+                "This site has switched off your method of two-step verification, and the first"
+                " step of a login cannot replace it. Ask an operator of this site to switch the"
+                " method on again, or to remove it from your account."
             )
         super().__init__(HTTPStatus.UNAUTHORIZED, code, detail)
         self.needs_set_up = needs_set_up
@@ -230,7 +230,7 @@ class KeyNotAcceptedError(RequestError):
     """A request needs a session, and came with an API key (RFC 6750 section 3.1)."""
 
     def __init__(self) -> None:
-        detail = _("An API key cannot be used here: log in with a password.")
+        detail = _("An API key cannot be used here. Log in instead.")
         super().__init__(HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail)
 
 

@@ -216,6 +216,13 @@ def test_an_invited_person_gets_an_account_without_a_password(make_site, invite)
     assert browser.get("/auth/passkeys", headers=BROWSER).status_int == 200
 
 
+def test_an_invitation_to_an_address_that_has_an_account_leads_to_the_login(site, invite):
+    path = invite(site)
+    make_user(site, "grace", email=EMAIL)
+    page = TestApp(site).get(path, headers=BROWSER, status=410)
+    assert "This address has an account. Log in. Go" in " ".join(page.html.main.text.split())
+
+
 def test_a_password_in_the_form_of_an_invitation_is_ignored(site, invite):
     token = invite(site).partition("token=")[2]
     body = {"token": token, "username": USERNAME, "password": PASSWORD}

@@ -13,6 +13,14 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 
+# By whether users log in with a password.
+_LAST = {
+    True: _(
+        "This is the only way to log in to the account. Set a password or add another way first."
+    ),
+    False: _("This is the only way to log in to the account. Add another way first."),
+}
+
 # Returns whether a user can log in by the way that a feature adds to a site with these settings.
 WayIn = Callable[[User, Settings], bool]
 
@@ -36,11 +44,5 @@ class WaysIn:
         """Refuse (409) a removal that leaves no way to log in; call this in its transaction."""
         if self.has_one(user):
             return
-        raise RequestError(
-            HTTPStatus.CONFLICT,
-            "last_way_in",
-            _(
-                "This is the only way to log in to the account. Set a password or add another way"
-                " first."
-            ),
-        )
+        detail = _LAST[self._settings.PASSWORD_LOGIN]
+        raise RequestError(HTTPStatus.CONFLICT, "last_way_in", detail)

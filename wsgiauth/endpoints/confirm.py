@@ -62,8 +62,15 @@ class ConfirmPage(PasskeyPage):
     forgot_url: str | None = None  # None where the site sends no email
 
 
-_NO_PASSWORD = _("Your account has no password. Log in again at a provider.")
-_NO_PASSWORD_BUT_CODES = _("Your account has no password. Ask for a code by email.")
+# By whether users log in with a password.
+_NO_PASSWORD = {
+    True: _("Your account has no password. Log in again at a provider."),
+    False: _("Log in again at a provider."),
+}
+_NO_PASSWORD_BUT_CODES = {
+    True: _("Your account has no password. Ask for a code by email."),
+    False: _("Ask for a code by email."),
+}
 
 
 class Confirm(MemberForm):
@@ -153,15 +160,16 @@ class Confirm(MemberForm):
 def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user as read before the proof, and the methods that they have proven."""
     (user, session_id), codes = submission.member, submission.site.part(EmailCodes)
+    has_passwords = submission.site.settings.PASSWORD_LOGIN
     if submission.site.factors.is_needed_by(user):
         methods = require_factor(
             submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )
         return user, methods
     if codes is not None and codes.can_confirm(user):
-        raise ValidationError({SEND: [_NO_PASSWORD_BUT_CODES]})
+        raise ValidationError({SEND: [_NO_PASSWORD_BUT_CODES[has_passwords]]})
     if not submission.site.ways_in.has_password(user):
-        raise ValidationError({PROVIDER: [_NO_PASSWORD]})
+        raise ValidationError({PROVIDER: [_NO_PASSWORD[has_passwords]]})
     password = submission.fields["password"]
     problem = typed_problem(submission.site, password, _("Enter your password."))
     if problem is not None:

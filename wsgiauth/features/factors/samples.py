@@ -71,6 +71,7 @@ PAGES: tuple[Page, ...] = (
         passkeys_url="/auth/passkeys",
     ),
     _CODES.replaced(next="/", added="app", added_name="Phone"),
+    _CODES.replaced(next="/", added="passkey", added_name="Laptop"),
     _CODES.replaced(left=0, set_up_url="/auth/totp"),
     _CODES.replaced(
         next="/",

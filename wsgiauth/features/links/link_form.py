@@ -45,7 +45,9 @@ class LinkPurpose(ABC):
         """Return the page with the form."""
 
 
-def has_account() -> LinkExpiredError:
+def has_account(site: Site) -> LinkExpiredError:
     """Return the error for a link to create an account that exists already."""
     advice = _("This address has an account. Log in, or ask for a new password on the login page.")
+    if not site.settings.PASSWORD_LOGIN:
+        advice = _("This address has an account. Log in.")
     return LinkExpiredError(advice, {"login": _("Go to the login page")})

@@ -80,10 +80,10 @@ class InvitationLink(LinkPurpose):
             user = accept_invitation(invitation, secret, account, hashed_password)
         except ValidationError as error:
             if "email" in error.errors and find_user(invitation.email) is not None:
-                raise has_account() from None
+                raise has_account(submission.site) from None
             raise
         if user is None:
-            raise has_account()
+            raise has_account(submission.site)
         site.throttle.recognise(user, submission.networks)
         return account_created(submission, user, _start_session(submission, user))
 
@@ -91,7 +91,7 @@ class InvitationLink(LinkPurpose):
         """Return the form without the password."""
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
-            raise has_account()
+            raise has_account(submission.site)
         username, errors = submission.fields["username"], {**refusal.errors}
         if not username and invitation.username and find_user(invitation.username) is not None:
             errors.setdefault("username", [_("This username is taken.")])

@@ -49,7 +49,9 @@ _FACTORS = {
 _REASONS: Mapping[str, Mapping[str, str]] = {
     "registration": {"import": pgettext("reason of an event", "import")},
     "factor_guessed": {
-        "without the password": pgettext("reason of an event", "without the password"),
+        "without the password": pgettext(
+            "reason of an event", "after a code by email or at a provider, or in a session"
+        ),
     },
     "logout": {
         "all sessions": pgettext("reason of an event", "all sessions"),

@@ -41,10 +41,14 @@ KEY = Field("key", _("API key"))
 IDENTITY = Field("identity", _("Account"))
 EMAIL = Field("email", _("Email address"))
 
-_LAST_WAY_IN = _(
-    "This is the only way to log in to the account. Send a link to choose a password first, or"
-    " deactivate the account."
-)
+# By whether users log in with a password.
+_LAST_WAY_IN = {
+    True: _(
+        "This is the only way to log in to the account. Send a link to choose a password first, or"
+        " deactivate the account."
+    ),
+    False: _("This is the only way to log in to the account. Deactivate the account instead."),
+}
 
 
 def _set_flag(flag: str, value: bool) -> Callable[[User, MemberSubmission], object]:
@@ -93,7 +97,8 @@ def _disconnect(user: User, submission: MemberSubmission) -> None:
         message = gone if handle else _("Choose an account.")
         raise ValidationError({IDENTITY.name: [message]}) from None
     except RequestError as error:
-        raise RequestError(error.status, error.code, _LAST_WAY_IN) from None
+        detail = _LAST_WAY_IN[submission.site.settings.PASSWORD_LOGIN]
+        raise RequestError(error.status, error.code, detail) from None
 
 
 def _count_link(user: User, submission: MemberSubmission) -> None:
@@ -217,8 +222,8 @@ _ACTIONS = (
         button=_("Turn off two-step verification"),
         question=_(
             "The authenticator apps, passkeys and recovery codes of the user are removed, and"
-            " all of their sessions are revoked. The password alone is then enough to log in. Make"
-            " sure that the user asked for this."
+            " all of their sessions are revoked. The first step alone is then enough to log in."
+            " Make sure that the user asked for this."
         ),
         done=_("Two-step verification has been turned off, and all sessions have been revoked."),
         right=Right.MANAGE,
@@ -243,10 +248,9 @@ _ACTIONS = (
         section=ACCESS,
         button=_("Mark the email address as verified"),
         question=_(
-            "The address then counts as if the user had opened a link in an email, and a new"
-            " password by such a link no longer removes two-step verification. Make sure that the"
-            " user reads the emails to this address, and has set up the account. Enter the address"
-            " that you know."
+            "The address then counts as if the user had opened a link in an email, and such a link"
+            " no longer removes two-step verification. Make sure that the user reads the emails to"
+            " this address, and has set up the account. Enter the address that you know."
         ),
         done=_("Email address verified."),
         right=Right.GOVERN,  # applications can give rights by the domain of a verified address

@@ -74,7 +74,7 @@ class ProviderAddressLink(LinkPurpose):
             raise LinkExpiredError(_("Log in with the provider again."), pages) from None
         except ValidationError as error:
             if "email" in error.errors and find_user(asked.email) is not None:
-                raise has_account() from None
+                raise has_account(submission.site) from None
             raise
         return answer_created(submission, waiting, user)
 
@@ -85,7 +85,7 @@ class ProviderAddressLink(LinkPurpose):
         asked = read_provider_address(secret)
         waiting, provider = _require_same(submission, asked)
         if find_user(asked.email) is not None:
-            raise has_account()
+            raise has_account(submission.site)
         return ProviderAddressPage(
             token=submission.fields[TOKEN],
             destination=waiting.destination,
