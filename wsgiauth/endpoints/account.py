@@ -48,6 +48,7 @@ class AccountPage(Page):
     since: datetime  # UTC
     has_password: bool = True
     has_way_in: bool = True  # without one, the user cannot log in again
+    fresh_minutes: int = 15  # after a login, in which the user can add one
     connected: Sequence[Connected] = ()  # accounts of providers
     passkeys: Sequence[Factor] = ()
     has_other_ways: bool = False  # to log in on this site, besides the password
@@ -97,6 +98,7 @@ class Account(Endpoint):
             since=user.created_at,
             has_password=site.ways_in.has_password(user),
             has_way_in=site.ways_in.has_one(user),
+            fresh_minutes=site.settings.FRESH_MINUTES,
             connected=[each for each in connected if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
             has_other_ways=site.settings.PASSKEYS or origins is not None,

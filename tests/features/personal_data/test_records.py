@@ -2,7 +2,9 @@
 
 import json
 import re
+import time
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -16,6 +18,7 @@ from tests.support.mails import MAIL, with_mail
 from tests.support.schema import MODELS
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth import site as site_module
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
@@ -31,6 +34,7 @@ from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
@@ -38,6 +42,7 @@ from wsgiauth.mail.outbox import ask_for, enqueue
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
 from wsgiauth.throttling.failed_logins import FailedLogins
+from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Client
 
 HOME = ("192.0.2.1",)
@@ -48,8 +53,11 @@ GRACE = "Grace"
 
 
 @pytest.fixture
-def site(settings):
-    """Return a site that offers everything, and keeps its emails."""
+def site(settings, monkeypatch):
+    """Return a site that offers everything, and keeps its emails; no wait of its users passes."""
+    stopped = partial(Throttle, clock=partial(int, time.time()))
+    for module in (site_module, records):
+        monkeypatch.setattr(module, "Throttle", stopped)
     settings = with_mail(
         settings,
         FACTOR_KEY=FACTOR_KEY,
