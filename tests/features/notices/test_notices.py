@@ -273,7 +273,7 @@ def test_a_rehash_at_the_login_is_no_new_password(site, ada, settings):
 def test_a_registration_is_not_told(client, site):
     fields = {"username": "Grace", "email": "grace@example.org", "password": PASSWORD}
     client.post_json("/auth/register", fields)
-    assert not Mail.select().exists()
+    assert [each.kind for each in Mail.select()] == ["address"]  # the link alone
 
 
 def test_a_site_without_mail_records_none(settings, database):
@@ -359,6 +359,15 @@ def test_a_notice_names_all_passkeys_that_were_removed_at_once(site, ada, delive
     factors.remove_all(ada)
     deliver()
     assert re.search("Which: passkey “(Laptop, Key|Key, Laptop)”", body(post))
+
+
+def test_a_notice_says_which_browser_became_trusted(site, ada, deliver, post):
+    details = {"agent": FIREFOX}
+    for _ in range(6):
+        events.emit("trust_given", user_id=ada.id, details=details)
+    assert deliver() == [EMAIL] * 5
+    assert post.messages[0]["Subject"] == "Trusted browser at example.org"
+    assert "With: Firefox on Linux" in post.messages[0].get_content()
 
 
 def test_a_notice_says_that_recovery_codes_are_new(site, ada, deliver, post):

@@ -33,7 +33,7 @@ class Notice(Letter):
     username: str  # empty if the address is not proven, or if the name looks like a link
     time: str  # in UTC
     address: str  # of the client; empty for the staff, a command or the site's code
-    browser: str  # and its system in words, for a login
+    browser: str  # and its system in words, for a login and a trusted browser
     reason: str = ""  # of the event, such as `otp` for an authenticator app
     factor: str = ""  # the user's name for the app or the passkey; empty as `username`
     provider: str = ""  # the title of the other provider, or its name without an entry
@@ -63,6 +63,7 @@ TEMPLATES: Mapping[str, str] = {
     "factor_removed": "mail/notice_factor_removed.txt",
     "factor_guessed": "mail/notice_factor_guessed.txt",
     "recovery_code_used": "mail/notice_recovery_code.txt",
+    "trust_given": "mail/notice_trusted.txt",
     "passkey_cloned": "mail/notice_passkey_cloned.txt",
     "identity_connected": "mail/notice_identity_connected.txt",
     "identity_disconnected": "mail/notice_identity_disconnected.txt",
@@ -123,7 +124,7 @@ class Notices:
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
             return details.get("old_email") != details.get("email")
-        if event.name in ("refresh_reused", "factor_guessed", "passkey_cloned"):
+        if event.name in ("refresh_reused", "factor_guessed", "passkey_cloned", "trust_given"):
             return self._limits.admits(event.name, user_id)
         if event.name == "key_created":  # a command has no key for digests, and needs no limit
             return self._is_command or self._limits.admits(event.name, user_id)

@@ -172,7 +172,7 @@ def _insert(
         if ids:
             TrustedBrowser.delete().where(TrustedBrowser.id.in_(ids)).execute()
         TrustedBrowser.insert(row).execute()
-        events.emit("trust_given", user_id=user.id)
+        events.emit("trust_given", user_id=user.id, details={"agent": row["agent"]})
     return True
 
 
