@@ -6,12 +6,12 @@ to the table that fits.
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import sample_wsgi
 from tests.support.own_templates import OWN
+from tests.support.style_rules import rules_of
 
 STYLES = {
     "style.css": OWN["style.css"].read_text("utf-8"),
@@ -94,28 +94,6 @@ SYNTAX = {
 }
 
 
-class Rule(NamedTuple):
-    around: tuple[str, ...]  # the at-rules that it is in
-    selector: str
-    declarations: list[tuple[str, str]]
-
-
-def rules_of(css, around=()):
-    """Yield the rules of a style sheet without comments, whose strings are empty."""
-    while "{" in css:
-        prelude, _, rest = css.partition("{")
-        depth, end = 1, 0
-        while depth:
-            depth += {"{": 1, "}": -1}.get(rest[end], 0)
-            end += 1
-        body, css, prelude = rest[: end - 1], rest[end:], " ".join(prelude.split())
-        if prelude.startswith("@"):
-            yield from rules_of(body, (*around, prelude))
-        else:
-            parts = [each.partition(":") for each in body.split(";") if each.strip()]
-            yield Rule(around, prelude, [(name.strip(), value.strip()) for name, _, value in parts])
-
-
 def words_of(rule):
     """Yield each word of a rule that a browser can lack, with its kind and its declaration."""
     for prelude in rule.around:
@@ -151,7 +129,6 @@ def is_guarded(rule, word, position):
 
 
 def flaws_of_style(css):
-    css = re.sub(r'"[^"]*"', '""', re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL))
     for rule in rules_of(css):
         for kind, word, position in words_of(rule):
             if word in KNOWN[kind] or (word == ":has" and rule.selector in IGNORED):
