@@ -12,7 +12,7 @@ from webtest import TestApp
 
 from tests.conftest import insert_users
 from tests.docs.pages import PAGES, code
-from tests.support.browser import Visitor, set_screen, start_browser
+from tests.support.browser import Visitor, set_scheme, set_screen, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.gallery import ALL_WRONG, bare_sample
 from tests.support.keys import make_key
@@ -532,6 +532,20 @@ def test_a_page_shows_the_logo_and_images_of_named_origins_alone(
     """
     is_loaded = visitor.browser.execute_async_script(load, f"{elsewhere}/image.svg")
     assert is_loaded == is_named
+
+
+@pytest.mark.parametrize(("scheme", "logo"), [("light", "/logo.svg"), ("dark", "/dark.svg")])
+def test_a_dark_page_shows_the_logo_for_it(visitor, stage, settings, scheme, logo):
+    changes = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
+    stage.app = AuthMiddleware(drawing, replace(settings, **changes))
+    set_scheme(visitor.browser, scheme)
+    visitor.open("/auth/login")
+    shown = visitor.run(
+        "const {currentSrc, naturalWidth} = document.querySelector('.site img');"
+        "return [currentSrc, naturalWidth]"
+    )
+    set_scheme(visitor.browser, "light")
+    assert shown == [visitor.address + logo, 80]
 
 
 @pytest.mark.promise(20)

@@ -119,6 +119,7 @@ class Site:
                 readers=readers,
                 site_name=settings.SITE_NAME,
                 logo=settings.SITE_LOGO,
+                logo_dark=settings.SITE_LOGO_DARK,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
                 password_login=settings.PASSWORD_LOGIN,

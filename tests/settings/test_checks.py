@@ -235,6 +235,12 @@ def test_a_logo_is_a_path_of_the_site(path):
     refused("SITE_LOGO", path)
 
 
+def test_a_logo_for_dark_pages_alone_is_refused():
+    with pytest.raises(ConfigurationError, match=r"^SITE_LOGO must be set, because SITE_LOGO_DARK"):
+        Settings(SITE_LOGO_DARK="/dark.svg")
+    assert Settings(SITE_LOGO="/logo.svg", SITE_LOGO_DARK="/dark.svg").SITE_LOGO_DARK == "/dark.svg"
+
+
 @pytest.mark.parametrize("name", ["SUPPORT_URL", "TERMS_URL", "PRIVACY_URL"])
 @pytest.mark.parametrize(
     "url",

@@ -152,6 +152,7 @@ WRONG = {
     "JWT_AUDIENCE": ["", 7, b"https://example.org", ["https://example.org"]],
     "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
     "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 9000],
+    "SITE_LOGO_DARK": ["", 7, b"/logo.svg", ["/logo.svg"], "logo.svg", "//a.example/logo.svg"],
     "SUPPORT_URL": ["", 7, b"https://a.example", ["https://a.example"]],
     "TERMS_URL": ["", 7, b"/terms", ["/terms"]],
     "PRIVACY_URL": ["", 7, b"/privacy", ["/privacy"]],

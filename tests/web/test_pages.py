@@ -209,15 +209,29 @@ def test_the_logo_stands_for_the_name_above_the_heading(page):
     assert html.title.text.endswith(" · Ada & Sons")
 
 
+@every_page
+def test_a_dark_page_has_a_logo_of_its_own(page):
+    html = shown(page, site_name="Ada & Sons", logo="/logo.svg", logo_dark="/dark.svg").html
+    (picture,) = html.hgroup.p.find_all("picture")
+    assert structure(picture) == [("source", ["media", "srcset"]), ("img", ["alt", "src"])]
+    assert picture.source["srcset"] == "/dark.svg"
+    assert picture.source["media"] == "screen and (prefers-color-scheme: dark)"
+    assert (picture.img["src"], picture.img["alt"]) == ("/logo.svg", "Ada & Sons")
+
+
 def test_a_logo_without_a_name_is_decorative():
     assert shown(LOGIN, logo="/logo.svg").html.img["alt"] == ""
 
 
 @pytest.mark.promise(20)
-def test_the_logo_and_its_name_are_escaped():
-    hostile = shown(LOGIN, site_name=HOSTILE, logo=f"/{HOSTILE}").html
-    assert structure(hostile) == structure(shown(LOGIN, site_name="plain", logo="/plain").html)
+def test_the_logos_and_their_name_are_escaped():
+    hostile, plain = (
+        shown(LOGIN, site_name=each, logo=f"/{each}", logo_dark=f"/{each}").html
+        for each in (HOSTILE, "plain")
+    )
+    assert structure(hostile) == structure(plain)
     assert (hostile.img["src"], hostile.img["alt"]) == (f"/{HOSTILE}", HOSTILE)
+    assert hostile.source["srcset"] == f"/{HOSTILE}"
 
 
 @pytest.mark.promise(20)
@@ -232,11 +246,13 @@ def test_sources_add_to_the_policy_for_fonts_and_images_alone(page):
     }
 
 
-def test_the_settings_name_the_logo_and_the_sources(settings):
-    changes = {"SITE_LOGO": "/logo.svg", "PAGE_SOURCES": ("https://fonts.example.org",)}
+def test_the_settings_name_the_logos_and_the_sources(settings):
+    changes = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
+    changes |= {"PAGE_SOURCES": ("https://fonts.example.org",)}
     app = AuthMiddleware(echo, dataclasses.replace(settings, **changes))
     answer = TestApp(app).get("/auth/login")
     assert answer.html.img["src"] == "/logo.svg"
+    assert answer.html.source["srcset"] == "/dark.svg"
     assert policy_of(answer)["font-src"] == "'self' https://fonts.example.org"
 
 

@@ -61,7 +61,11 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
         if not is_fit:
             expected = f"an https URL of {domain} or of a host below it"
             yield "PUBLIC_URL", f"{expected}, because COOKIE_DOMAIN is {domain}"
-    for name, other in (("SERVICES", "SERVICE_KEYS"), ("SERVICE_KEYS", "SERVICES")):
+    for name, other in (
+        ("SERVICES", "SERVICE_KEYS"),
+        ("SERVICE_KEYS", "SERVICES"),
+        ("SITE_LOGO", "SITE_LOGO_DARK"),
+    ):
         if getattr(settings, other) and not getattr(settings, name):
             yield name, f"set, because {other} is"
 

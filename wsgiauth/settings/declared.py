@@ -228,6 +228,12 @@ class Declared:
         expected="a path of the site such as /static/logo.svg",
         is_valid=is_safe_path,
     )
+    SITE_LOGO_DARK: str | None = string(
+        None,
+        "another logo for dark pages",
+        expected="a path of the site such as /static/logo-dark.svg",
+        is_valid=is_safe_path,
+    )
     SUPPORT_URL: str | None = string(
         None,
         "where people get help who cannot help themselves, for pages and emails",

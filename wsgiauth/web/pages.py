@@ -129,6 +129,7 @@ class Branding(NamedTuple):
 
     name: str  # SITE_NAME, or ""
     logo: str  # the path of an image, or ""
+    logo_dark: str  # the path of an image for dark pages, or ""
     icon: str  # a data URL
     style: Markup  # the style sheet, which is not escaped
     password_rules: dict[str, object]  # the rules that `page.js` can check
@@ -146,6 +147,7 @@ class Pages:
     Args:
         readers: Chooses languages; by default, Accept-Language does.
         logo: The path of an image to show above the heading instead of the name.
+        logo_dark: The path of the one to show on dark pages, if it is another one.
         sources: Further origins of fonts and images.
         provider_origins: The origins of providers without https, at this host.
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
@@ -159,6 +161,7 @@ class Pages:
         readers: Readers | None = None,
         site_name: str | None = None,
         logo: str | None = None,
+        logo_dark: str | None = None,
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
         password_login: bool = True,
@@ -176,6 +179,7 @@ class Pages:
         self._branding = Branding(
             name=site_name or "",
             logo=logo or "",
+            logo_dark=logo_dark or "",
             icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},

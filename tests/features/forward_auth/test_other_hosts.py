@@ -146,12 +146,13 @@ def test_a_second_factor_is_set_up_at_the_login(settings, ada, tokens):
 
 def test_a_refusal_at_another_host_links_to_the_login_and_has_no_form(settings, ada, tokens):
     changes = {"LANGUAGES": ("en", "de"), "SITE_NAME": "Library", "SITE_LOGO": "/logo.svg"}
+    changes["SITE_LOGO_DARK"] = "/dark.svg"
     client = TestApp(AuthMiddleware(echo, replace(settings, **changes)))
     headers = {**PAGE, "Cookie": f"__Secure-wsgiauth={sessions.start(ada, tokens).token}"}
     page = client.get("/auth/check?permission=a.b", headers=headers, status=403)
     links = [each["href"] for each in page.html.find_all("a")]
     assert links == [f"{TO_LOGIN}?switch=1&{NEXT}", "https://auth.example.org/site/"]
-    assert page.html.find_all(["form", "img"]) == []
+    assert page.html.find_all(["form", "img", "source"]) == []
     assert page.html.find("p", "site").text == "Library"
     own = {**headers, "X-Forwarded-Host": "auth.example.org"}
     page = client.get("/auth/check?permission=a.b", headers=own, status=403)
