@@ -43,6 +43,13 @@ def drawing(environ, start_response):
     return [b'<svg xmlns="http://www.w3.org/2000/svg" width="80" height="40"/>']
 
 
+def styling(environ, start_response):
+    is_style = environ["PATH_INFO"].endswith(".css")
+    kind = "text/css" if is_style else "text/javascript"
+    start_response("200 OK", [("Content-Type", kind)])
+    return [b"h1 { letter-spacing: 7px }" if is_style else b"window.isRun = true"]
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory):
     """Return the sample's site, bare."""
@@ -546,6 +553,22 @@ def test_a_dark_page_shows_the_logo_for_it(visitor, stage, settings, scheme, log
     )
     set_scheme(visitor.browser, "light")
     assert shown == [visitor.address + logo, 80]
+
+
+@pytest.mark.promise(20)
+def test_a_page_loads_the_styles_of_its_site_and_no_script(visitor, stage, settings, tmp_path):
+    (tmp_path / "brand.css").write_text("h1 { color: rgb(1, 2, 3) }")
+    (tmp_path / "layout.html").write_text(
+        '{% extends "wsgiauth/layout.html" %}{% block head %}'
+        '<link rel="stylesheet" href="/own.css"><script src="/own.js"></script>{% endblock %}'
+    )
+    stage.app = AuthMiddleware(styling, replace(settings, TEMPLATES=str(tmp_path)))
+    visitor.open("/auth/login")
+    style = visitor.run(
+        "const {color, letterSpacing} = getComputedStyle(document.querySelector('h1'));"
+        "return [color, letterSpacing, window.isRun]"
+    )
+    assert style == ["rgb(1, 2, 3)", "7px", None]
 
 
 @pytest.mark.promise(20)

@@ -471,12 +471,25 @@ def test_values_are_escaped_in_a_template_of_ones_own_too(folder):
         pytest.param("", id="empty"),
     ],
 )
-def test_the_policy_allows_a_style_of_ones_own(folder, style):
-    (folder / "style.css").write_bytes(style.encode())
+@pytest.mark.parametrize("file", ["style.css", "brand.css"])
+def test_the_policy_allows_a_style_of_ones_own(folder, file, style):
+    (folder / file).write_bytes(style.encode())
     for page in PAGES.values():
         answer = shown(page, folder)
         assert style.replace("\r\n", "\n") in answer.text
         assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"]
+
+
+def test_a_layout_of_ones_own_adds_to_the_head_of_every_page(folder):
+    (folder / "layout.html").write_text(
+        '{% extends "wsgiauth/layout.html" %}{% block head %}'
+        '<link rel="stylesheet" href="/a.css" title="{{ site.name }}">{% endblock %}'
+    )
+    for page in PAGES.values():
+        html = shown(page, folder, site_name="Ada & Sons").html
+        last = html.head.find_all()[-1]
+        assert (last.name, last["href"], last["title"]) == ("link", "/a.css", "Ada & Sons")
+        assert html.h1.text == shown(page).html.h1.text
 
 
 @pytest.mark.promise(29)
@@ -497,6 +510,9 @@ def test_the_policy_allows_a_style_of_ones_own(folder, style):
         pytest.param("login.html", b'{% extends "gone.html" %}', "there is no g", id="no parent"),
         pytest.param("login.html", b"\xff", "login.html: .utf-8", id="a page that is no UTF-8"),
         pytest.param("style.css", b"\xff", "cannot be read", id="a style that is no UTF-8"),
+        pytest.param("brand.css", b"\xff", "cannot be read", id="a brand that is no UTF-8"),
+        pytest.param("brand.css", b"</style>", "line 1: </style would end", id="an end"),
+        pytest.param("style.css", b"{% if a %}", "{% is no CSS", id="a template of a style"),
     ],
 )
 def test_a_template_that_cannot_work_is_refused_at_the_start(folder, file, content, complaint):

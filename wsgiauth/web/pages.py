@@ -15,6 +15,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.patterns import RUNS
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import ENGLISH, Language
+from wsgiauth.web import brand
 from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
@@ -175,7 +176,7 @@ class Pages:
         self._templates = Templates(folder, autoescape=True)
         # `check` compares the templates of a folder with our own.
         self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
-        style = self._templates.read("style.css")
+        style = brand.style_sheet(self._templates)
         self._branding = Branding(
             name=site_name or "",
             logo=logo or "",
