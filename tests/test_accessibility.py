@@ -32,6 +32,15 @@ SAME_COLOUR = """
     return of(".choice input").accentColor === of("[type=submit]").backgroundColor;
 """
 
+LOOK = """
+    const selectors = ["[type=submit]", "main a", "input", ".choice input", "h1", "main"];
+    return Object.fromEntries(selectors.map((selector) => {
+        const {color, backgroundColor, borderColor, outlineColor, accentColor} =
+            getComputedStyle(document.querySelector(selector));
+        return [selector, {color, backgroundColor, borderColor, outlineColor, accentColor}];
+    }));
+"""
+
 every_page = pytest.mark.parametrize("page", NAMES)
 
 
@@ -198,6 +207,21 @@ def test_a_page_opens_with_what_is_to_be_looked_at_first(opened, browser, page, 
     top = opened(page).find_element(By.CSS_SELECTOR, first).location["y"]
     scrolled, height = browser.execute_script("return [scrollY, innerHeight]")
     assert scrolled < top < scrolled + height
+
+
+def test_in_forced_colours_a_page_looks_as_without_a_colour_of_its_site(opened):
+    looks = {}
+    for page, colours in (("brand", "none"), ("brand", "active"), ("logo", "active")):
+        browser = opened(page)
+        forced = [{"name": "forced-colors", "value": colours}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": forced})
+        looks[page, colours] = browser.execute_script(LOOK)
+    set_scheme(browser, "light")
+    assert looks["brand", "active"] == looks["logo", "active"]
+    own, forced = (looks["brand", each]["[type=submit]"] for each in ("none", "active"))
+    assert (own["backgroundColor"], own["borderColor"]) == ("rgb(132, 110, 0)", "rgba(0, 0, 0, 0)")
+    assert forced["borderColor"] == forced["color"]  # the edge of the button is drawn
+    assert forced["backgroundColor"] != own["backgroundColor"]
 
 
 def test_the_first_tab_in_the_panel_offers_to_skip_the_header(opened):

@@ -120,6 +120,7 @@ class Site:
                 site_name=settings.SITE_NAME,
                 logo=settings.SITE_LOGO,
                 logo_dark=settings.SITE_LOGO_DARK,
+                color=settings.SITE_COLOR,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
                 password_login=settings.PASSWORD_LOGIN,

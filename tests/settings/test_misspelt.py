@@ -47,6 +47,7 @@ OF_EXTENSIONS = """
         ("LOGIN_FAILURE_PER_ACCOUNT", "LOGIN_FAILURES_PER_ACCOUNT"),
         ("TRUSTED_ORIGIN", "TRUSTED_ORIGINS"),
         ("REGISTRATON", "REGISTRATION"),
+        ("SITE_COLOUR", "SITE_COLOR"),
         ("DATABASE_URI", "DATABASE_URL"),
         # in a short one
         ("MAIL_URI", "MAIL_URL"),

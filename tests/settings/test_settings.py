@@ -45,6 +45,7 @@ def test_a_process_hashes_on_every_processor_that_it_can_use():
         *((name, "https://example.org") for name in ("JWT_ISSUER", "JWT_AUDIENCE")),
         ("SITE_NAME", "Ada & Sons"),
         *(("SITE_LOGO", path) for path in ("/logo.svg", "/static/logo.png?v=2", "/%C3%A9.svg")),
+        *(("SITE_COLOR", color) for color in ("#0b6868", "#FFD400", "#000000", "#ffffff")),
         *(
             (name, url)
             for name in ("SUPPORT_URL", "TERMS_URL", "PRIVACY_URL")
@@ -153,6 +154,7 @@ WRONG = {
     "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
     "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 9000],
     "SITE_LOGO_DARK": ["", 7, b"/logo.svg", ["/logo.svg"], "logo.svg", "//a.example/logo.svg"],
+    "SITE_COLOR": ["", 7, b"#0b6868", "teal", "#abc", "0b6868", "#0b6868;}", "#0b6868\n"],
     "SUPPORT_URL": ["", 7, b"https://a.example", ["https://a.example"]],
     "TERMS_URL": ["", 7, b"/terms", ["/terms"]],
     "PRIVACY_URL": ["", 7, b"/privacy", ["/privacy"]],

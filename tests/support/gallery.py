@@ -205,6 +205,9 @@ ANSWERS = {
     "logo": lambda people: Pages("/auth", site_name=SITE_NAME, logo="/icon.svg").render(
         REQUEST, PAGES["login.html"]
     ),
+    "brand": lambda _: branded("#ffd400", PAGES["login.html"]),
+    "brand-account": lambda _: branded("#003366", PAGES["account.html"]),
+    "brand-staff": lambda _: branded("#ff6600", PAGES["admin/user.html"]),
 }
 EXAMPLES = {
     f"example-{name.removesuffix('.html').replace('/', '-')}": page for name, page in PAGES.items()
@@ -319,6 +322,12 @@ class Gallery:
             )
             answer.body = answer.body.replace(public, own)
         return answer(environ, start_response)
+
+
+def branded(color, page):
+    """Show a page in the colour of its site, with a logo for light pages and one for dark pages."""
+    logos = {"logo": "/icon.svg", "logo_dark": "/icon.svg?dark"}
+    return Pages("/auth", site_name=SITE_NAME, color=color, **logos).render(REQUEST, page)
 
 
 def log_in(visitor, username, password):

@@ -1,18 +1,105 @@
-"""The style sheet of a site: its own rules come last."""
+"""The style sheet of a site: its accent is legible everywhere, and its own rules come last."""
+
+from colorsys import rgb_to_hsv
+from itertools import product
 
 import pytest
 
+from tests.support.accents import TEXT, illegible, pairs
+from tests.support.browser import SCHEMES
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.web.brand import style_sheet
+from wsgiauth.web.brand import DARK, LIGHT, accent, icon, style_sheet
+from wsgiauth.web.colours import Colour, contrast, mix
 from wsgiauth.web.templates import Templates
 
+# 343 colours, from black to white; None: the accent of wsgiauth.
+LEVELS = (0x00, 0x2B, 0x55, 0x80, 0xAA, 0xD4, 0xFF)
+GRID = (None, *(str(Colour(*parts)) for parts in product(LEVELS, repeat=3)))
 
-def styled(folder=None):
-    return style_sheet(Templates(folder, autoescape=True))
+
+def styled(color=None, folder=None):
+    return style_sheet(Templates(folder, autoescape=True), color)
 
 
-def test_without_files_of_a_site_the_style_sheet_is_ours():
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_colour_of_a_grid_is_legible_wherever_the_style_sheet_uses_it(scheme):
+    flaws = {color: illegible(styled(color), scheme) for color in GRID}
+    assert {color: found for color, found in flaws.items() if found} == {}
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_text_buttons_and_focus_rings_have_the_accent(scheme):
+    uses = {pair.use for pair in pairs(styled("#7c3aed"), scheme)}
+    assert uses >= {
+        "a color",
+        ".quiet, .quiet:hover color",
+        ":focus-visible outline",
+        ":is(.choice, .tick) input accent-color",
+        "button, .button background",
+        "button, .button text",
+        "button:hover, .button:hover background",
+        "button:hover, .button:hover text",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flaw", "scheme"),
+    [
+        (":root { --accent: #ffd400 }", "light"),
+        ("@media (prefers-color-scheme: dark) { :root { --accent: #003366 } }", "dark"),
+        (":root { --on-accent: #444444 }", "light"),
+        (":root { --page: #777777 }", "light"),
+        ("aside { background: var(--muted) }", "light"),
+    ],
+)
+def test_a_colour_that_is_not_legible_is_found(flaw, scheme):
+    assert illegible(styled() + flaw, scheme)
+
+
+@pytest.mark.parametrize(
+    ("color", "light", "dark"),
+    [
+        pytest.param("#0b6868", "#0b6868", "#359999", id="dark enough for light pages"),
+        pytest.param("#FF6600", "#be4c00", "#ff6600", id="light enough for dark pages"),
+        pytest.param("#000000", "#000000", "#8b8b8b", id="black"),
+        pytest.param("#ffffff", "#6f6f6f", "#ffffff", id="white"),
+        pytest.param("#0000ff", "#0000ff", "#7c7cff", id="blue, the darkest of all tints"),
+    ],
+)
+def test_a_colour_stays_as_it_is_where_it_is_legible(color, light, dark):
+    assert [str(accent(Colour.parse(color), each)) for each in (LIGHT, DARK)] == [light, dark]
+
+
+@pytest.mark.parametrize("color", ["#003366", "#4b0082", "#b3261e", "#0b6868"])
+def test_a_shade_has_the_hue_of_its_colour(color):
+    hues = {
+        round(rgb_to_hsv(*each)[0], 2)
+        for each in (
+            Colour.parse(color),
+            *(accent(Colour.parse(color), at) for at in (LIGHT, DARK)),
+        )
+    }
+    assert len(hues) == 1
+
+
+def test_no_lighter_shade_would_be_legible_on_light_pages():
+    orange = accent(Colour.parse("#ff6600"), LIGHT)
+    lighter = mix(orange, Colour.parse("#ff6600"), 2 / 255)
+    assert min(contrast(lighter, each) for each in LIGHT.backgrounds) < TEXT
+
+
+def test_without_a_colour_the_style_sheet_is_ours():
     assert styled() == Templates(None, autoescape=True).read("style.css")
+
+
+def test_the_shades_weigh_a_few_bytes():
+    assert 0 < len(styled("#7c3aed")) - len(styled()) < 200
+
+
+def test_the_icon_has_the_colour():
+    templates = Templates(None, autoescape=True)
+    assert 'fill="#0b6868"' in icon(templates, None)
+    assert icon(templates, "#ff6600") == icon(templates, None).replace("#0b6868", "#be4c00")
 
 
 # Files of a site's own.
@@ -21,7 +108,8 @@ def test_without_files_of_a_site_the_style_sheet_is_ours():
 def test_rules_of_ones_own_come_after_ours_as_they_are(tmp_path):
     rules = ".site::before { content: '{{ 7 }}' } /* <b> & é */\r\n"
     (tmp_path / "brand.css").write_bytes(rules.encode())
-    assert styled(tmp_path) == styled() + rules.replace("\r\n", "\n")
+    own = styled("#7c3aed", tmp_path)
+    assert own == styled("#7c3aed") + rules.replace("\r\n", "\n")
 
 
 def test_a_byte_order_mark_spoils_no_rule(tmp_path):
@@ -29,10 +117,12 @@ def test_a_byte_order_mark_spoils_no_rule(tmp_path):
     assert styled(folder=tmp_path) == f"{styled()}h1 {{ color: red }}"
 
 
-def test_a_style_of_ones_own_gets_the_rules_too(tmp_path):
-    (tmp_path / "style.css").write_text("a { color: blue }")
+def test_a_style_of_ones_own_gets_the_colour_and_the_rules_too(tmp_path):
+    (tmp_path / "style.css").write_text("a { color: var(--accent) }\n")
     (tmp_path / "brand.css").write_text("a { color: red }")
-    assert styled(tmp_path) == "a { color: blue }a { color: red }"
+    first, *shades, last = styled("#ff6600", tmp_path).splitlines()
+    assert (first, last) == ("a { color: var(--accent) }", "a { color: red }")
+    assert ["#be4c00" in shades[0], "#ff6600" in shades[1]] == [True, True]
 
 
 @pytest.mark.parametrize("file", ["style.css", "brand.css"])

@@ -35,7 +35,7 @@ def test_a_colour_is_red_green_and_blue(text, colour):
         "#0b686g",
         "teal",
         "#0b6868\n",
-        "#０b6868",
+        "#\uff10b6868",
     ],
 )
 def test_nothing_else_is_a_colour(text):

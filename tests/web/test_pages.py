@@ -246,13 +246,14 @@ def test_sources_add_to_the_policy_for_fonts_and_images_alone(page):
     }
 
 
-def test_the_settings_name_the_logos_and_the_sources(settings):
-    changes = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
+def test_the_settings_name_the_logos_the_colour_and_the_sources(settings):
+    changes = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg", "SITE_COLOR": "#FF6600"}
     changes |= {"PAGE_SOURCES": ("https://fonts.example.org",)}
     app = AuthMiddleware(echo, dataclasses.replace(settings, **changes))
     answer = TestApp(app).get("/auth/login")
     assert answer.html.img["src"] == "/logo.svg"
     assert answer.html.source["srcset"] == "/dark.svg"
+    assert "--accent: #be4c00" in answer.html.style.string
     assert policy_of(answer)["font-src"] == "'self' https://fonts.example.org"
 
 
@@ -475,7 +476,7 @@ def test_values_are_escaped_in_a_template_of_ones_own_too(folder):
 def test_the_policy_allows_a_style_of_ones_own(folder, file, style):
     (folder / file).write_bytes(style.encode())
     for page in PAGES.values():
-        answer = shown(page, folder)
+        answer = shown(page, folder, color="#7c3aed")
         assert style.replace("\r\n", "\n") in answer.text
         assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"]
 

@@ -22,6 +22,7 @@ from wsgiauth.settings.kinds import (
     wrong_setting,
 )
 from wsgiauth.settings.secret_keys import ALGORITHMS
+from wsgiauth.web.colours import is_colour
 from wsgiauth.web.urls import is_safe_path
 
 
@@ -233,6 +234,12 @@ class Declared:
         "another logo for dark pages",
         expected="a path of the site such as /static/logo-dark.svg",
         is_valid=is_safe_path,
+    )
+    SITE_COLOR: str | None = string(
+        None,
+        "the colour of buttons and links",
+        expected="a colour in the form #rrggbb, such as #0b6868",
+        is_valid=is_colour,
     )
     SUPPORT_URL: str | None = string(
         None,

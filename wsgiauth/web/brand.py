@@ -1,10 +1,17 @@
-"""The style sheet of a site."""
+"""The look of a site: its style sheet and its icon, in the shades of SITE_COLOR."""
 
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.web.colours import BLACK, WHITE, Colour, contrast, mix
 from wsgiauth.web.templates import Templates
 
+# Of text, WCAG 2.2, 1.4.3; borders and focus rings need 3 (1.4.11), and have the same colour.
+_MINIMUM_CONTRAST = 4.5
+_STEPS = 255  # of a colour's way to black or to its tint
+_OWN_ACCENT = "#0b6868"  # in icon.svg
 # Comments, strings and URLs, which can contain anything, and what Jinja2 would read as code.
 _CODE = re.compile(
     r"""/\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | url\([^)"']*\)
@@ -14,13 +21,69 @@ _CODE = re.compile(
 _END = re.compile("</style", re.IGNORECASE)
 
 
-def style_sheet(templates: Templates) -> str:
-    """Return the style of every page: `style.css`, and then `brand.css`.
+class Scheme(NamedTuple):
+    """Light or dark pages: colours of style.css, which are seen beside the accent."""
+
+    backgrounds: tuple[Colour, ...]
+    on_accent: Colour  # the text of a button
+    extreme: Callable[[Colour], Colour]  # a colour is mixed with it until it is legible
+
+
+def tint(colour: Colour) -> Colour:
+    """Return a pale colour of the same hue.
+
+    Mixed with it, a colour keeps more of its hue than with white.
+    """
+    brightest = max(colour)
+    if not brightest:
+        return WHITE
+    return mix(Colour(*(round(part * 255 / brightest) for part in colour)), WHITE, 0.5)
+
+
+_DARK_PAGE = Colour.parse("#101516")
+LIGHT = Scheme(tuple(map(Colour.parse, ("#f3f5f4", "#ffffff", "#fdf1ef"))), WHITE, lambda _: BLACK)
+DARK = Scheme((_DARK_PAGE, *map(Colour.parse, ("#182022", "#33201f"))), _DARK_PAGE, tint)
+
+
+def accent(colour: Colour, scheme: Scheme) -> Colour:
+    """Return the nearest shade of a colour that is legible on pages and under a button's text.
+
+    Every colour has one: black is legible on light pages, and on dark pages so is the darkest
+    tint, that of blue.
+    """
+    others, extreme = (*scheme.backgrounds, scheme.on_accent), scheme.extreme(colour)
+    shades = (mix(colour, extreme, step / _STEPS) for step in range(_STEPS + 1))
+    return next(
+        shade
+        for shade in shades
+        if all(contrast(shade, other) >= _MINIMUM_CONTRAST for other in others)
+    )
+
+
+def style_sheet(templates: Templates, color: str | None) -> str:
+    """Return the style of every page: `style.css`, the accent of SITE_COLOR, and `brand.css`.
 
     Raises:
         ConfigurationError: A file cannot be read, or cannot be in a page.
     """
-    return _css(templates, "style.css") + _css(templates, "brand.css")
+    shades = "" if color is None else _shades(Colour.parse(color))
+    return _css(templates, "style.css") + shades + _css(templates, "brand.css")
+
+
+def icon(templates: Templates, color: str | None) -> str:
+    """Return the icon of the browser's tab, an SVG image."""
+    svg = templates.read("icon.svg")
+    if color is None:
+        return svg
+    return svg.replace(_OWN_ACCENT, str(accent(Colour.parse(color), LIGHT)))
+
+
+def _shades(colour: Colour) -> str:
+    light, dark = (
+        f":root {{ --accent: {accent(colour, each)}; --on-accent: {each.on_accent} }}"
+        for each in (LIGHT, DARK)
+    )
+    return f"{light}\n@media screen and (prefers-color-scheme: dark) {{ {dark} }}\n"
 
 
 def _css(templates: Templates, name: str) -> str:

@@ -149,6 +149,7 @@ class Pages:
         readers: Chooses languages; by default, Accept-Language does.
         logo: The path of an image to show above the heading instead of the name.
         logo_dark: The path of the one to show on dark pages, if it is another one.
+        color: The accent, such as "#0b6868".
         sources: Further origins of fonts and images.
         provider_origins: The origins of providers without https, at this host.
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
@@ -163,6 +164,7 @@ class Pages:
         site_name: str | None = None,
         logo: str | None = None,
         logo_dark: str | None = None,
+        color: str | None = None,
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
         password_login: bool = True,
@@ -176,12 +178,12 @@ class Pages:
         self._templates = Templates(folder, autoescape=True)
         # `check` compares the templates of a folder with our own.
         self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
-        style = brand.style_sheet(self._templates)
+        style = brand.style_sheet(self._templates, color)
         self._branding = Branding(
             name=site_name or "",
             logo=logo or "",
             logo_dark=logo_dark or "",
-            icon=f"data:image/svg+xml,{quote(self._templates.read('icon.svg'))}",
+            icon=f"data:image/svg+xml,{quote(brand.icon(self._templates, color))}",
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},
             password_login=password_login,
