@@ -26,19 +26,19 @@ def addresses(part):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_foot_of_each_page_has_the_links(name):
-    assert addresses(shown(PAGES[name]).find("nav", "links")) == list(LINKS)
+    assert addresses(shown(PAGES[name]).find("nav", "about")) == list(LINKS)
 
 
 @pytest.mark.parametrize("name", SiteLinks._fields)
 def test_only_a_link_that_is_set_is_shown(name):
     only = SiteLinks()._replace(**{name: getattr(LINKS, name)})
-    foot = shown(PAGES["login.html"], only).find("nav", "links")
+    foot = shown(PAGES["login.html"], only).find("nav", "about")
     assert addresses(foot) == [each for each in only if each]
 
 
 def test_a_site_without_links_has_no_foot():
     html = shown(PAGES["login.html"].replaced(languages=()), SiteLinks())
-    assert html.find("nav", "links") is None
+    assert html.find("nav", "about") is None
 
 
 @pytest.mark.parametrize("name", NEW_ACCOUNTS)
@@ -63,11 +63,11 @@ def test_an_error_says_where_to_get_help():
 
 def test_a_page_of_another_host_has_no_path_of_this_one():
     html = shown(ERROR, environ={**REQUEST, LOGIN_AT: "https://auth.example.org"})
-    assert addresses(html.find("nav", "links")) == [LINKS.support, LINKS.privacy]
+    assert addresses(html.find("nav", "about")) == [LINKS.support, LINKS.privacy]
 
 
 def test_the_settings_name_the_links(settings):
     names = ("SUPPORT_URL", "TERMS_URL", "PRIVACY_URL")
     app = AuthMiddleware(echo, replace(settings, **dict(zip(names, LINKS, strict=True))))
     page = TestApp(app).get("/auth/login")
-    assert addresses(page.html.find("nav", "links")) == list(LINKS)
+    assert addresses(page.html.find("nav", "about")) == list(LINKS)
