@@ -6,6 +6,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.mails import with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
@@ -119,8 +120,27 @@ def test_the_page_says_how_many_recovery_codes_are_left(used, shown, settings):
             recovery_codes.use(grace, code)
     page = logged_in(site, grace).get("/auth/account", headers=BROWSER)
     assert page.html.find("dt", string="Recovery codes left").find_next("dd").text == str(10 - used)
-    reminders = [each.text for each in page.html.find_all(role="note")]
+    reminders = [" ".join(each.text.split()) for each in page.html.find_all(role="note")]
     assert reminders == ([shown] if shown else [])
+    storage.discard_connection(site.database)
+
+
+def test_what_is_missing_has_one_next_step(settings):
+    site = AuthMiddleware(
+        echo, replace(with_mail(settings), FACTOR_KEY=FACTOR_KEY), send_mail=print
+    )
+    page = logged_in(site, make_user(site, "grace")).get("/auth/account", headers=BROWSER)
+    email, factor = page.html.find_all(role="note")
+    assert (email.a["href"], email.a["class"]) == ("/auth/email", ["button"])
+    assert (factor.a["href"], factor.a.get("class")) == ("/auth/totp", None)
+    assert "Two-step verification is off." in factor.text
+    storage.discard_connection(site.database)
+
+
+def test_an_account_that_lacks_nothing_has_no_reminder(settings):
+    site = AuthMiddleware(echo, settings)
+    page = logged_in(site, make_user(site, "grace")).get("/auth/account", headers=BROWSER)
+    assert page.html.find_all(role="note") == []
     storage.discard_connection(site.database)
 
 

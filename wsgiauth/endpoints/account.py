@@ -1,10 +1,12 @@
 """GET /auth/account: the user's profile, and links to the pages about the account."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication.methods import HARDWARE_KEY
 from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
@@ -19,7 +21,7 @@ from wsgiauth.forms.endpoint import (
     Endpoint,
     require_login,
 )
-from wsgiauth.messages import _
+from wsgiauth.messages import _, ngettext
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html
@@ -35,12 +37,18 @@ _NOTICES = {
 }
 
 
+class Missing(NamedTuple):
+    """Something that an account should have, and the page that adds it."""
+
+    text: str
+    url: str = ""  # empty if one of several links of the page leads there
+    action: str = ""  # of the link to the URL
+
+
 class AccountPage(Page):
     """The page of the user's own account."""
 
     template = "account.html"
-    email_url = UrlBelow("email")
-    codes_url = UrlBelow("recovery-codes")
     logout_url = UrlBelow("logout")
     username: str
     email: str
@@ -48,13 +56,12 @@ class AccountPage(Page):
     since: datetime  # UTC
     has_password: bool = True
     has_way_in: bool = True  # without one, the user cannot log in again
-    fresh_minutes: int = 15  # after a login, in which the user can add one
     connected: Sequence[Connected] = ()  # accounts of providers
     passkeys: Sequence[Factor] = ()
     has_other_ways: bool = False  # to log in on this site, besides the password
     factors: Sequence[Factor] | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
-    are_codes_few: bool = False
+    missing: Sequence[Missing] = ()  # the most important one first
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     notice: str = ""
 
@@ -98,14 +105,41 @@ class Account(Endpoint):
             since=user.created_at,
             has_password=site.ways_in.has_password(user),
             has_way_in=site.ways_in.has_one(user),
-            fresh_minutes=site.settings.FRESH_MINUTES,
             connected=[each for each in connected if each.is_offered],
             passkeys=[each for each in listed if each.method == HARDWARE_KEY],
             has_other_ways=site.settings.PASSKEYS or origins is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
-            are_codes_few=codes_left is not None and codes_left <= FEW_CODES,
+            missing=tuple(_missing(user, site, mount, codes_left)),
             links={group: each for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
+
+
+def _missing(user: User, site: Site, mount: str, codes_left: int | None) -> Iterator[Missing]:
+    """Yield what the account lacks; `codes_left` is None without a second factor."""
+    if not site.ways_in.has_one(user):
+        yield Missing(
+            ngettext(
+                "After a logout, you cannot log in again: this account has no way to log in. Add"
+                " one below, within %(num)s minute of your login.",
+                "After a logout, you cannot log in again: this account has no way to log in. Add"
+                " one below, within %(num)s minutes of your login.",
+                site.settings.FRESH_MINUTES,
+            )
+        )
+    if site.outbox and user.email_verified_at is None:
+        text = _("Your email address is not verified.")
+        yield Missing(text, f"{mount}/email", _("Verify it"))
+    if codes_left is None and site.factors.are_offered:
+        text = _("Two-step verification is off. With it, your login needs your device, too.")
+        yield Missing(text, mount + site.factors.set_up_path, _("Set it up"))
+    elif codes_left == 0:
+        text = _("You have no recovery codes.")
+        yield Missing(text, f"{mount}/recovery-codes", _("Make some before you need them"))
+    elif codes_left is not None and codes_left <= FEW_CODES:
+        text = ngettext(
+            "%(num)s recovery code is left.", "%(num)s recovery codes are left.", codes_left
+        )
+        yield Missing(text, f"{mount}/recovery-codes", _("Make new ones before you need them"))

@@ -9,7 +9,7 @@ from wsgiauth.accounts.registration import Field
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.session_list import ListedSession
 from wsgiauth.authentication.trusted_browsers import ListedBrowser
-from wsgiauth.endpoints.account import AccountPage
+from wsgiauth.endpoints.account import AccountPage, Missing
 from wsgiauth.endpoints.close import ClosePage
 from wsgiauth.endpoints.confirm import ConfirmPage, NextStep
 from wsgiauth.endpoints.language import LanguagePage
@@ -18,7 +18,7 @@ from wsgiauth.endpoints.password import PasswordPage
 from wsgiauth.endpoints.register import RegisterPage
 from wsgiauth.endpoints.sessions import SessionsPage
 from wsgiauth.endpoints.username import UsernamePage
-from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.forms.endpoint import LOGIN, SECURITY, AccountLink
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.forms.registration import NewAccountPage
 from wsgiauth.web.pages import Around, ErrorPage, Page, ProviderButton
@@ -91,11 +91,19 @@ ACCOUNT = AccountPage(
     has_other_ways=True,
     factors=FACTORS,
     codes_left=1,
-    are_codes_few=True,
+    missing=(
+        Missing("Your email address is not verified.", "/auth/email", "Verify it"),
+        Missing("1 recovery code is left.", "/auth/recovery-codes", "Make new ones"),
+    ),
     links={
+        LOGIN: {
+            "/auth/email": AccountLink(
+                LOGIN, "Change your email address", "We send a link to the new one."
+            )
+        },
         SECURITY: {
             "/auth/sessions": AccountLink(SECURITY, "Sessions", "See where you are logged in.")
-        }
+        },
     },
     notice="Your password has been changed.",
 )
