@@ -86,7 +86,10 @@ COMMANDS = {
     ),
     "events": ("features.audit.commands", "print the audit trail, the newest change last"),
     "mail": ("cli.mail", "send the emails that are due, as the server does"),
-    "preview": ("cli.mail", "print the emails that the site sends, with example values"),
+    "preview": (
+        "cli.preview",
+        "print the emails that the site sends, or write its pages, with example values",
+    ),
     "resetlink": (
         "features.links.commands",
         "print a link with which a user can choose a new password",
