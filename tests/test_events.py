@@ -49,6 +49,7 @@ from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
+from wsgiauth.features.links.open_invitations import end_invitations
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.trusted_browsers.browsers import Browsers
@@ -647,6 +648,11 @@ IN_CODE = [
         fail_to_mail, [("mail_failed", USERNAME, None, "reset: 550")], id="mail that is refused"
     ),
     pytest.param(send_link, [("link_sent", USERNAME, None, "reset")], id="link"),
+    pytest.param(
+        lambda scene: end_invitations("grace@example.net"),
+        [("invitation_ended", None, None, None)],
+        id="invitation",
+    ),
     pytest.param(
         lambda scene: User.objects.create(**GRACE_IN_CODE),
         [("registration", "Grace", None, None)],

@@ -10,7 +10,7 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
 from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import CODE, INVITATION, Key
+from wsgiauth.accounts.tables import CODE, INVITATION, Key, OneTimeSecret
 from wsgiauth.authentication import authenticate, one_time, pending
 from wsgiauth.authentication.password import make_reset_link, reset_password
 from wsgiauth.feature import at_first_proof_of
@@ -22,6 +22,7 @@ from wsgiauth.features.links.address_links import (
     read_address_proof,
 )
 from wsgiauth.features.links.invitations import Invitation, accept_invitation, make_invitation_link
+from wsgiauth.features.links.open_invitations import end_invitations
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 
@@ -119,6 +120,40 @@ class RevokedInvitation(Race):
     def check(self, outcome, toor, *invited):
         assert (outcome.one, outcome.other) == (True, outcome.first == "other")
         assert User.objects.count() == 2 + outcome.other
+
+
+@race("An invitation is accepted, and revoked")
+class EndedInvitation(Race):
+    def prepare(self):
+        return invite()
+
+    def one(self, *invited):
+        return accept("invited", *invited)
+
+    def other(self, *invited):
+        return end_invitations(EMAIL)
+
+    def check(self, outcome, *invited):
+        assert (outcome.one, outcome.other) == (outcome.first == "one", None)
+        assert User.objects.count() == outcome.one
+
+
+@race("An invitation is revoked, and its email sent")
+class EndedEmail(Race):
+    def prepare(self):
+        enqueue(None, INVITATION, name=EMAIL, data={**Invitation(EMAIL)._asdict(), "mount": "/"})
+        Mail.update(due_at=NOW, expires_at=NOW + 60).execute()
+        return ()
+
+    def one(self):
+        return end_invitations(EMAIL)
+
+    def other(self):
+        return Outbox(with_mail(SETTINGS), print, COMPOSERS, clock=lambda: NOW).deliver()
+
+    def check(self, outcome):
+        assert (outcome.one, outcome.other) == (None, None)
+        assert OneTimeSecret.select().count() == Mail.select().count() == 0
 
 
 @race("A link to choose a password is used twice")

@@ -54,6 +54,7 @@ CHANGES = (
     "identity_connected",
     "identity_disconnected",
     "link_sent",
+    "invitation_ended",
     "key_created",
     "key_ended",
     "users_exported",

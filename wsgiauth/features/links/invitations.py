@@ -98,7 +98,13 @@ def make_invitation_link(
 
 def read_invitation(secret: OneTimeSecret) -> Invitation:
     """Return the invitation of a secret."""
-    data = json.loads(secret.data)
+    return parse_invitation(secret.data)
+
+
+def parse_invitation(text: str) -> Invitation:
+    """Return the invitation in the JSON of a secret, or of an email with further values."""
+    stored = json.loads(text)
+    data = {name: stored[name] for name in Invitation._fields if name in stored}
     groups = tuple(InvitedGroup(*each) for each in data.pop("groups", ()))
     return Invitation(**{**data, "permissions": tuple(data["permissions"]), "groups": groups})
 

@@ -24,6 +24,7 @@ from wsgiauth.features.links.invitations import (
     InvitedGroup,
     check_invitation,
     make_invitation_link,
+    parse_invitation,
 )
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
@@ -184,23 +185,32 @@ def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed
 
     If the address has an account meanwhile, return the letter for a new password to a person who
     asked, or the letter about a taken address if there are no passwords. Return None for an invited
-    person.
+    person, and for an invitation that was revoked meanwhile.
     """
-    data = json.loads(mail.data)
-    mount = data.pop("mount")
-    invitation = Invitation(**data)
+    mount = json.loads(mail.data)["mount"]
+    invitation = parse_invitation(mail.data)
     owner = find_user(invitation.email)
     if owner is not None:
         if not invitation.is_requested:
             return None
         is_reset = settings.PASSWORD_LOGIN
         return compose_reset(mail, settings, now) if is_reset else address_taken(owner)
+    with database.atomic():
+        if not _is_stored(mail):
+            return None
+        link = make_invitation_link(invitation, settings, mount=mount, now=now)
     letter = InvitationLetter(
-        link=make_invitation_link(invitation, settings, mount=mount, now=now),
+        link=link,
         minutes=invitation.minutes(settings),
         is_requested=invitation.is_requested,
     )
     return Addressed(letter, invitation.email, None, mail.language)
+
+
+def _is_stored(mail: Mail) -> bool:
+    """Lock the row of an email until the transaction ends; return False if it was deleted."""
+    rows = Mail.select(Mail.id).where(Mail.id == mail.id)
+    return (rows.for_update() if database.for_update else rows).first() is not None
 
 
 def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:

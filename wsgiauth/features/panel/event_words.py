@@ -21,6 +21,7 @@ TITLES: Mapping[str, str] = {
     "rights_changed": _("Rights changed"),
     "group_changed": _("Group changed"),
     "link_sent": _("Link sent"),
+    "invitation_ended": _("Invitation revoked"),
     "user_deleted": _("Account deleted"),
     "users_exported": _("Users downloaded"),
     "data_exported": _("Personal data downloaded"),
