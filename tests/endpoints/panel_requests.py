@@ -9,7 +9,15 @@ from wsgiauth.testing import bearer, make_user
 
 JSON = {"Content-Type": "application/json"}
 GARBAGE = {"Authorization": "Bearer x"}
-LISTS = ("/admin", "/admin/users", "/admin/users.csv", "/admin/groups", "/admin/events")
+INVITATIONS = "/admin/invitations"
+LISTS = (
+    "/admin",
+    "/admin/users",
+    "/admin/users.csv",
+    "/admin/groups",
+    INVITATIONS,
+    "/admin/events",
+)
 GROUP, GROUP_ACTION = "/admin/groups/{0}", "/admin/groups/{0}/{1}"
 SEVERAL = "/admin/users/several"
 USER, ACTION = "/admin/users/{0}", "/admin/users/{0}/{1}"
@@ -24,6 +32,7 @@ PANEL_WITHOUT_A_DATABASE = [
     ("POST", "/admin/groups", JSON, "{}"),
     ("GET", "/admin/invite", {}),
     ("POST", "/admin/invite", JSON, "{}"),
+    ("POST", INVITATIONS, JSON, '{"email": "una@example.net"}'),
 ]
 
 
@@ -41,7 +50,7 @@ def panel_requests(site):
     forms = {grant: {"permission": "a.b"}, group_grant: {"permission": "a.b"}}
     forms[SEVERAL] = {"action": "activate", "users": [tim.id]}
     forms["/admin/groups"] = {"name": "Writers"}
-    forms["/admin/invite"] = {"email": "una@example.net"}
+    forms["/admin/invite"] = forms[INVITATIONS] = {"email": "una@example.net"}
     for path in (*LISTS, USER.format(tim.id), GROUP.format(group.id), grant, group_grant):
         for each in (*others, headers):
             yield "GET", path, each
@@ -50,7 +59,7 @@ def panel_requests(site):
         for each in (*others, headers, viewer):
             yield "POST", path, JSON | each, json.dumps(fields)
         for each, cookies in ((stale, {}), (SAME_ORIGIN, {"wsgiauth": token})):
-            if path != "/admin/groups":
+            if path not in ("/admin/groups", INVITATIONS):
                 yield "GET", path, each, None, None, cookies
             yield "POST", path, JSON | each, "{}", None, cookies
         for body in ("{}", "{", " " * (16 * 1024 + 1)):

@@ -148,6 +148,7 @@ ANSWERS = {
     "admin-invite-refused": lambda people: post(
         people.boss, "/auth/admin/invite", {"email": "mary@"}
     ),
+    "admin-invitations": lambda people: with_invitations(people),
     "admin-delete": lambda people: people.boss.get("/auth/admin/users/2/delete"),
     "admin-deactivate": lambda people: people.boss.get("/auth/admin/users/2/deactivate"),
     "admin-grant-refused": lambda people: post(
@@ -378,6 +379,15 @@ def with_failed_logins(people):
     page = people.boss.get(page_of_mary())
     AttemptCount.update(retry_at=0).execute()
     return page
+
+
+def with_invitations(people):
+    for fields in (
+        {"email": "joan@example.org"},
+        {"email": "una.from.the.far.north@mail.example.com", "username": "una", "is_staff": "on"},
+    ):
+        post(people.boss, "/auth/admin/invite", fields)
+    return people.boss.get("/auth/admin/invitations")
 
 
 def with_chosen_users(page):

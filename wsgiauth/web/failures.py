@@ -72,6 +72,7 @@ HEADLINES = {
     "malformed": _UNREADABLE,
     "method_not_allowed": _("This page cannot be used in this way"),
     "no_such_login": _("This session has already ended"),
+    "no_such_invitation": _("This invitation is no longer open"),
     "no_such_key": _("This API key has already been revoked"),
     "not_found": _("This page does not exist"),
     "other_account": _("This page is for another account"),

@@ -239,7 +239,7 @@ def test_a_right_that_is_lost_meanwhile_does_not_count(client, make, bearer, mon
         monkeypatch.undo()
         ann.revoke(MANAGE_USERS)
 
-    monkeypatch.setattr("wsgiauth.features.links.invite._refusal_reason", lose)
+    monkeypatch.setattr("wsgiauth.features.links.invite.cannot_invite", lose)
     client.post_json(URL, GRACE, headers=headers, status=403)
     assert Mail.select().count() == 0
 

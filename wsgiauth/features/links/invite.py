@@ -125,17 +125,18 @@ class Invite(PanelForm):
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who cannot invite anyone."""
-        return _refusal_reason(member)
+        return cannot_invite(member)
 
 
 def invite_url(environ: WSGIEnvironment, site: Site, member: User) -> str:
     """Return the URL of the form; empty without email or the right to invite."""
-    if site.outbox is None or _refusal_reason(member) is not None:
+    if site.outbox is None or cannot_invite(member) is not None:
         return ""
     return f"{panel_url(environ)}/{INVITED}"
 
 
-def _refusal_reason(member: User) -> str | None:
+def cannot_invite(member: User) -> str | None:
+    """Return why a member of the staff cannot invite anyone, for people, or None."""
     if can_govern(member):  # without a query for their permissions
         return None
     return invitation_refusal(Party(member, member.permissions), gives_rights=False)

@@ -134,7 +134,7 @@ def invitation_refusal(actor: Party, *, gives_rights: bool) -> str | None:
 def administer_invitation(
     actor: User, change: Callable[[], _Result], *, gives_rights: bool
 ) -> _Result:
-    """Insert an invitation by `change` in a transaction, or raise ForbiddenError."""
+    """Insert or end invitations by `change` in a transaction, or raise ForbiddenError."""
     with database.atomic():
         reason = invitation_refusal_now(actor.id, gives_rights=gives_rights)
         if reason is not None:

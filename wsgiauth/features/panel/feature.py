@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from wsgiauth.feature import Feature
+from wsgiauth.features.links.invitations_page import Invitations
 from wsgiauth.features.links.invite import Invite
 from wsgiauth.features.panel.administration import MANAGE_USERS
 from wsgiauth.features.panel.frame import Panel
@@ -35,6 +36,7 @@ FEATURE = Feature(
         "/admin/users/{id}": ShowUser(),
         "/admin/users/{id}/{action}": ChangeUser(),
         "/admin/invite": Invite(),
+        "/admin/invitations": Invitations(),
         "/admin/groups": Groups(),
         "/admin/groups/{id}": ShowGroup(),
         "/admin/groups/{id}/{action}": ChangeGroup(),

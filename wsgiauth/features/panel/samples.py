@@ -7,7 +7,9 @@ from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import SESSION, THEN
 from wsgiauth.features.factors.factors import UserFactors
 from wsgiauth.features.keys.samples import KEY
+from wsgiauth.features.links.invitations_page import InvitationsPage, ListedInvitation
 from wsgiauth.features.links.invite import InvitePage
+from wsgiauth.features.links.open_invitations import OpenInvitation
 from wsgiauth.features.panel.actions import ActionPage
 from wsgiauth.features.panel.frame import USERS, Frame
 from wsgiauth.features.panel.groups import (
@@ -74,6 +76,15 @@ _ROW = TrailRow(
     address="192.0.2.1",
     reason="granted reports.publish",
 )
+_INVITATION = OpenInvitation(
+    email="mary@example.org",
+    username="mary",
+    is_staff=True,
+    permissions=("reports.publish",),
+    groups=("Editors",),
+    actor="user 1",
+    until=THEN,
+)
 _GRANT = ActionPage(
     frame=_FRAME,
     action=ACTIONS["grant"],
@@ -109,6 +120,7 @@ PAGES: tuple[Page, ...] = (
         this_url="/auth/admin/users?q=gr",
         list_query="?list=q%3Dgr",
         invite_url="/auth/admin/invite",
+        invitations_url="/auth/admin/invitations",
         first_url="/auth/admin/users?q=gr",
         previous_url="/auth/admin/users?q=gr&before=email%3Agrace%40example.org~7",
         next_url="/auth/admin/users?q=gr&after=email%3Agrace%40example.org~7",
@@ -165,6 +177,16 @@ PAGES: tuple[Page, ...] = (
         is_staff=True,
         message="Only superusers can invite members of the staff, or give permissions or groups.",
         errors={"email": ["Enter an email address such as ada@example.org."]},
+    ),
+    InvitationsPage(
+        frame=_FRAME,
+        invitations=(
+            ListedInvitation(_INVITATION._replace(until=None), "command line ada", False),
+            ListedInvitation(_INVITATION, Person(1, "ada"), True),
+        ),
+        invite_url="/auth/admin/invite",
+        message="Only superusers can invite members of the staff, or give permissions or groups.",
+        notice="The invitation is revoked.",
     ),
     GroupsPage(
         frame=_FRAME,

@@ -112,6 +112,17 @@ class Events(PanelEndpoint):
         return site.pages.render(environ, page)
 
 
+def people_of(acting: Iterable[str | None]) -> list[Person | str | None]:
+    """Return actors with the names of users, in words if they are none; costs one query."""
+    texts = [each or "" for each in acting]
+    ids = [actors.user_id_of(each) for each in texts]
+    names = _names(set(ids))
+    return [
+        _person(user_id, names, actors.key_of(text)) or (text and actor_in_words(text)) or None
+        for user_id, text in zip(ids, texts, strict=True)
+    ]
+
+
 def trail_rows(entries: list[Entry]) -> list[TrailRow]:
     """Return events with the names of their users; one query reads the names."""
     events = [entry.event for entry in entries]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.features.links.invitations_page import invitations_url
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
 from wsgiauth.features.panel.frame import (
     USERS,
@@ -92,6 +93,7 @@ class UsersPage(PanelPage):
     this_url: str
     list_query: str  # for the links to users, so that their pages lead back here; can be empty
     invite_url: str
+    invitations_url: str  # the list of open invitations; empty on a site without links
     first_url: str
     previous_url: str
     next_url: str
@@ -147,6 +149,7 @@ class Users(PanelEndpoint):
             this_url=path_asked_for(environ),
             list_query=carrying(query.text),
             invite_url=invite_url(environ, site, member),
+            invitations_url=invitations_url(environ, site),
             first_url=first_url,
             previous_url=previous_url,
             next_url=next_url,
