@@ -1,5 +1,7 @@
 """The commands about email, and `AuthMiddleware.invite`."""
 
+import json
+
 import pytest
 from webtest import TestApp
 
@@ -17,6 +19,7 @@ from wsgiauth.exceptions import ConfigurationError, TakenError
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import make_group, make_settings
 
+IN = ["groups", "invited", "by", "until"]
 ROOT = MAIL["PUBLIC_URL"]
 
 
@@ -29,6 +32,19 @@ def invite(settings, database, monkeypatch, capsys, tmp_path):
 
     def run(*argv):
         status = main(["invite", *argv])
+        storage.discard_connection(storage.current())
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def command(settings, database, monkeypatch, capsys):
+    """Return a function that runs a command."""
+    monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
+
+    def run(*argv):
+        status = main(argv)
         storage.discard_connection(storage.current())
         return status, *capsys.readouterr()
 
@@ -106,6 +122,21 @@ def test_another_group_that_gets_the_name_meanwhile_is_not_joined(client):
     Group.objects.create(name="Writers").grant("reports.publish")
     created = accept(client, link)
     assert (created["groups"], created["permissions"]) == (["Authors"], [])
+
+
+def test_open_invitations_are_listed_and_revoked(client, command):
+    client.app.invite(EMAIL, username=USERNAME, is_staff=True, permissions=["a.b"])
+    status, output, _ = command("invitations")
+    assert (status, output.split()[:8]) == (0, ["email", "username", "staff", "permissions", *IN])
+    assert output.splitlines()[1].split()[:5] == [EMAIL, USERNAME, "yes", "a.b", "code"]
+    (listed,) = json.loads(command("invitations", "--json")[1])
+    assert (listed["email"], listed["groups"]) == (EMAIL, [])
+    revoked = (0, f"Revoked the invitation of {EMAIL}.\n", "")
+    assert command("endinvitation", f" {EMAIL}") == revoked
+    missing = (1, "", f"wsgiauth: {EMAIL} has no open invitation\n")
+    assert command("endinvitation", EMAIL) == missing
+    assert json.loads(command("invitations", "--json")[1]) == []
+    assert RecordedEvent.get(RecordedEvent.name == "invitation_ended").actor == "command line"
 
 
 def test_an_unknown_group_is_refused(invite, client):

@@ -105,6 +105,8 @@ COMMANDS = {
     "endkey --all": ["endkey", "ada", "--all"],
     "events": ["events"],
     "events --json": ["events", "--json"],
+    "invitations": ["invitations"],
+    "endinvitation": ["endinvitation", NAME],
     "resetlink": ["resetlink", "ada"],
     "preview": ["preview"],
     "purge": ["purge"],

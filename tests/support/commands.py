@@ -73,6 +73,8 @@ COMMANDS = (
     "events cli --limit 5",
     "events --actor cli --name login --since 2026-01-01 --until 2040-01-01",
     "invite pat@example.org",
+    "invitations",
+    "endinvitation pat@example.org",
     "mail",
     "resetlink cli",
     "removefactor grace",

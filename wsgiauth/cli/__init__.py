@@ -43,6 +43,8 @@ COMMANDS = {
     "activate": ("cli.accounts", "allow a user to log in again"),
     "deactivate": ("cli.accounts", "prevent a user from logging in, and revoke their sessions"),
     "invite": ("features.links.commands", "invite a person, by email, to create an account"),
+    "invitations": ("features.links.commands", "list the open invitations, the newest first"),
+    "endinvitation": ("features.links.commands", "revoke the open invitations of an address"),
     "grant": (
         "cli.rights",
         "grant permissions to a user or a group, each of the form <app>.<action>",

@@ -14,13 +14,28 @@ from wsgiauth.console.command import (
     require_passwords,
     require_user,
 )
-from wsgiauth.console.output import print_line
+from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser
 from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.links.open_invitations import (
+    end_invitations,
+    find_invitations,
+    open_invitations,
+)
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import make_outbox
+
+_COLUMNS = {
+    "email": "email",
+    "username": "username",
+    "staff": "is_staff",
+    "permissions": "permissions",
+    "groups": "groups",
+    "invited by": "actor",
+    "until": "until",
+}
 
 
 def add_commands(parser: Parser) -> None:
@@ -42,6 +57,9 @@ def add_commands(parser: Parser) -> None:
         default=[],
         help="the groups that the user joins",
     )
+    parser.command("invitations", print_invitations, "--json")
+    added = parser.command("endinvitation", revoke_invitation)
+    added.add_argument("email", metavar="EMAIL", type=typed, help="as `invitations` lists it")
     parser.command("resetlink", print_reset_link, "user", "--mount")
 
 
@@ -62,6 +80,22 @@ def send_invitation(arguments: Arguments) -> None:
         return
     _send(outbox, arguments.email)
     print_line(f"Invited {arguments.email}; the link in the email works for {HOURS} hours.")
+
+
+def print_invitations(arguments: Arguments) -> None:
+    """Print the open invitations, the newest first."""
+    open_database(arguments)
+    listed = [each.document() for each in open_invitations(time.time())]
+    print_list([listed], _COLUMNS, as_json=arguments.json)
+
+
+def revoke_invitation(arguments: Arguments) -> None:
+    """Revoke the open invitations of an address."""
+    open_database(arguments)
+    if not find_invitations(arguments.email, time.time()):
+        raise CommandError(f"{arguments.email} has no open invitation")
+    end_invitations(arguments.email)
+    print_line(f"Revoked the invitation of {arguments.email}.")
 
 
 def print_reset_link(arguments: Arguments) -> None:
