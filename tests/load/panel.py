@@ -42,6 +42,9 @@ PAGES = {
     "a domain": "q=example.org",
     "a rare part": "q={rare}",
     "a rare part, by email": "q={rare}&sort=email",
+    "a domain after an at sign": "q=@example.org",
+    "a rare domain": "q=rare.example",
+    "a rare domain after an at sign": "q=@rare.example",
     "no such part": "q=nobody",
     "the middle of a search": "q=e&after=-created:{middle}",
     "inactive": "active=no",
@@ -160,8 +163,8 @@ def row_of(number):
     return {
         "username": name,
         "username_key": name,
-        "email": f"{name}@example.org" if number % 3 else f"mail{number}@example.net",
-        "email_key": f"{name}@example.org" if number % 3 else f"mail{number}@example.net",
+        "email": email_of(name, number),
+        "email_key": email_of(name, number),
         "hashed_password": HASH,
         "is_active": number % 18 != 0,
         "is_staff": number % 15 == 1,
@@ -169,6 +172,12 @@ def row_of(number):
         "email_verified_at": DAY + timedelta(hours=number % 5000) if number % 2 else None,
         "last_login_at": DAY + timedelta(hours=number % 3000) if number % 2 else None,
     }
+
+
+def email_of(name, number):
+    if number % 50_000 == 7:
+        return f"{name}@rare.example"
+    return f"{name}@example.org" if number % 3 else f"mail{number}@example.net"
 
 
 def is_mariadb(site):

@@ -60,6 +60,8 @@ COMMANDS = (
     "users",
     "users --group Clerks",
     "users cl",
+    "users @example.org",
+    "users example.org",
     "users --limit 3 --json",
     "leave cli Clerks",
     "revoke cli a.b",

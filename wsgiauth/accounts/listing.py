@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import peewee
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.domains import domain_of, is_at
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
@@ -32,7 +33,8 @@ def user_pages(
     Each page takes two queries. Memory does not grow with the number of users.
 
     Args:
-        prefix: Only users whose username or email address begins with it, in any letter case.
+        prefix: Only users whose username or email address begins with it, in any letter case, or
+            whose address is at this domain; with an `@` before it, only at the domain.
         limit: The maximum number of users.
         group: Only members of this group.
     """
@@ -41,9 +43,7 @@ def user_pages(
     beginning = names.key(prefix)
     query = User.select().order_by(User.id)
     if beginning:
-        query = query.where(
-            _begins(User.username_key, beginning) | _begins(User.email_key, beginning)
-        )
+        query = query.where(_matches(prefix, beginning))
     number: Any = User.id
     if group is not None:
         # By the membership, so that the database reads only a page of the index.
@@ -126,6 +126,14 @@ def _count(index: Sequence[Any], group_id: int) -> Any:
     # In the order of the index: otherwise, PostgreSQL can read the table and skip other groups.
     rows = rows.order_by(*index)
     return peewee.Select([rows.alias("counted")], [peewee.fn.COUNT(peewee.SQL("*"))])
+
+
+def _matches(prefix: str, beginning: str) -> Any:
+    domain = domain_of(prefix)
+    if domain and prefix.startswith("@"):
+        return is_at(domain)
+    begins = _begins(User.username_key, beginning) | _begins(User.email_key, beginning)
+    return begins | is_at(domain) if "." in domain else begins
 
 
 def _begins(column: Any, beginning: str) -> Any:

@@ -200,6 +200,9 @@ SEARCHES = {
     "a domain": ("example.org", ["ada"]),
     "the end of a domain": (".mil", ["grace_h", "gracexh"]),
     "around the at sign": ("@navy", ["grace_h", "gracexh"]),
+    "a domain after an at sign": ("@NAVY.mil", ["grace_h", "gracexh"]),
+    "the end of a domain after an at sign": ("@example.org", []),
+    "an international domain": ("@XN--mnchen-3ya.example", ["Hal"]),
     "upper case": ("RACE", ["grace_h", "gracexh"]),
     "upper case, non-ASCII": ("éDITH", ["Édith"]),
     "a decomposed accent": ("e\u0301d", ["Édith"]),
@@ -397,6 +400,37 @@ def test_a_search_that_takes_too_long_is_ended(limits):
     found = find_users(Criteria(search="user"), "email")
     assert (found.users, found.sort, found.timed_out) == ([], "email", True)
     assert (found.total, found.is_exact, found.after, found.before) == (0, False, "", "")
+
+
+def test_a_search_that_takes_too_long_finds_the_users_at_the_domain(small, limits):
+    make("ada", "ada@first.example.com")
+    for number in range(21):
+        make(f"example.com{number}", f"{number}@second.example")
+    make("adam", "adam@example.com")
+    assert len(listed(Criteria(search="example.com"))) == 23
+    limits.slow = (len(limits.seconds) + 1,)
+    found = find_users(Criteria(search="example.com"))
+    assert [user.username for user in found.users] == ["adam"]
+    assert (found.total, found.is_exact, found.timed_out) == (1, False, False)
+
+
+def test_a_search_for_a_frequent_domain_that_takes_too_long_finds_a_page(small, limits):
+    limits.slow = (1,)
+    found = find_users(Criteria(search="example.net"))
+    assert [user.username for user in found.users[:2]] == ["User129", "User128"]
+    assert (found.total, found.is_exact, bool(found.after)) == (21, False, True)
+
+
+@pytest.mark.parametrize("search", ["example.org", "@example.org"])
+def test_a_search_for_a_domain_that_takes_too_long_is_ended(limits, search):
+    limits.slow = (1, 2, 3)
+    assert find_users(Criteria(search=search)).timed_out
+
+
+def test_a_list_of_all_users_has_not_only_those_at_the_domain(limits):
+    make("adam", "adam@example.net.example")
+    limits.slow = (1,)
+    assert len([*all_users(Criteria(search="example.net"))]) == 131
 
 
 def test_a_page_that_takes_too_long_after_a_count_is_ended(limits):

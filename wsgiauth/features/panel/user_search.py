@@ -9,6 +9,9 @@ page takes two steps, which together have a time limit:
 1. Read the ids of at most `COUNTED` + 1 users who match, in any order.
 2. If these are all, sort them. Otherwise, so many users match that a few rows in the order of an
    index have enough of them for a page.
+
+An index finds the users whose address is at a domain, in any number of users. So `@example.org`
+finds these users. `example.org` finds all names that contain it, and if that takes too long, these.
 """
 
 import operator
@@ -23,6 +26,7 @@ import peewee
 
 from wsgiauth import storage
 from wsgiauth.accounts import names
+from wsgiauth.accounts.domains import domain_of, is_at
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import database
@@ -59,7 +63,7 @@ _TIMES: dict[str, Any] = {
 class Criteria(NamedTuple):
     """Which users to find; None and an empty string match any."""
 
-    search: str = ""  # a part of the username or the email address, ignoring case
+    search: str = ""  # a part of the username or the email address, or `@` and a domain, any case
     is_superuser: bool | None = None
     is_staff: bool | None = None
     is_active: bool | None = None
@@ -146,18 +150,39 @@ class _Search:
         self._column = _COLUMNS[self.sort.removeprefix("-")]
         self._criteria, self._ends_at = criteria, ends_at
         self._few: list[int] | None = None  # the ids of all users who match, if they are few
+        domain = domain_of(criteria.search)
+        self._domain = domain if "." in domain else ""  # that the search names, or empty
+        self._is_by_domain = criteria.search.startswith("@") and bool(self._domain)
 
     def count(self) -> tuple[int, bool]:
         """Return a number of users who match, and whether it is exact or a minimum."""
         try:
             with database.time_limit(COUNT_LIMIT):
-                ids = [each for (each,) in self._select(User.id).limit(COUNTED + 1).tuples()]
+                ids = self._ids()
         except TimeLimitError:
-            return 0, False
+            return self._count_at_domain()
         is_exact = len(ids) <= COUNTED
         if is_exact and self._criteria != Criteria():
             self._few = ids
         return len(ids), is_exact
+
+    def _count_at_domain(self) -> tuple[int, bool]:
+        """Find only the users at the domain, because others cannot be found in time."""
+        has_other_way = self._domain and not self._is_by_domain
+        if not has_other_way or self._ends_at is None:  # a list of all users is whole
+            return 0, False
+        self._is_by_domain = True
+        try:
+            with self._limited():
+                ids = self._ids()
+        except TimeLimitError:
+            return 0, False
+        if len(ids) <= COUNTED:
+            self._few = ids
+        return len(ids), False
+
+    def _ids(self) -> list[int]:
+        return [each for (each,) in self._select(User.id).limit(COUNTED + 1).tuples()]
 
     def page(self, after: str, before: str) -> Found:
         """Return a page, without the number of all users."""
@@ -229,7 +254,8 @@ class _Search:
         return with_time + without if is_descending else without + with_time
 
     def _select(self, *columns: Any, hint: str = "") -> Any:
-        query = User.select(*columns).where(*_conditions(self._criteria))
+        domain = self._domain if self._is_by_domain else ""
+        query = User.select(*columns).where(*_conditions(self._criteria, domain))
         if hint:
             query = query.from_(peewee.NodeList((User, peewee.SQL(hint))))
         if self._criteria.group_id is not None:
@@ -294,10 +320,12 @@ def _usual_sort(criteria: Criteria) -> str:
     return "-last_login" if criteria == Criteria(has_logged_in=True) else "-created"
 
 
-def _conditions(criteria: Criteria) -> list[Any]:
-    """Return the criteria as SQL, without the group."""
+def _conditions(criteria: Criteria, domain: str = "") -> list[Any]:
+    """Return the criteria as SQL, without the group; with a domain, instead of the search."""
     conditions: list[Any] = []
-    if criteria.search:
+    if domain:
+        conditions.append(is_at(domain))
+    elif criteria.search:
         conditions.append(_containing(criteria.search))
     for name in ("is_superuser", "is_staff", "is_active"):
         if (wanted := getattr(criteria, name)) is not None:
