@@ -5,7 +5,12 @@ from datetime import UTC, datetime
 import pytest
 
 from wsgiauth.events import CHANGES, Event
-from wsgiauth.features.panel.event_words import TITLES, actor_in_words, reason_in_words
+from wsgiauth.features.panel.event_words import (
+    TITLES,
+    actor_in_words,
+    reason_in_words,
+    title_of,
+)
 from wsgiauth.messages import Message
 
 
@@ -18,6 +23,28 @@ def test_every_event_has_a_title():
 
 
 @pytest.mark.parametrize(
+    ("reason", "title"),
+    [
+        ("is_active off", "Deactivated"),
+        ("is_active on", "Activated"),
+        ("is_staff on", "Added to the staff"),
+        ("is_staff off", "Removed from the staff"),
+        ("is_superuser on", "Made superuser"),
+        ("is_superuser off", "Superuser status removed"),
+    ],
+)
+def test_a_flag_of_a_user_is_the_title(reason, title):
+    changed = event("rights_changed", reason)
+    assert (title_of(changed), reason_in_words(changed)) == (title, "")
+    assert isinstance(title_of(changed), Message)
+
+
+def test_other_events_have_the_title_of_their_name():
+    assert title_of(event("rights_changed", "granted a.b")) == "Rights changed"
+    assert title_of(event("unknown", None)) == "unknown"
+
+
+@pytest.mark.parametrize(
     ("name", "reason", "words"),
     [
         ("login", "pwd otp", "password, one-time code"),
@@ -25,8 +52,6 @@ def test_every_event_has_a_title():
         ("registration", "import", "import"),
         ("logout", "all other sessions", "all other sessions"),
         ("names_changed", "email not verified", "email not verified"),
-        ("rights_changed", "is_active off", "is_active off"),
-        ("rights_changed", "is_staff on", "added to the staff"),
         ("rights_changed", "granted a.b", "granted a.b"),
         ("rights_changed", "revoked a.b", "revoked a.b"),
         ("rights_changed", "joined Ada's 100 %", "joined Ada's 100 %"),
@@ -37,6 +62,7 @@ def test_every_event_has_a_title():
         ("group_changed", "granted a.b to Go to jail", "granted a.b to Go to jail"),
         ("group_changed", "revoked a.b from Editors", "revoked a.b from Editors"),
         ("link_sent", "reset, printed", "reset, printed"),
+        ("link_sent", "invitation, is_staff", "invitation, member of the staff"),
         ("link_sent", "invitation, a.b, group Editors", "invitation, a.b, group Editors"),
         ("factor_removed", "otp", "authenticator app"),
         ("key_ended", "all keys", "all keys"),

@@ -38,6 +38,15 @@ TITLES: Mapping[str, str] = {
     "identity_connected": _("Account of another provider connected"),
     "identity_disconnected": _("Account of another provider disconnected"),
 }
+# Of changes that have a name of their own, by the reason of `rights_changed`.
+_FLAGS: Mapping[str, str] = {
+    "is_active on": pgettext("event", "Activated"),
+    "is_active off": pgettext("event", "Deactivated"),
+    "is_staff on": pgettext("event", "Added to the staff"),
+    "is_staff off": pgettext("event", "Removed from the staff"),
+    "is_superuser on": pgettext("event", "Made superuser"),
+    "is_superuser off": pgettext("event", "Superuser status removed"),
+}
 APPLICATION_CODE = _("application code")
 
 _FACTORS = {
@@ -67,17 +76,10 @@ _REASONS: Mapping[str, Mapping[str, str]] = {
         "email verified": pgettext("reason of an event", "email verified"),
         "email not verified": pgettext("reason of an event", "email not verified"),
     },
-    "rights_changed": {
-        "is_active on": pgettext("reason of an event", "is_active on"),
-        "is_active off": pgettext("reason of an event", "is_active off"),
-        "is_staff on": pgettext("reason of an event", "added to the staff"),
-        "is_staff off": pgettext("reason of an event", "removed from the staff"),
-        "is_superuser on": pgettext("reason of an event", "made superuser"),
-        "is_superuser off": pgettext("reason of an event", "superuser status removed"),
-    },
     "link_sent": {
         "reset": pgettext("reason of an event", "reset"),
         "invitation": pgettext("reason of an event", "invitation"),
+        "is_staff": pgettext("reason of an event", "member of the staff"),
         "printed": pgettext("reason of an event", "printed"),
     },
     "key_ended": {"all keys": pgettext("reason of an event", "all keys")},
@@ -131,9 +133,20 @@ _NAMING: Mapping[str, Mapping[str, Callable[..., str]]] = {
 _LISTING = ("link_sent", "users_exported")  # whose reasons are lists
 
 
+def title_of(event: Event) -> str:
+    """Return the title of an event, which for a flag of a user says what has changed."""
+    title = TITLES.get(event.name, event.name)
+    return _FLAGS.get(event.reason or "", title) if event.name == "rights_changed" else title
+
+
 def reason_in_words(event: Event) -> str:
-    """Return the words for the reason of an event; keep an unknown reason."""
+    """Return the words for the reason of an event that its title does not say.
+
+    An unknown reason stays.
+    """
     reason = event.reason or ""
+    if event.name == "rights_changed" and reason in _FLAGS:
+        return ""
     if event.name in ("login", "confirmed"):
         return methods_in_words(reason.split())
     if event.name in _LISTING:

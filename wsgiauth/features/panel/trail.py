@@ -19,6 +19,7 @@ from wsgiauth.features.panel.event_words import (
     TITLES,
     actor_in_words,
     reason_in_words,
+    title_of,
 )
 from wsgiauth.features.panel.frame import (
     EVENTS,
@@ -131,7 +132,7 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
     return [
         TrailRow(
             time=event.time,
-            title=TITLES.get(event.name, event.name),
+            title=title_of(event),
             user=_person(event.user_id, names),
             actor=_person(actor_id, names, actors.key_of(event.actor or ""))
             or (event.actor and actor_in_words(event.actor)),
