@@ -1,5 +1,7 @@
 """The staff panel in a real browser: the sample's site in Chromium."""
 
+import re
+
 import pytest
 from selenium.webdriver.common.keys import Keys
 
@@ -95,6 +97,13 @@ def test_a_mistyped_permission_is_questioned(visitor, button, granted):
     assert "Did you mean reports.publish?" in visitor.shown("main p")
     visitor.press(button)
     assert visitor.shown(".rows div") == [granted]
+
+
+def test_times_are_exact_to_whoever_compares_them(visitor):
+    visitor.open("/auth/admin/events")
+    times = visitor.shown("time")
+    assert times
+    assert all(re.fullmatch(r"\d+ \w+ 20\d\d at \d\d:\d\d \S+", each) for each in times)
 
 
 HAS_BY_NAME = """

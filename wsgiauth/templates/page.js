@@ -4,7 +4,8 @@
 
   const all = (selector) => document.querySelectorAll(selector);
 
-  // Times are in UTC. Show them in the reader's time zone, and those of this month by distance.
+  // Times are in UTC. Show them in the reader's time zone, and those of this month by distance, but
+  // not to the staff, who compare them: a title is seen by neither a finger nor a keyboard.
   const { lang } = document.documentElement;
   // As the server writes them: by the 24-hour clock, with the same digits in every language.
   const locale = new Intl.Locale(lang === "en" ? "en-GB" : lang, { numberingSystem: "latn" });
@@ -13,6 +14,7 @@
   const clock = new Intl.DateTimeFormat(locale, { ...long, ...zoned });
   const distance = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
+  const isForStaff = document.body.classList.contains("panel");
   for (const time of all("time[datetime*=T]")) {
     const at = new Date(time.dateTime);
     const seconds = (at - Date.now()) / 1000;
@@ -20,7 +22,7 @@
     const unit = Object.keys(units).findLast((each) => passed >= units[each]);
     time.title = clock.format(at);
     time.textContent =
-      passed > 30 * units.day
+      isForStaff || passed > 30 * units.day
         ? time.title
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
