@@ -969,7 +969,7 @@ def test_users_are_changed_once_in_browsers_whose_reload_sends_the_form_again(st
     for box in boxes(staff, 0, 1):
         box.click()
     staff.press("Deactivate…")
-    staff.press("Deactivate")
+    staff.press("Deactivate 2 users")
     assert staff.shown("[role=status]") == ["Users changed: 2 of 2"]
     staff.browser.refresh()
     assert staff.path == "/auth/admin/users"
@@ -1134,6 +1134,14 @@ def test_the_bar_of_actions_is_shown_for_chosen_users_alone(staff):
     assert staff.shown(".several") == []
 
 
+def test_a_key_leads_from_a_chosen_user_to_the_actions(staff):
+    boxes(staff, 2)[0].send_keys(Keys.SPACE, Keys.TAB)
+    assert staff.shown(".skip:focus") == ["Skip to the actions"]
+    staff.browser.switch_to.active_element.send_keys(Keys.ENTER)
+    staff.browser.switch_to.active_element.send_keys(Keys.TAB, Keys.TAB)
+    assert staff.browser.switch_to.active_element.text == "Activate…"
+
+
 def test_all_users_of_a_page_are_chosen_at_once(staff):
     def chosen():
         return sum(each.is_selected() for each in boxes(staff))
@@ -1160,7 +1168,7 @@ def test_chosen_users_are_changed_once_although_the_page_is_reloaded(staff, requ
         box.click()
     staff.press("Deactivate…")
     assert staff.shown(".names a") == ["User29", "User28"]
-    staff.press("Deactivate")
+    staff.press("Deactivate 2 users")
     assert staff.shown("[role=status]") == ["Users changed: 2 of 2"]
     staff.browser.refresh()
     assert staff.path == "/auth/admin/users"
@@ -1173,7 +1181,7 @@ def test_several_users_are_changed_without_javascript(staff, without_javascript)
     boxes(staff, 3)[0].click()
     assert staff.shown(".several .choice") == []
     staff.press("Deactivate…")
-    staff.press("Deactivate")
+    staff.press("Deactivate 1 user")
     assert staff.shown("[role=status]") == ["Users changed: 1 of 1"]
 
 

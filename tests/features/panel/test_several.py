@@ -68,6 +68,37 @@ def test_chosen_users_are_changed_after_a_question(browser, make):
     page.click("Ann").mustcontain("Ann@example.org")
 
 
+@pytest.mark.parametrize(
+    ("action", "button"),
+    [
+        ("deactivate", "Deactivate 2 users"),
+        ("end-logins", "Revoke all sessions of 1 user"),
+        ("join", "Add 2 users to the group"),
+    ],
+)
+def test_the_button_says_how_many_will_be_changed(browser, make, action, button):
+    ann, tim = make("Ann"), make("Tim")
+    Group.objects.create(name="Editors")
+    insert_session(ann, "x")
+    query = f"action={action}&group=Editors&users={ann.id}&users={tim.id}"
+    page = browser.get(f"{SEVERAL}?{query}")
+    assert page.html.main.find("button", type="submit").text == button
+
+
+def test_a_result_without_a_change_is_no_success(browser, make):
+    ann = make("Ann", is_active=False)
+    page = browser.post(SEVERAL, {"action": "deactivate", "users": [ann.id]}, headers=SAME_ORIGIN)
+    assert page.html.find(role="alert").text == "No user was changed."
+    assert page.html.find(role="status") is None
+
+
+def test_each_checkbox_is_followed_by_a_link_to_the_actions(browser, make):
+    make("Tim")
+    page = browser.get("/auth/admin/users?q=tim")
+    (box,) = page.html.select("input[name=users]")
+    assert box.find_next("a")["href"] == f"#{page.forms['several'].id}"
+
+
 def test_the_way_back_leads_to_the_same_page_of_the_list(browser, make):
     make("Tim")
     page = browser.get("/auth/admin/users?q=ti&active=yes")

@@ -25,7 +25,7 @@ from wsgiauth.features.panel.groups import list_groups, require_group
 from wsgiauth.features.panel.user import LAST_SUPERUSER
 from wsgiauth.features.panel.user_actions import ACTIONS, GROUP, UserAction
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
-from wsgiauth.messages import _, list_of
+from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_form
@@ -47,6 +47,7 @@ class SharedAction(NamedTuple):
     question: str  # what will happen
     idle: str  # why nothing changes if it does not apply
     applies: Callable[[User, MemberSubmission], bool]  # whether it would change a user
+    button_for: Callable[[int], str]  # the button that does it with so many users
 
     @property
     def name(self) -> str:
@@ -83,6 +84,7 @@ _SHARED = (
         _("These users can log in again."),
         _("The account is active already."),
         lambda user, submission: not user.is_active,
+        lambda num: ngettext("Activate %(num)s user", "Activate %(num)s users", num),
     ),
     SharedAction(
         ACTIONS["deactivate"],
@@ -93,6 +95,7 @@ _SHARED = (
         ),
         _("The account is inactive already."),
         lambda user, submission: user.is_active,
+        lambda num: ngettext("Deactivate %(num)s user", "Deactivate %(num)s users", num),
     ),
     SharedAction(
         ACTIONS["end-logins"],
@@ -103,6 +106,9 @@ _SHARED = (
         ),
         _("The user has no session to revoke."),
         _is_logged_in,
+        lambda num: ngettext(
+            "Revoke all sessions of %(num)s user", "Revoke all sessions of %(num)s users", num
+        ),
     ),
     SharedAction(
         ACTIONS["join"],
@@ -110,6 +116,9 @@ _SHARED = (
         _("These users get the permissions of the group."),
         _("The user is in this group already."),
         _is_outside,
+        lambda num: ngettext(
+            "Add %(num)s user to the group", "Add %(num)s users to the group", num
+        ),
     ),
 )
 SHARED_ACTIONS: Mapping[str, SharedAction] = {each.name: each for each in _SHARED}
