@@ -48,6 +48,7 @@ OF_AN_ORDINARY_USER = {
     "manager": MANAGE,
     "superuser": [
         *MANAGE,
+        "change-email",
         "verify-email",
         "grant",
         "revoke",

@@ -17,7 +17,7 @@ from wsgiauth import AuthMiddleware, create_user, storage, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, has_keys
-from wsgiauth.authentication import sessions
+from wsgiauth.authentication import one_time, sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
@@ -579,6 +579,47 @@ def test_no_other_address_is_marked_as_verified_than_the_one_that_was_entered(br
     refused = page.form.submit(headers=SAME_ORIGIN, status=422)
     assert refused.html.find(id="email-error").text == "This is not the address of the user."
     assert fresh(tim).email_verified_at is None
+
+
+@pytest.mark.every_database
+def test_an_address_is_corrected_and_counts_as_not_verified(site, program, make, heard, post):
+    tim = make("Tim")
+    update_user(tim, email_verified_at=utc_now(), email_verified_by="link")
+    link = one_time.issue("reset", fresh(tim), now=time.time(), lifetime=60)
+    heard.clear()
+    answer = program(url_of(tim, "change-email"), {"email": " tim@corp.example "})
+    assert (answer.json["email"], answer.json["email_verified_at"]) == ("tim@corp.example", None)
+    assert (fresh(tim).email, fresh(tim).email_verified_by) == ("tim@corp.example", "")
+    reasons = [(each.name, each.user_id, each.reason) for each in heard]
+    assert reasons == [("names_changed", tim.id, "email")]
+    assert one_time.find(link, "reset", now=time.time()) is None
+    site.site.outbox.deliver()
+    assert sorted(post.recipients) == ["Tim@example.org", "tim@corp.example"]
+
+
+@pytest.mark.parametrize(
+    ("email", "status", "said"),
+    [
+        ("tim@", 422, "Enter an email address such as ada@example.org."),
+        ("", 422, "Enter an email address."),
+        ("ANN@example.org", 409, "This email address is taken."),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused_beside_the_field(browser, make, email, status, said):
+    tim = make("Tim")
+    make("Ann")
+    page = browser.get(f"/auth/admin/users/{tim.id}").click("Change the email address…", index=0)
+    page.form["email"] = email
+    refused = page.form.submit(headers=SAME_ORIGIN, status=status)
+    assert refused.html.find(id="email-error").text == said
+    assert refused.form["email"].value == email
+    assert fresh(tim).email == "Tim@example.org"
+
+
+def test_the_same_address_is_no_change(browser, make):
+    tim = make("Tim")
+    answer = submit(browser, tim, "change-email", {"email": tim.email}, status=303)
+    answer.follow().mustcontain("Nothing has changed.")
 
 
 def test_a_user_is_deleted(program, make):

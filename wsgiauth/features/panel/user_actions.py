@@ -66,6 +66,14 @@ def _verify_email(user: User, submission: MemberSubmission) -> bool:
     return update_user(user, **verified_by_operator(user))
 
 
+def _change_email(user: User, submission: MemberSubmission) -> bool:
+    email = submission.fields[EMAIL.name]
+    problem = names.email_problem(email)
+    if problem is not None:
+        raise ValidationError({EMAIL.name: [problem]})
+    return update_user(user, email=email)
+
+
 def _end_login(user: User, submission: MemberSubmission) -> None:
     handle = submission.fields[LOGIN.name]
     if not handle:
@@ -242,6 +250,21 @@ _ACTIONS = (
         count=_count_link,
         exists=lambda settings: settings.MAIL_URL is not None and settings.PASSWORD_LOGIN,
         applies=lambda user: user.is_active,
+    ),
+    UserAction(
+        name="change-email",
+        section=ACCESS,
+        button=_("Change the email address"),
+        question=_(
+            "Links in emails then go to the new address, which counts as not verified until the"
+            " user proves it. Links that were sent to the present address no longer work. With"
+            " email, both addresses get a notice. Make sure that the user asked for this."
+        ),
+        done=_("The email address has been changed."),
+        right=Right.GOVERN,  # whoever reads the new address can choose a password
+        change=_change_email,
+        field=EMAIL,
+        asks_first=True,
     ),
     UserAction(
         name="verify-email",
