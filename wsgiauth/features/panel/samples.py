@@ -19,6 +19,7 @@ from wsgiauth.features.panel.groups import (
     ListedGroup,
     SizedGroup,
 )
+from wsgiauth.features.panel.help import Obstacle
 from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.features.panel.trail import EventsPage, Person, TrailRow
 from wsgiauth.features.panel.user import Account, UserPage
@@ -135,6 +136,10 @@ PAGES: tuple[Page, ...] = (
         list_url="/auth/admin/users?q=gr",
         list_query="?list=q%3Dgr",
         is_own=False,
+        obstacles=(
+            Obstacle("The account is inactive: every login is refused.", "activate"),
+            Obstacle("Some logins must wait.", until=THEN),
+        ),
         choices={"permission": ("reports.read",), "group": ("Editors",)},
         provider_titles={_IDENTITY.id: "Google"},
         events=(_ROW,),

@@ -42,6 +42,7 @@ from wsgiauth.features.panel.frame import (
     require_staff,
 )
 from wsgiauth.features.panel.groups import ListedGroup, list_groups
+from wsgiauth.features.panel.help import Obstacle, find_obstacles
 from wsgiauth.features.panel.trail import TrailRow, trail_rows
 from wsgiauth.features.panel.user_actions import (
     ACTIONS,
@@ -161,6 +162,7 @@ class UserPage(PanelPage):
     list_url: str  # the list from which the page was opened
     list_query: str  # for the links to actions, so that they lead back to the list; can be empty
     is_own: bool  # the user is the member of the staff
+    obstacles: tuple[Obstacle, ...]  # what can keep the user from logging in
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     provider_titles: Mapping[str, str]  # the titles of the identities' providers, by identity
     events: tuple[TrailRow, ...]  # the newest ones
@@ -191,6 +193,13 @@ class ShowUser(PanelEndpoint):
             list_url=f"{users_url}{listed and f'?{listed}'}",
             list_query=carrying(listed),
             is_own=target.id == login.user.id,
+            obstacles=find_obstacles(
+                target,
+                site.settings,
+                site.ways_in,
+                waits=account.waits,
+                second_factors=account.second_factors,
+            ),
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
