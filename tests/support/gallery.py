@@ -150,6 +150,13 @@ ANSWERS = {
     ),
     "admin-invitations": lambda people: with_invitations(people),
     "admin-delete": lambda people: people.boss.get("/auth/admin/users/2/delete"),
+    "admin-change-email": lambda people: people.boss.get("/auth/admin/users/2/change-email"),
+    "admin-user-inactive": lambda people: people.boss.get(
+        f"/auth/admin/users/{User.get(User.username == 'User58').id}"
+    ),
+    "admin-several-unchanged": lambda people: post(
+        people.boss, "/auth/admin/users/several", {"action": "activate", "users": ["3", "4"]}
+    ),
     "admin-deactivate": lambda people: people.boss.get("/auth/admin/users/2/deactivate"),
     "admin-grant-refused": lambda people: post(
         people.boss, "/auth/admin/users/2/grant", {"permission": "publish"}

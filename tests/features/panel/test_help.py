@@ -54,7 +54,7 @@ def test_an_inactive_account_is_activated(make, obstacles_of):
 def test_a_wait_ends_by_itself(make, obstacles_of):
     waits = tuple(Wait("account", each, "username", None) for each in (EARLY, LATE, EARLY))
     ((text, action, until),) = obstacles_of(make("Tim"), waits)
-    assert text.startswith("After too many attempts, some logins must wait.")
+    assert text.startswith("After too many attempts, some logins must wait:")
     assert (action, until) == ("", LATE)
 
 

@@ -45,11 +45,11 @@ class OpenInvitation(NamedTuple):
 def open_invitations(now: float, limit: int | None = None) -> list[OpenInvitation]:
     """Return at most `limit` open invitations, one of each address: the newest first.
 
-    No order limits the rows, so that an index finds them: few secrets have no user.
+    The secrets are in no order, so that an index finds them: few have no user.
     """
     secrets: Any = OneTimeSecret.select(OneTimeSecret.data, OneTimeSecret.expires_at)
     secrets = secrets.where(OneTimeSecret.user.is_null(), _is_secret(), _is_valid(now))
-    mails: Any = Mail.select(Mail.data).where(_is_mail())
+    mails: Any = Mail.select(Mail.data).where(_is_mail()).order_by(Mail.due_at.desc())
     listed = [_listed(data, None) for (data,) in mails.limit(limit).tuples()]
     sent = [_listed(data, ends) for data, ends in secrets.limit(limit).tuples()]
     listed += sorted(sent, key=operator.attrgetter("until"), reverse=True)

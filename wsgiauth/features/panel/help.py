@@ -33,8 +33,7 @@ def find_obstacles(
         found.append(Obstacle(_("The account is inactive: every login is refused."), "activate"))
     if waits:
         text = _(
-            "After too many attempts, some logins must wait. Below the failed logins, this page"
-            " says which."
+            "After too many attempts, some logins must wait: the failed logins below say which."
         )
         found.append(Obstacle(text, until=max(each.until for each in waits)))
     if settings.PASSWORD_LOGIN and not user.has_password:

@@ -40,6 +40,7 @@ LOGIN = Field("login", _("Session"))
 KEY = Field("key", _("API key"))
 IDENTITY = Field("identity", _("Account"))
 EMAIL = Field("email", _("Email address"))
+NEW_EMAIL = EMAIL._replace(label=_("New email address"))
 
 # By whether users log in with a password.
 _LAST_WAY_IN = {
@@ -263,7 +264,7 @@ _ACTIONS = (
         done=_("The email address has been changed."),
         right=Right.GOVERN,  # whoever reads the new address can choose a password
         change=_change_email,
-        field=EMAIL,
+        field=NEW_EMAIL,
         asks_first=True,
     ),
     UserAction(
