@@ -83,7 +83,10 @@ def phone_problem(value: str) -> str | None:
 def welcome(user: User, values: Mapping[str, str]) -> None:
     print(user.username, values["phone"])
 
-FIELDS = [Field("phone", "Phone", required=True, autocomplete="tel", check=phone_problem)]
+FIELDS = [
+    Field("phone", "Phone", kind="tel", required=True, hint="+49 30 1", check=phone_problem),
+    Field("branch", "Branch", kind="select", options=["north", ("s", "South Bank")]),
+]
 
 application: WSGIApplication = AuthMiddleware(bare)
 AuthMiddleware(bare, registration=FIELDS, on_registered=welcome)
@@ -188,6 +191,8 @@ AuthMiddleware(bare, on_registered=phone_problem)
 Field("phone")
 Field("phone", "Phone", True)
 Field("phone", "Phone", check=welcome)
+Field("phone", "Phone", kind="date")
+Field("branch", "Branch", kind="select", options=5)
 login_required(5)
 login_required("/auth/login")
 login_required(redirect_url=5)

@@ -1,5 +1,6 @@
 """docs/own-data.md: its programs do what it says."""
 
+import dataclasses
 import json
 import re
 import runpy
@@ -11,6 +12,7 @@ from webtest import TestApp
 from tests.docs.pages import PAGES, section
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Field, Group, User, storage, update_user
+from wsgiauth.accounts.field_kinds import KINDS
 from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.feature import personal_data_of
@@ -143,6 +145,16 @@ def test_a_new_member_is_asked_for_a_phone_number(load, database_url, monkeypatc
         assert user.has_permission("library.borrow")
         program["create_member"](make_user(program["application"], "bob"), {**phone, "phone": "+1"})
     member.drop_table()
+
+
+def test_the_tables_name_every_argument_and_kind_of_a_field():
+    text = section(PAGE, "Fields of registration")
+    arguments, kinds = (
+        re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)
+        for part in text.split("| `kind` | valid values", 1)
+    )
+    assert arguments == [each.name for each in dataclasses.fields(Field) if each.init]
+    assert kinds == [*KINDS]
 
 
 def test_the_limits_of_fields_are_those_of_the_code():

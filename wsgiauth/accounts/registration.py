@@ -6,11 +6,16 @@ passes them on once, and stores none.
 
 import inspect
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
-from wsgiauth.accounts import names
+from wsgiauth.accounts.field_kinds import (
+    KINDS,
+    KindName,
+    is_blank,
+    is_refused,
+    read_options,
+)
 from wsgiauth.accounts.models import User
 from wsgiauth.events.actors import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
@@ -23,7 +28,7 @@ OnRegistered = Callable[[User, Mapping[str, str]], object]
 MAX_FIELDS = 10
 MAX_CHARACTERS = 800  # of all values; each takes at most 12 bytes of a request's 16 KiB
 NAME_MAX_LENGTH = 50  # characters
-LABEL_MAX_LENGTH = 200  # characters
+LABEL_MAX_LENGTH = 200  # characters; also of a hint
 
 # Used by forms that create accounts, by their pages and scripts, and by the columns of an import.
 RESERVED = frozenset(
@@ -40,11 +45,6 @@ RESERVED = frozenset(
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _TOKENS = re.compile(r"[a-z0-9-]+( [a-z0-9-]+)*")
 
-# Controls (NUL is in no string of PostgreSQL), surrogates, and what ends a line.
-_REFUSED_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
-# Unicode's explicit directional formatting, which can make a value look like another.
-_REORDERING = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-
 
 @dataclass(eq=False, repr=False)
 class Field:
@@ -56,11 +56,21 @@ class Field:
         name: The name in forms, in JSON and in a file to import: lower-case letters, digits, `_`.
         label: The name on the page and in the OpenAPI document.
         required: Whether a value must be given.
-        max_length: In characters; the total of all fields is limited, too.
+        kind: How the page asks for a value, and which values are valid. The value of a ticked
+            "checkbox" is the time at which it was sent, in UTC, such as "2026-11-02T09:05:00Z"; if
+            it is required, it must be ticked.
+        options: What a "select" offers: values, or pairs of a value and its label.
+        hint: A sentence below the field.
+        max_length: In characters; the total of all fields is limited, too. A "checkbox" and a
+            "select" know their own.
         autocomplete: Tokens of the HTML standard, by which a browser fills in the field: "tel",
-            "organization", or "off" (WCAG 2.2, success criterion 1.3.5).
+            "organization", or "off" (WCAG 2.2, success criterion 1.3.5). Empty for the token of the
+            kind, if it has one.
         check: Called with each value that is not empty. Returns why the value is refused, for
             people, or None.
+
+    Attributes:
+        choices: The values of `options` and their labels.
 
     Raises:
         ConfigurationError: An argument is wrong.
@@ -70,9 +80,13 @@ class Field:
     label: str
     _: KW_ONLY
     required: bool = False
+    kind: KindName = "text"
+    options: Iterable[str | tuple[str, str]] = ()
+    hint: str = ""
     max_length: int = 100
     autocomplete: str = ""
     check: Check | None = None
+    choices: tuple[tuple[str, str], ...] = field(init=False)
 
     def __post_init__(self) -> None:
         name = self.name
@@ -84,33 +98,91 @@ class Field:
             )
         if name in RESERVED:
             raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
-        if _is_blank(self.label) or len(self.label) > LABEL_MAX_LENGTH:
-            raise _wrong(name, f"label must be a string of 1 to {LABEL_MAX_LENGTH} characters")
-        if _is_refused(self.label):
-            raise _wrong(name, "label must be one line")
+        self._check_texts()
+        if self.kind not in KINDS:
+            raise _wrong(name, f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
+        try:
+            self.choices = read_options(self.kind, self.options)
+        except ValueError as error:
+            raise _wrong(name, str(error)) from None
+        longest = max((len(value) for value, _label in self.choices), default=0)
+        self.max_length = longest or KINDS[self.kind].length or self.max_length
         if not 1 <= self.max_length <= MAX_CHARACTERS:
             raise _wrong(name, f"max_length must be a number from 1 to {MAX_CHARACTERS}")
         if not (self.autocomplete == "" or _TOKENS.fullmatch(self.autocomplete)):
             raise _wrong(name, 'autocomplete must be tokens of the HTML standard, such as "tel"')
+        if self.autocomplete and self.kind == "checkbox":
+            raise _wrong(name, "a checkbox has no autocomplete")
         if self.check is not None:
             _require_function(self.check, f"the check of the Field {name}")
-        self.label = of_application(self.label)
+        self.label, self.hint = of_application(self.label), of_application(self.hint)
+        self.choices = tuple((value, of_application(label)) for value, label in self.choices)
+
+    def _check_texts(self) -> None:
+        name = self.name
+        if is_blank(self.label) or len(self.label) > LABEL_MAX_LENGTH:
+            raise _wrong(name, f"label must be a string of 1 to {LABEL_MAX_LENGTH} characters")
+        if is_refused(self.label):
+            raise _wrong(name, "label must be one line")
+        if is_refused(self.hint) or len(self.hint) > LABEL_MAX_LENGTH:
+            raise _wrong(name, f"hint must be one line of at most {LABEL_MAX_LENGTH} characters")
+
+    @property
+    def type(self) -> str:
+        """Of the input on the page; "select" and "textarea" are elements."""
+        return KINDS[self.kind].type
+
+    @property
+    def format(self) -> str:
+        """Of a value in JSON, in the words of JSON Schema; empty for any string."""
+        return KINDS[self.kind].format
+
+    @property
+    def attributes(self) -> dict[str, str | int]:
+        """Further attributes of the input on the page."""
+        kind = KINDS[self.kind]
+        own: dict[str, str | int] = {"maxlength": self.max_length} if kind.has_length else {}
+        filled_in = {"autocomplete": self.autocomplete} if self.autocomplete else {}
+        return {**kind.attributes, **own, **filled_in}
 
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
 
+    def cleaned(self, sent: str) -> str:
+        """Return a value as it is checked: without white space around it."""
+        return KINDS[self.kind].clean(sent)
+
+    def given(self, value: str) -> str:
+        """Return a checked value as the application gets it."""
+        return KINDS[self.kind].given(value) if value else ""
+
     def problem(self, value: str) -> str | None:
         """Return why a value is refused, for people, or None; ApplicationError: `check` failed."""
+        kind = KINDS[self.kind]
         if not value:
-            return _("This field is required.") if self.required else None
-        if len(value) > self.max_length:
+            return self._missing()
+        if self.choices and value not in dict(self.choices):
+            return _("Choose one of the options.")
+        if not kind.length and len(value) > self.max_length:
             return ngettext(
                 "This field must have at most %(num)s character.",
                 "This field must have at most %(num)s characters.",
                 self.max_length,
             )
-        if _is_refused(value):
+        if is_refused(value, can_break=kind.can_break):
+            if kind.can_break:
+                return _("This field cannot contain control characters.")
             return _("This field must be one line, without control characters.")
+        return kind.problem(value) or self._checked(value)
+
+    def _missing(self) -> str | None:
+        if not self.required:
+            return None
+        if self.kind == "checkbox":
+            return _("Tick this box to continue.")
+        return _("This field is required.")
+
+    def _checked(self, value: str) -> str | None:
         if self.check is None:
             return None
         with application_code(f"the check of the field {self.name}"):
@@ -185,11 +257,11 @@ class Registration:
 
     def read(self, sent: Mapping[str, str]) -> Answers:
         """Return the answers in the fields of a request, or raise ApplicationError."""
-        values = {name: _cleaned(sent.get(name, "")) for name in self.names}
+        values = {each.name: each.cleaned(sent.get(each.name, "")) for each in self.fields}
         problems = {each.name: each.problem(values[each.name]) for each in self.fields}
         errors = {name: [problem] for name, problem in problems.items() if problem is not None}
         return Answers(
-            values,
+            {each.name: each.given(values[each.name]) for each in self.fields},
             errors,
             are_telling=any(each.check is not None for each in self.fields),
             on_registered=self.on_registered,
@@ -199,28 +271,11 @@ class Registration:
 NOTHING = Registration().read({})
 
 
-def _cleaned(value: str) -> str:
-    """Return a value without white space around it; an empty string if all of it is invisible."""
-    return "" if _is_blank(value) and not _is_refused(value) else value.strip()
-
-
-def _is_blank(text: str) -> bool:
-    return all(map(names.is_invisible, text))
-
-
 def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     return {
         str(name): [of_application(each) for each in ([found] if isinstance(found, str) else found)]
         for name, found in errors.items()
     }
-
-
-def _is_refused(text: str) -> bool:
-    return any(
-        unicodedata.category(each) in _REFUSED_CATEGORIES
-        or unicodedata.bidirectional(each) in _REORDERING
-        for each in text
-    )
 
 
 def _require_function(function: object, name: str) -> None:

@@ -535,7 +535,12 @@ def on_registered(user, values):
     if values["note"] == "fail":
         raise LookupError("no such shelf")
 
-FIELDS = [Field("phone", "Phone", required=True, check=check_phone), Field("note", "Note")]
+FIELDS = [
+    Field("phone", "Phone", required=True, check=check_phone),
+    Field("note", "Note", kind="textarea"),
+    Field("branch", "Branch", kind="select", options=["north", "south"]),
+    Field("rules", "I accept the rules.", kind="checkbox"),
+]
 application = AuthMiddleware(print, registration=FIELDS, on_registered=on_registered)
 wrapped = partial(application)
 
@@ -584,7 +589,8 @@ def test_an_application_gets_the_further_columns_of_each_user(members, app):
     rows = ("ada,a@example.org, +1 ,", "eve,e@example.org,+2,'+x")
     done = import_members(*rows, app=app)
     assert done == (0, "Created 2 users; 0 existed already.\n", "")
-    first, second = {"phone": "+1", "note": ""}, {"phone": "+2", "note": "+x"}
+    others = {"branch": "", "rules": ""}
+    first, second = {"phone": "+1", "note": "", **others}, {"phone": "+2", "note": "+x", **others}
     assert module().calls == [("ada", first), ("eve", second)]
     ada, _ = User.select().order_by(User.id)
     assert ada.permissions == {"library.borrow"}
@@ -594,6 +600,20 @@ def test_an_application_gets_the_further_columns_of_each_user(members, app):
     again = import_members(*rows, app=app)
     assert again == (0, "Created 0 users; 2 existed already.\n", "")
     assert len(module().calls) == 2
+
+
+def test_the_columns_of_an_application_take_the_strings_of_a_form(members):
+    import_members, module = members
+    columns = "username,email,phone,note,branch,rules"
+    rows = ('ada,a@example.org,+1,"a\r\nb",south,on', "bob,b@example.org,+2,,west,yes")
+    status, _, errors = import_members(*rows, columns=columns)
+    assert (status, errors.splitlines()[0]) == (
+        1,
+        "line 4: branch: Choose one of the options. rules: This field must be on or off.",
+    )
+    ((_, values),) = module().calls
+    assert (values["note"], values["branch"]) == ("a\nb", "south")
+    assert values["rules"].endswith("Z")
 
 
 def test_the_application_must_not_use_a_file_of_another_user(members, database):
