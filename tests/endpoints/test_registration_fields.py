@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import peewee
 import pytest
@@ -224,6 +225,91 @@ def test_nothing_of_the_application_is_markup(settings):
     assert pages[2].html.find(id="note-error").text == HOSTILE
     assert pages[2].html.find(class_="notice").text == HOSTILE  # beside none of the fields
     storage.discard_connection(site.database)
+
+
+KINDS = (
+    Field("line", "Line", kind="tel", hint="With the code of the country."),
+    Field("invoices", "Invoices", kind="email"),
+    Field("website", "Website", kind="url"),
+    Field("seats", "Seats", kind="number"),
+    Field("branch", "Branch", kind="select", options=[("n", "North <b>"), ("s", "South")]),
+    Field("about", "About", kind="textarea"),
+    Field("rules", "I accept the rules.", kind="checkbox", required=True),
+)
+ALL_RIGHT = {
+    **{"line": "+49 30 1", "invoices": "a@example.org", "website": "https://example.org"},
+    **{"seats": "2", "branch": "s", "about": "\r\n<b>\r\nme", "rules": "on"},
+}
+
+
+@pytest.fixture
+def of_kinds(settings, hook):
+    site = AuthMiddleware(echo, settings, registration=KINDS, on_registered=hook)
+    yield TestApp(site)
+    storage.discard_connection(site.database)
+
+
+def test_each_kind_has_its_element_on_the_page(of_kinds):
+    page = of_kinds.get("/auth/register", headers=BROWSER)
+    found = {each.name: page.html.find(id=each.name) for each in KINDS}
+    assert {name: (each.name, each.get("type")) for name, each in found.items()} == {
+        "line": ("input", "tel"),
+        "invoices": ("input", "text"),
+        "website": ("input", "url"),
+        "seats": ("input", "number"),
+        "branch": ("select", None),
+        "about": ("textarea", None),
+        "rules": ("input", "checkbox"),
+    }
+    assert (found["invoices"]["inputmode"], found["seats"]["step"]) == ("email", "any")
+    filled_in = {name: each.get("autocomplete") for name, each in found.items()}
+    assert {name for name, token in filled_in.items() if token} == {"line", "invoices", "website"}
+    assert found["line"]["aria-describedby"] == "line-hint"
+    assert page.html.find(id="line-hint").text == "With the code of the country."
+    options = [(each["value"], each.text) for each in found["branch"].find_all("option")]
+    assert options == [("", "Choose…"), ("n", "North <b>"), ("s", "South")]
+    assert [name for name, each in found.items() if each.has_attr("required")] == ["rules"]
+    assert found["rules"].parent.text.strip() == "I accept the rules."
+
+
+def test_the_values_of_each_kind_come_back_with_a_refusal(of_kinds):
+    page = of_kinds.get("/auth/register", headers=BROWSER)
+    for name, value in {**ALL_RIGHT, **ADA, "password": "short"}.items():
+        page.form[name] = value
+    refused = page.form.submit(headers=SAME_ORIGIN, status=422)
+    assert refused.html.find(class_="error").text.startswith("A password must")
+    back = {name: refused.form[name].value for name in ALL_RIGHT}
+    assert {**back, "about": back["about"].strip()} == {**ALL_RIGHT, "about": "<b>\r\nme"}
+    refused.form["password"] = PASSWORD
+    refused.form.submit(headers=SAME_ORIGIN, status=303)
+
+
+def test_a_line_break_at_the_start_of_a_text_comes_back(of_kinds):
+    sent = {**ADA, **ALL_RIGHT, "password": "short"}
+    refused = of_kinds.post("/auth/register", sent, headers=SAME_ORIGIN, status=422)
+    start = refused.text.index(">", refused.text.index("<textarea")) + 1
+    assert refused.text[start:].replace("\r", "").startswith("\n\n&lt;b&gt;\nme</textarea>")
+
+
+def test_each_kind_says_what_is_wrong_with_its_value(of_kinds, hook):
+    sent = {**ADA, **ALL_RIGHT, **dict.fromkeys(ALL_RIGHT, "wrong"), "about": "\0", "rules": ""}
+    page = of_kinds.post("/auth/register", sent, headers=SAME_ORIGIN, status=422)
+    errors = of_kinds.post_json("/auth/register", sent, status=422).json["errors"]
+    assert errors.keys() == ALL_RIGHT.keys()
+    for name, (message,) in errors.items():
+        assert page.html.find(id=f"{name}-error").text == message
+        element = page.html.find(id=name)
+        assert element["aria-invalid"] == "true"
+        assert f"{name}-error" in element["aria-describedby"].split()
+    assert hook.calls == []
+
+
+def test_the_application_gets_the_time_at_which_a_box_was_ticked(of_kinds, hook):
+    of_kinds.post_json("/auth/register", ADA | ALL_RIGHT, status=201)
+    ((_, values),) = hook.calls
+    rules = values.pop("rules")
+    assert values == {**{k: v for k, v in ALL_RIGHT.items() if k != "rules"}, "about": "<b>\nme"}
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(rules)).total_seconds()) < 60
 
 
 @pytest.mark.promise(75)

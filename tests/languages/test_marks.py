@@ -52,8 +52,11 @@ def test_every_text_of_a_page_can_be_translated(page, pages):
     attributes = [each[name] for each in html.find_all() for name in ATTRIBUTES if each.get(name)]
     words = [word for text in (html.get_text(), *attributes) for word in unmarked(text)]
     # Those of the application.
-    labels = [each.label for each in getattr(page, "fields", ()) if isinstance(each, Field)]
-    data = " ".join((SITE, *labels, *data_in(page)))
+    fields = [each for each in getattr(page, "fields", ()) if isinstance(each, Field)]
+    texts = [
+        text for each in fields for text in (each.label, each.hint, *dict(each.choices).values())
+    ]
+    data = " ".join((SITE, *texts, *data_in(page)))
     assert [word for word in words if word not in data] == []
 
 

@@ -60,8 +60,14 @@ BROWSER = ListedBrowser(
 )
 
 FIELDS = (
-    Field("phone", "Phone number", required=True, max_length=20, autocomplete="tel"),
+    Field("phone", "Phone number", kind="tel", required=True, max_length=20),
     Field("organisation", "Organisation", autocomplete="organization"),
+    Field("invoices", "Email address for invoices", kind="email"),
+    Field("website", "Website", kind="url", hint="It is shown in the list of members."),
+    Field("seats", "Number of seats", kind="number", max_length=5),
+    Field("branch", "Branch", kind="select", options=[("n", "North Bank"), ("s", "South Bank")]),
+    Field("about", "About you", kind="textarea", max_length=300),
+    Field("rules", "I accept the rules of the reading room.", kind="checkbox", required=True),
 )
 _REGISTER = RegisterPage(
     login_url="/auth/login",
@@ -76,7 +82,10 @@ def with_fields(page: NewAccountPage) -> NewAccountPage:
     """Return a page with example fields of an application."""
     return page.replaced(
         fields=FIELDS,
-        values={"phone": "030 1", "organisation": ""},
+        values={
+            **dict.fromkeys((each.name for each in FIELDS), ""),
+            **{"phone": "030 1", "branch": "s", "rules": "on"},
+        },
         errors={"phone": ["Begin with + and the code of the country."]},
     )
 
