@@ -688,15 +688,25 @@ ASKED = (
     Field("phone", "Phone number", required=True, max_length=9),
     Field("note", "A <b>note</b>"),
 )
+ASKED_KINDS = (
+    Field("line", "Line", kind="tel", hint="With the code of the country."),
+    Field("invoices", "Invoices", kind="email", required=True),
+    Field("website", "Website", kind="url"),
+    Field("seats", "Seats", kind="number"),
+    Field("branch", "Branch", kind="select", options=[("n", "North"), ("s", "South")]),
+    Field("plan", "Plan", kind="select", options=["free", "paid"], required=True),
+    Field("letter", "Send me the letter.", kind="checkbox"),
+    Field("rules", "I accept the rules.", kind="checkbox", required=True),
+)
 
 
 @pytest.fixture
 def asking(make_service):
     """Return a function that makes a client of a site with fields of its own."""
 
-    def make(**changes):
+    def make(asked=ASKED, **changes):
         settings = make_service(**changes).site.settings
-        return TestApp(AuthMiddleware(echo, settings, send_mail=Post(), registration=ASKED))
+        return TestApp(AuthMiddleware(echo, settings, send_mail=Post(), registration=asked))
 
     return make
 
@@ -737,6 +747,35 @@ def test_the_description_of_a_field_is_that_of_what_is_accepted(asking):
         client.post_json("/auth/register", {**body, "phone": value}, status=status)
         phone = schema["properties"]["phone"]
         assert (phone["minLength"] <= len(value) <= phone["maxLength"]) is (status == 201)
+
+
+def test_the_kinds_of_fields_are_described_as_what_is_accepted(asking):
+    client = asking(ASKED_KINDS)
+    document = client.get("/auth/openapi.json").json
+    schemathesis.openapi.from_dict(document, config=CONFIG).validate()
+    described = schema_of(document, "/register")["properties"]
+    formats = {each.name: described[each.name].get("format") for each in ASKED_KINDS}
+    assert {name: found for name, found in formats.items() if found} == {
+        "invoices": "idn-email",
+        "website": "iri",
+        "seats": "decimal",
+    }
+    assert described["line"]["description"] == "Line (With the code of the country.)"
+    valid = {"invoices": "a@example.org", "plan": "free", "rules": "on"}
+    enums = {name: each["enum"] for name, each in described.items() if "enum" in each}
+    assert enums == {
+        "branch": ["", "n", "s"],
+        "plan": ["free", "paid"],
+        "letter": ["", "on", "off"],
+        "rules": ["on"],
+    }
+    tried = [(name, value) for name, values in enums.items() for value in (*values, "else")]
+    for number, (name, value) in enumerate(tried):
+        body = {**BOB, "username": f"bob{number}", "email": f"{number}@example.org", **valid}
+        status = 422 if value == "else" else 201
+        client.post_json("/auth/register", {**body, name: value}, status=status)
+    of_links = schema_of(document, "/verify")["properties"]
+    assert of_links["rules"]["enum"] == ["", "on", "off"]  # a link can need no fields
 
 
 def test_with_verification_the_link_alone_asks_for_the_fields(asking):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.field_kinds import TICKED, UNTICKED
 from wsgiauth.accounts.registration import Field
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
@@ -125,13 +126,25 @@ def _add_fields(operation: dict[str, Any], fields: Iterable[Field]) -> None:
     always_asks = "password" in schema["required"]  # not only for some links
     for each in fields:
         is_required = always_asks and each.required
-        described: dict[str, Any] = {"type": "string", "description": each.label}
-        described |= {"maxLength": each.max_length}
-        described |= {"minLength": 1} if is_required else {"default": ""}
-        schema["properties"][each.name] = described
+        schema["properties"][each.name] = _described(each, is_required)
         if is_required:
             schema["required"].append(each.name)
             content.pop("example", None)  # which lacks it
+
+
+def _described(field: Field, is_required: bool) -> dict[str, Any]:
+    """Return the schema of a field of the application."""
+    hint = f" ({field.hint})" if field.hint else ""
+    described: dict[str, Any] = {"type": "string", "description": f"{field.label}{hint}"}
+    described |= {} if is_required else {"default": ""}
+    values = [value for value, _label in field.choices]
+    if field.kind == "checkbox":
+        values = [TICKED] if is_required else [TICKED, UNTICKED]
+    if values:
+        return {**described, "enum": values if is_required else ["", *values]}
+    described |= {"minLength": 1} if is_required else {}
+    described |= {"maxLength": field.max_length}
+    return described | ({"format": field.format} if field.format else {})
 
 
 def _named(schemes: Mapping[str, dict[str, str]], settings: Settings) -> dict[str, dict[str, str]]:
