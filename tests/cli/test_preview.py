@@ -117,12 +117,13 @@ def files_of(folder):
 
 
 def test_every_page_is_written_in_every_state(preview, folder):
-    number = len(page_samples())
-    assert preview("--pages", str(folder)) == (0, f"Wrote {number} pages into {folder}.\n", "")
+    pages, emails = len(page_samples()), len(SAMPLES)
+    said = f"Wrote {pages} pages and {emails} emails into {folder}.\n"
+    assert preview("--pages", str(folder)) == (0, said, "")
     files = files_of(folder)
-    assert len(files) == number
+    assert len(files) == pages + emails
     assert {each.template for each in page_samples()} <= files
-    assert {"login.html", "admin/user.html", "confirm-2.html"} <= files
+    assert {"login.html", "admin/user.html", "confirm-2.html", "mail/reset.html"} <= files
     assert not list(folder.parent.parent.glob("*.db"))
 
 

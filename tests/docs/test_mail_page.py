@@ -13,7 +13,7 @@ from tests.docs.pages import PAGES, code, section, shown
 from tests.support.mails import MAIL, with_mail
 from wsgiauth import Settings
 from wsgiauth.features import LETTER_SAMPLES as SAMPLES
-from wsgiauth.mail.letters import Letters
+from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.settings.mail import parse_mail_url
 
 PAGE = PAGES["docs/mail.md"]
@@ -104,7 +104,7 @@ def test_the_layout_signs_every_mail(tmp_path):
     (tmp_path / "mail" / "layout.txt").write_text(layout)
     letters = Letters(with_mail(Settings(), TEMPLATES=tmp_path, SITE_NAME="Library"))
     for sample in SAMPLES:
-        text = letters.preview(sample, "/auth").get_content()
+        text = plain_text_of(letters.preview(sample, "/auth"))
         assert text.endswith("\n\n-- \nLibrary, https://example.org\n")
 
 

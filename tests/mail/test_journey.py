@@ -10,6 +10,7 @@ from tests.support.gallery import bare_sample
 from tests.support.mail_servers import mail_server
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, serving
 from wsgiauth import AuthMiddleware, User, storage
+from wsgiauth.mail.letters import plain_text_of
 
 NEW_EMAIL = "lovelace@example.net"
 NEW_PASSWORD = "other unrelated birds"
@@ -27,7 +28,7 @@ class Inbox:
         WebDriverWait(self._received, 60, 0.02).until(lambda it: len(it.envelopes) > self._read)
         message = self._received.messages[self._read]
         self._read += 1
-        return message["To"], message["Subject"], message.get_content()
+        return message["To"], message["Subject"], plain_text_of(message)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.features import LETTER_SAMPLES as SAMPLES
 from wsgiauth.languages import SHIPPED
-from wsgiauth.mail.letters import Letters
+from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import context
 
@@ -92,7 +92,7 @@ def test_a_notice_is_in_the_language_of_the_owner(site, ada, settings, sent, pos
     with context.using(site.database):
         change_password(ada, "another unrelated phrase", settings=settings)
     assert "Passwort" in sent()[EMAIL]
-    assert re.search(r" um \d\d:\d\d ", post.messages[0].get_content())
+    assert re.search(r" um \d\d:\d\d ", plain_text_of(post.messages[0]))
 
 
 def test_a_header_names_the_language(client, ada, sent, post):
@@ -135,7 +135,7 @@ def test_the_browser_and_the_time_of_a_notice_are_in_its_language(client, ada, s
             extra_environ=HERE,
         )
     sent()
-    assert "Firefox auf Windows" in post.messages[-1].get_content()
+    assert "Firefox auf Windows" in plain_text_of(post.messages[-1])
 
 
 def test_a_deleted_user_is_told_in_their_language(site, ada, sent):
@@ -167,7 +167,7 @@ def test_an_email_of_the_version_before_is_sent(site, ada, sent, post):
         expires_at=2**40,
     ).execute()
     assert "mot de passe" in sent()[EMAIL]
-    assert "9 March 2026, 12:05 UTC" in post.messages[0].get_content()
+    assert "9 March 2026, 12:05 UTC" in plain_text_of(post.messages[0])
 
 
 @pytest.mark.parametrize("language", SHIPPED)
@@ -177,5 +177,5 @@ def test_every_email_makes_a_message_in_every_language(sample, language):
     letters = Letters(settings)
     letters.check(sample)
     message = letters.preview(sample, "/auth")
-    assert "%(" not in message.get_content()
+    assert "%(" not in plain_text_of(message)
     assert message["Subject"].strip()

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from wsgiauth.mail.letters import plain_text_of
+
 MAIL = {
     "MAIL_URL": "callable:",
     "MAIL_FROM": "Library <accounts@example.org>",
@@ -57,6 +59,6 @@ class Post:
         return [
             word
             for each in self.messages
-            for word in each.get_content().split()
+            for word in plain_text_of(each).split()
             if word.startswith("http")
         ]

@@ -15,6 +15,8 @@ from http.client import HTTPConnection, HTTPException
 from itertools import count
 from typing import NamedTuple
 
+from wsgiauth.mail.letters import plain_text_of
+
 PATIENCE = 60  # seconds to wait for an answer, or for acknowledgments
 LINK = re.compile(r"/auth/reset\?token=(\S+)")
 NO_ANSWER = 0
@@ -270,7 +272,7 @@ class Letters:
         with self._lock:
             for path in sorted(set(self._folder.glob("*.eml")) - self._seen):
                 message = message_from_bytes(path.read_bytes(), policy=policy.default)
-                found = LINK.search(message.get_content())
+                found = LINK.search(plain_text_of(message))
                 if found:
                     self._links[message["To"].partition("@")[0]] = found[1]
                 self._seen.add(path)

@@ -10,6 +10,7 @@ from wsgiauth import Session
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.oidc import Providers, transport
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.storage import context
 from wsgiauth.testing import (
     add_authenticator,
@@ -189,4 +190,4 @@ def test_a_login_from_a_new_browser_is_told_as_with_a_password(make_site):
         environ = {"HTTP_USER_AGENT": f"Mozilla/5.0 (X11; Linux) {agent}"}
         log_in(TestApp(site, extra_environ=environ | {"REMOTE_ADDR": "192.0.2.7"}))
     (notice,) = mailbox(site)
-    assert "Chrome" in notice.get_content()
+    assert "Chrome" in plain_text_of(notice)

@@ -78,6 +78,7 @@ def test_there_is_a_page_for_every_template():
         "admin/macros.html",
         "admin/credentials.html",
         "admin/failed_logins.html",
+        "mail/layout.html",  # of the HTML of emails
     }
     assert templates == PAGES.keys() | shared
 

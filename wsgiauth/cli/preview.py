@@ -12,11 +12,10 @@ from wsgiauth.console.command import Arguments, CommandError, UsageError, read_s
 from wsgiauth.console.output import print_line, print_text
 from wsgiauth.console.parser import Parser
 from wsgiauth.features import FEATURES, LETTER_SAMPLES, page_samples
-from wsgiauth.mail.letters import Letter, Letters
+from wsgiauth.mail.letters import Letter, Letters, plain_text_of
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
 
 
 def add_commands(parser: Parser) -> None:
@@ -31,8 +30,8 @@ def add_commands(parser: Parser) -> None:
         "--pages",
         metavar="FOLDER",
         type=Path,
-        help="write the pages of the site into this folder instead, each as a file with the name"
-        " of its template; a further state of the page has a number",
+        help="write the pages of the site and the HTML of its emails into this folder instead, each"
+        " as a file with the name of its template; a further state of one has a number",
     )
 
 
@@ -51,10 +50,12 @@ def preview(arguments: Arguments) -> None:
         return
     if arguments.name is not None:
         raise UsageError("NAME is the name of an email, and --pages writes all pages")
-    pages = dict(_pages(settings, arguments.mount))
-    for name, html in pages.items():
+    pages = dict(_numbered(_pages(settings, arguments.mount)))
+    emails = dict(_numbered(_emails(settings, arguments.mount)))
+    for name, html in (pages | emails).items():
         _write(arguments.pages / name, html)
-    print_line(f"Wrote {counted(len(pages), 'page')} into {arguments.pages}.")
+    number = f"{counted(len(pages), 'page')} and {counted(len(emails), 'email')}"
+    print_line(f"Wrote {number} into {arguments.pages}.")
 
 
 def _letters(settings: Settings, mount: str, name: str | None) -> Iterator[str]:
@@ -70,26 +71,36 @@ def _name_of(letter: Letter) -> str:
 
 def _as_text(message: EmailMessage) -> str:
     headers = "".join(f"{name}: {message[name]}\n" for name in ("Subject", "From", "To"))
-    return f"{headers}\n{message.get_content()}"
+    return f"{headers}\n{plain_text_of(message)}"
 
 
 def _pages(settings: Settings, mount: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name of a file and a page for each example of one."""
+    """Yield the template and an example of each page, the most usual state first."""
     settings = replace(settings, SECRET_KEY=settings.SECRET_KEY or secrets.token_hex(32))
     site = Site.from_settings(settings, mount, FEATURES, send_mail=lambda message: None)
     environ = {"wsgiauth.root": "", "wsgiauth.site": site}
     setup_testing_defaults(environ)
-    numbers: Counter[str] = Counter()
-    for page in reversed(page_samples()):  # the most usual state of each comes first
-        numbers[page.template] += 1
+    for page in reversed(page_samples()):
         site.pages.check(page)  # names a mistake in a template of the site
-        body = site.pages.render(environ, page).body
-        yield _file_name(page, numbers[page.template]), body
+        yield page.template, site.pages.render(environ, page).body
 
 
-def _file_name(page: Page, number: int) -> str:
-    path = PurePath(page.template)
-    return str(path if number == 1 else path.with_stem(f"{path.stem}-{number}"))
+def _emails(settings: Settings, mount: str) -> Iterator[tuple[str, bytes]]:
+    letters = Letters(settings)
+    for each in LETTER_SAMPLES:
+        part = letters.preview(each, mount).get_body(("html",))
+        if part is not None:  # pragma: no branch - every message has it
+            html: str = part.get_content()
+            yield str(PurePath(each.template).with_suffix(".html")), html.encode()
+
+
+def _numbered(found: Iterator[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """Yield the name of a file, which is that of the template, with a number if it repeats."""
+    numbers: Counter[str] = Counter()
+    for template, html in found:
+        numbers[template] += 1
+        path, number = PurePath(template), numbers[template]
+        yield str(path if number == 1 else path.with_stem(f"{path.stem}-{number}")), html
 
 
 def _write(path: Path, content: bytes) -> None:

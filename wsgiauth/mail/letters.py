@@ -15,6 +15,7 @@ from uuid import uuid4
 from wsgiauth.accounts.names import key
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages import Languages
+from wsgiauth.mail.html import HtmlLetters
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
@@ -80,12 +81,16 @@ class Letters:
         self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]
-        self._site = SiteLabel(
-            " ".join(name.split()), url, settings.PASSWORD_LOGIN, settings.SUPPORT_URL or ""
-        )
+        name = " ".join(name.split())
+        self._html = HtmlLetters(settings, name)
+        self._site = SiteLabel(name, url, settings.PASSWORD_LOGIN, settings.SUPPORT_URL or "")
 
     def message(self, addressed: Addressed) -> EmailMessage:
-        """Return the message; an address that could add a header is a DeliveryError."""
+        """Return the message, as plain text and as HTML (RFC 2046 section 5.1.4).
+
+        Raises:
+            DeliveryError: The address could add a header.
+        """
         from email.headerregistry import Address  # here, because it makes every start slower
 
         letter = addressed.letter
@@ -104,6 +109,9 @@ class Letters:
         message["Message-ID"] = f"<{uuid4()}@{self._sender.rpartition('@')[2]}>"
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no "out of office" in reply
         message.set_content(body, cte=_encoding(body))
+        html = self._html.render(str(message["Subject"]), body, language)
+        message.add_alternative(html, subtype="html", cte=_encoding(html))
+        message.set_boundary(uuid4().hex)  # for the same reason
         message["Content-Language"] = language.name  # last: new content removes it
         return message
 
@@ -130,11 +138,18 @@ class Letters:
         problem = _problem(text, link)
         if problem is not None:
             raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")
+        self._html.check("Subject", text.partition("\n\n")[2], language)
         try:
             self.message(Addressed(letter, "ada@example.org", None))
         except (ValueError, MessageError, DeliveryError) as error:
             message = f"MAIL_FROM or SITE_NAME cannot be in a header: {type(error).__name__}"
             raise ConfigurationError(message) from None
+
+
+def plain_text_of(message: EmailMessage) -> str:
+    """Return the plain text of a message."""
+    part = message.get_body(("plain",))
+    return "" if part is None else str(part.get_content())
 
 
 def unlinked(name: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.mail.letters import Letter, Letters
+from wsgiauth.mail.letters import Letter, Letters, plain_text_of
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.settings import Settings
@@ -72,10 +72,11 @@ def _write(folder: Path, message: EmailMessage) -> None:
 
 
 def _as_text(message: EmailMessage) -> str:
-    """Return a message with each link in one piece (8bit, RFC 2045 section 6.2)."""
+    """Return the plain text of a message, with each link in one piece (RFC 2045 section 6.2)."""
     from email.policy import default  # here, because it makes every start slower
 
     readable = copy(message)
-    readable.set_content(message.get_content(), cte="8bit")
+    readable.clear_content()
+    readable.set_content(plain_text_of(message), cte="8bit")
     readable["Content-Language"] = message["Content-Language"]  # which new content removes
     return readable.as_bytes(policy=default.clone(utf8=True)).decode()

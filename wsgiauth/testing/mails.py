@@ -3,6 +3,7 @@
 import re
 from email.message import EmailMessage
 
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.testing.people import require_middleware
@@ -17,12 +18,12 @@ class Mails(list[EmailMessage]):
     @property
     def links(self) -> list[str]:
         """The links in the texts of all emails, in their order."""
-        return [link for each in self for link in _LINK.findall(each.get_content())]
+        return [link for each in self for link in _LINK.findall(plain_text_of(each))]
 
     @property
     def codes(self) -> list[str]:
         """The codes to log in (`LOGIN_CODES`) in the texts of all emails, in their order."""
-        return [code for each in self for code in _CODE.findall(each.get_content())]
+        return [code for each in self for code in _CODE.findall(plain_text_of(each))]
 
 
 def mailbox(application: AuthMiddleware) -> Mails:

@@ -11,7 +11,7 @@ from wsgiauth.web.templates import Templates
 # Of text, WCAG 2.2, 1.4.3; borders and focus rings need 3 (1.4.11), and have the same colour.
 _MINIMUM_CONTRAST = 4.5
 _STEPS = 255  # of a colour's way to black or to its tint
-_OWN_ACCENT = "#0b6868"  # in icon.svg
+OWN_ACCENT = "#0b6868"  # in icon.svg
 # Comments, strings and URLs, which can contain anything, and what Jinja2 would read as code.
 _CODE = re.compile(
     r"""/\*.*?(?:\*/|\Z) | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | url\([^)"']*\)
@@ -75,7 +75,7 @@ def icon(templates: Templates, color: str | None) -> str:
     svg = templates.read("icon.svg")
     if color is None:
         return svg
-    return svg.replace(_OWN_ACCENT, str(accent(Colour.parse(color), LIGHT)))
+    return svg.replace(OWN_ACCENT, str(accent(Colour.parse(color), LIGHT)))
 
 
 def _shades(colour: Colour) -> str:

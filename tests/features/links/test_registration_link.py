@@ -7,6 +7,7 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
 
 EMAIL = "lin@example.org"
@@ -42,7 +43,7 @@ def test_a_new_user_verifies_the_address_by_the_link_that_comes(make_site, post)
     site.site.outbox.stop()
     site.site.outbox.deliver()
     assert post.recipients == [EMAIL]
-    assert NAMES["username"] not in post.messages[0].get_content()
+    assert NAMES["username"] not in plain_text_of(post.messages[0])
     path = post.links[-1].removeprefix(post.links[0].rstrip("/"))
     page = client.get(path, headers=BROWSER)
     page.forms[0].submit(headers=SAME_ORIGIN, status=303)

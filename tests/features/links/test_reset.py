@@ -37,6 +37,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors import factors, recovery_codes, totp
 from wsgiauth.features.factors.passkeys import list_passkeys
 from wsgiauth.features.providers import identities
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 
@@ -200,7 +201,7 @@ def test_the_first_proof_of_the_address_removes_what_a_stranger_may_have_set_up(
     subjects = sorted(message["Subject"] for message in post.messages)
     removed = "Two-step verification method removed at example.org"
     assert subjects == [removed, removed, "Your password for example.org was changed"]
-    assert {USERNAME in message.get_content() for message in post.messages} == {True}
+    assert {USERNAME in plain_text_of(message) for message in post.messages} == {True}
     assert can_log_in(client, NEW_PASSWORD)
 
 

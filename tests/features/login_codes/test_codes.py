@@ -11,6 +11,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.tables import CODE, OneTimeSecret
 from wsgiauth.features.factors import totp
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import URGENT, Mail
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import mailbox
@@ -27,7 +28,7 @@ UNPROVEN = {
 
 
 def text_of(message):
-    return f"{message['Subject']}\n{message.get_content()}"
+    return f"{message['Subject']}\n{plain_text_of(message)}"
 
 
 @pytest.mark.promise(83)
@@ -36,9 +37,9 @@ def test_the_email_has_the_code_the_browser_and_no_link(program, ada, site):
     (message,) = mailbox(site)
     assert message["To"] == EMAIL
     assert message["Subject"] == "Your code for example.org"
-    assert re.search(r"^\d{4} \d{4}$", message.get_content(), re.MULTILINE)
-    assert "The code was asked for with: Firefox on Linux" in message.get_content()
-    assert "10 minutes" in message.get_content()
+    assert re.search(r"^\d{4} \d{4}$", plain_text_of(message), re.MULTILINE)
+    assert "The code was asked for with: Firefox on Linux" in plain_text_of(message)
+    assert "10 minutes" in plain_text_of(message)
     assert "://" not in message.as_string()
     assert mailbox(site).links == []
 
@@ -82,8 +83,8 @@ def test_an_address_that_was_never_proven_gets_the_link_for_a_new_password(
     program.ask()
     mails = mailbox(site)
     assert mails.codes == []
-    assert "A code to log in was requested for your account." in mails[-1].get_content()
-    assert "password was requested" not in mails[-1].get_content()
+    assert "A code to log in was requested for your account." in plain_text_of(mails[-1])
+    assert "password was requested" not in plain_text_of(mails[-1])
     assert USERNAME not in mails[-1].as_string()
     (link,) = mails.links
     token = link.partition("?token=")[2]

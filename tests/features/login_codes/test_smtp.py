@@ -9,6 +9,7 @@ from webtest import TestApp
 from tests.support.mail_servers import mail_server
 from tests.support.sites import EMAIL, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.mail.letters import plain_text_of
 
 
 @pytest.mark.promise(82)
@@ -21,7 +22,7 @@ def test_a_code_comes_by_smtp_and_logs_in(settings, ada):
         site.site.outbox.deliver()
         (message,) = received.messages
         assert message["To"] == EMAIL
-        (code,) = re.findall(r"^\d{4} \d{4}$", message.get_content(), re.MULTILINE)
+        (code,) = re.findall(r"^\d{4} \d{4}$", plain_text_of(message), re.MULTILINE)
         sent = {"request": request, "code": code}
         assert "access_token" in client.post_json("/auth/code/enter", sent).json
         storage.discard_connection(site.database)
@@ -41,6 +42,6 @@ def test_a_mail_server_that_refuses_at_first_gets_the_same_code(settings, ada, m
         monkeypatch.setattr(outbox, "now", lambda: now + 61)
         outbox.deliver()
         (message,) = received.messages
-        (code,) = re.findall(r"^\d{4} \d{4}$", message.get_content(), re.MULTILINE)
+        (code,) = re.findall(r"^\d{4} \d{4}$", plain_text_of(message), re.MULTILINE)
         client.post_json("/auth/code/enter", {"request": request, "code": code}, status=200)
         storage.discard_connection(site.database)

@@ -29,6 +29,7 @@ from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 from wsgiauth.web.clients import Client
@@ -101,13 +102,13 @@ def replay(client):
 
 def body(post):
     (message,) = post.messages
-    return " ".join(message.get_content().split())
+    return " ".join(plain_text_of(message).split())
 
 
 def time_of(message):
     return next(
         line.removeprefix("When: ")
-        for line in message.get_content().splitlines()
+        for line in plain_text_of(message).splitlines()
         if line.startswith("When: ")
     )
 
@@ -147,10 +148,10 @@ def test_a_change_is_told_to_the_addresses_that_were_stored(
     for message in post.messages:
         # An address that is not verified can be a stranger's, whom the user tells something.
         names_user = is_verified and message["To"] == EMAIL
-        assert (f"account {USERNAME}" in message.get_content()) is names_user
-        assert (USERNAME in message.get_content()) is names_user
+        assert (f"account {USERNAME}" in plain_text_of(message)) is names_user
+        assert (USERNAME in plain_text_of(message)) is names_user
         assert re.fullmatch(r"\d\d? [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC", time_of(message))
-        assert "From: " not in message.get_content()  # code has no address
+        assert "From: " not in plain_text_of(message)  # code has no address
 
 
 @pytest.mark.every_database
@@ -208,7 +209,7 @@ def test_a_thief_who_changes_the_address_next_stops_no_notice(site, ada, setting
 def test_a_new_address_that_is_verified_is_told_the_name(site, ada, deliver, post):
     update_user(ada, email=NEW_EMAIL, email_verified_at=datetime.now(UTC))
     deliver()
-    named = {each["To"]: USERNAME in each.get_content() for each in post.messages}
+    named = {each["To"]: USERNAME in plain_text_of(each) for each in post.messages}
     assert named == {EMAIL: False, NEW_EMAIL: True}
 
 
@@ -337,7 +338,7 @@ def test_a_notice_names_the_app_to_a_proven_address(
         else "Which: authenticator app"
     )
     for message in post.messages:
-        assert shown in message.get_content().splitlines()
+        assert shown in plain_text_of(message).splitlines()
         assert name not in message["Subject"]
     assert [each["Subject"].partition(" at ")[0] for each in post.messages] == [
         "New two-step verification method",
@@ -354,7 +355,7 @@ def test_a_notice_names_all_passkeys_that_were_removed_at_once(site, ada, delive
         browser.origin, browser.host = MAIL["PUBLIC_URL"], urlsplit(MAIL["PUBLIC_URL"]).hostname
         add_passkey(site, ada, name, browser)
     deliver()
-    which = [each.get_content().partition("Which: ")[2].split("\n")[0] for each in post.messages]
+    which = [plain_text_of(each).partition("Which: ")[2].split("\n")[0] for each in post.messages]
     assert sorted(which) == ["passkey “Key”", "passkey “Laptop”"]
     factors.remove_all(ada)
     deliver()
@@ -367,7 +368,7 @@ def test_a_notice_says_which_browser_became_trusted(site, ada, deliver, post):
         events.emit("trust_given", user_id=ada.id, details=details)
     assert deliver() == [EMAIL] * 5
     assert post.messages[0]["Subject"] == "Trusted browser at example.org"
-    assert "With: Firefox on Linux" in post.messages[0].get_content()
+    assert "With: Firefox on Linux" in plain_text_of(post.messages[0])
 
 
 def test_a_notice_says_that_recovery_codes_are_new(site, ada, deliver, post):
@@ -404,7 +405,7 @@ def test_the_owner_is_told_of_a_provider_but_not_what_it_calls_the_user(
         "Way to log in removed",
     ]
     for message in post.messages:
-        text = message.get_content()
+        text = plain_text_of(message)
         assert f"an account at {shown}, which" in text
         assert (f"account {USERNAME}" in text) is is_proven
         assert not re.search("0800|evil|example.com|s-1", text)
@@ -443,7 +444,7 @@ def test_a_name_that_looks_like_a_link_is_not_shown(site, settings, deliver, pos
     assert len(post.messages) == 4
     for message in post.messages:
         assert username not in str(message)
-        assert "our account" in message.get_content()
+        assert "our account" in plain_text_of(message)
 
 
 @pytest.mark.promise(34)
@@ -724,7 +725,7 @@ class TestCommands:
         assert post.messages == []
         assert set(threading.enumerate()) <= threads
         assert deliver() == recipients
-        text = post.messages[0].get_content()
+        text = plain_text_of(post.messages[0])
         assert "/forgot" not in text  # the command does not know the mount
         assert "https://example.org" in text
 

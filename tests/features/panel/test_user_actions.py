@@ -29,6 +29,7 @@ from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage.models import utc_now
 
@@ -289,7 +290,7 @@ def test_the_owner_does_not_learn_the_address_of_the_staff(browser, site, make, 
     page = browser.get(url_of(tim, "remove-factors"))
     page.form.submit(headers=SAME_ORIGIN, status=303)
     site.site.outbox.deliver()
-    assert "192.0.2.99" not in post.messages[-1].get_content()
+    assert "192.0.2.99" not in plain_text_of(post.messages[-1])
 
 
 @every_database
@@ -361,7 +362,7 @@ def test_an_account_of_a_provider_is_disconnected(program, site, make, boss, pos
     ]
     site.site.outbox.deliver()
     assert post.recipients == ["Tim@example.org"]
-    assert "an account at Example Firm" in post.messages[0].get_content()
+    assert "an account at Example Firm" in plain_text_of(post.messages[0])
 
 
 def test_before_a_disconnection_a_page_names_the_account(browser, make):

@@ -8,6 +8,7 @@ from tests.support.mails import MAIL
 from tests.support.provider_logins import connect, log_in, path_of
 from tests.support.sites import SAME_ORIGIN, USERNAME
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.testing import bearer, make_user
 from wsgiauth.throttling.throttle import CODE_FAILURES
 
@@ -67,7 +68,9 @@ def test_the_staff_see_that_no_password_was_entered(site, user, browser):
 def letter_of(site, letters):
     site.site.outbox.stop()
     site.site.outbox.deliver()
-    return next(each for each in letters.messages if "Wrong codes" in each["Subject"]).get_content()
+    return plain_text_of(
+        next(each for each in letters.messages if "Wrong codes" in each["Subject"])
+    )
 
 
 def test_the_notice_does_not_say_that_the_password_was_entered(site, letters, browser):

@@ -1,0 +1,143 @@
+"""The HTML of emails: what the text says, in the brand of the site, and nothing from elsewhere."""
+
+import random
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+
+from tests.support.mails import with_mail
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features import LETTER_SAMPLES as SAMPLES
+from wsgiauth.features.links.letters import ResetLetter
+from wsgiauth.features.login_codes.letter import SAMPLES as CODES
+from wsgiauth.mail.html import paragraphs_of
+from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
+
+LINK = "https://example.org/auth/reset?token=x_-"
+RESET = ResetLetter(username="ada", link=LINK, minutes=60)
+LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)
+
+
+def send(letter, **changes):
+    return Letters(with_mail(Settings(), **changes)).message(Addressed(letter, "a@b.example", 1))
+
+
+def html_of(letter, **changes):
+    return BeautifulSoup(raw(letter, **changes), "html.parser")
+
+
+def raw(letter, **changes):
+    return send(letter, **changes).get_body(("html",)).get_content()
+
+
+@LETTERS
+def test_the_html_says_what_the_text_says(sample):
+    message = send(sample)
+    html = BeautifulSoup(message.get_body(("html",)).get_content(), "html.parser")
+    shown = html.body.get_text(" ").split()
+    assert [each for each in plain_text_of(message).split() if each not in shown] == []
+    assert html.title.text == message["Subject"]
+
+
+@LETTERS
+def test_nothing_is_loaded_and_nothing_tracks(sample):
+    html = html_of(sample)
+    text = plain_text_of(send(sample))
+    assert html.find_all(["img", "script", "link", "iframe", "form"]) == []
+    assert "url(" not in str(html)
+    assert {each["href"] for each in html.find_all("a")} <= set(re.findall(r"\S+", text))
+
+
+def test_the_link_is_a_button_and_shown():
+    button, shown = html_of(RESET).find_all("a")
+    assert (button["href"], button.text) == (LINK, "Open the link")
+    assert (shown["href"], shown.text) == (LINK, LINK)
+
+
+@pytest.mark.parametrize("sample", CODES)
+def test_an_email_with_a_code_has_no_link(sample):
+    html = raw(sample, SITE_LOGO="/logo.svg", SUPPORT_URL="https://example.org/help")
+    assert "<a " not in html
+    assert re.search(r">\s*1234 5678\s*<", html)
+
+
+def test_the_brand_is_that_of_the_site():
+    html = html_of(RESET, SITE_NAME="Ada & Sons", SITE_LOGO="/logo.svg", SITE_COLOR="#7a2fd0")
+    assert (html.img["src"], html.img["alt"]) == ("https://example.org/logo.svg", "Ada & Sons")
+    assert "background: #7a2fd0" in html.find(class_="button")["style"]
+    assert "#7a2fd0" not in html.style.text  # a lighter shade on dark pages
+
+
+def test_a_value_is_escaped():
+    html = raw(RESET.replaced(username="<b>&amp;{{ 7 * 7 }}"))
+    assert "&lt;b&gt;&amp;amp;{{ 7 * 7 }}" in html
+    assert "<b>" not in html
+
+
+@pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("de", "ltr")])
+def test_the_language_is_that_of_the_text(language, direction):
+    html = html_of(RESET, LANGUAGES=(language,)).html
+    assert (html["lang"], html["dir"]) == (language, direction)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("A\nb", [(["A", "b"], "", "")], id="lines"),
+        pytest.param("A\n\n\nb\n", [(["A"], "", ""), (["b"], "", "")], id="empty lines"),
+        pytest.param(LINK, [([LINK], LINK, "")], id="a link alone"),
+        pytest.param(
+            f"{LINK}\n\nhttps://a.example",
+            [([LINK], LINK, ""), (["https://a.example"], "", "")],
+            id="only the first link is a button",
+        ),
+        pytest.param("1234 5678", [(["1234 5678"], "", "1234 5678")], id="a code"),
+        pytest.param("evil.example", [(["evil.example"], "", "")], id="no scheme"),
+    ],
+)
+def test_paragraphs_are_found_in_the_text(text, expected):
+    found = [
+        (["".join(piece.text for piece in line) for line in each.lines], each.button, each.code)
+        for each in paragraphs_of(text)
+    ]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "urls"),
+    [
+        ("See https://a.example/b, or not.", ["https://a.example/b"]),
+        ("Help: mailto:help@example.org?subject=a", ["mailto:help@example.org?subject=a"]),
+        ("https://a.example/b https://a.example/c", ["https://a.example/b", "https://a.example/c"]),
+        ("javascript:alert(1) //a.example", []),
+    ],
+)
+def test_urls_in_a_line_are_links(line, urls):
+    (paragraph,) = paragraphs_of(f"{line}\nmore")
+    pieces = paragraph.lines[0]
+    assert "".join(each.text for each in pieces) == line
+    assert [each.url for each in pieces if each.url] == urls
+
+
+def test_a_host_replaces_the_layout(tmp_path):
+    (tmp_path / "mail").mkdir()
+    (tmp_path / "mail" / "layout.html").write_text(
+        '{% extends "wsgiauth/mail/layout.html" %}{% block footer %}<p>Ours</p>{% endblock %}'
+    )
+    assert html_of(RESET, TEMPLATES=tmp_path).find("p", string="Ours")
+
+
+def test_a_mistake_in_the_layout_is_named_at_the_start(tmp_path):
+    (tmp_path / "mail").mkdir()
+    file = tmp_path / "mail" / "layout.html"
+    file.write_text("\n{{ missing.name }}")
+    with pytest.raises(ConfigurationError, match=f"TEMPLATES: {re.escape(str(file))}, line 2: "):
+        Letters(with_mail(Settings(), TEMPLATES=tmp_path)).check(RESET)
+
+
+def test_sending_leaves_the_random_numbers_of_the_application_alone():
+    before = random.getstate()
+    send(RESET).as_bytes()
+    assert random.getstate() == before

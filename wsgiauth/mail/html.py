@@ -1,0 +1,110 @@
+"""The HTML of an email, made from its plain text.
+
+So one template has both, and the HTML says nothing that the text does not say. `mail/layout.html`
+is the frame of all emails. It loads nothing from elsewhere but the logo of the site.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from wsgiauth.languages.language import Language
+from wsgiauth.settings import Settings
+from wsgiauth.web import brand
+from wsgiauth.web.colours import Colour
+from wsgiauth.web.templates import Templates
+
+_LAYOUT = "mail/layout.html"
+_URL = re.compile(r"https?://[^\s<>\"]+[^\s<>\".,:;!?)]|mailto:[^\s<>\"]+")
+_CODE = re.compile(r"[0-9]{4} [0-9]{4}")
+
+
+class Piece(NamedTuple):
+    """A part of a line."""
+
+    text: str
+    url: str = ""  # to which it leads
+
+
+class Paragraph(NamedTuple):
+    """Lines of the text without an empty one between them."""
+
+    lines: tuple[tuple[Piece, ...], ...]
+    button: str = ""  # the URL, if the paragraph is nothing else
+    code: str = ""  # the code to type, if the paragraph is nothing else
+
+
+class Look(NamedTuple):
+    """The brand of the site in its emails; colours are such as `#0b6868`."""
+
+    name: str
+    logo: str  # the URL of an image, or ""
+    accent: str
+    accent_dark: str
+    on_accent: str
+    on_accent_dark: str
+
+
+class HtmlLetters:
+    """Makes the HTML of messages."""
+
+    def __init__(self, settings: Settings, site_name: str) -> None:
+        self._templates = Templates(settings.TEMPLATES, autoescape=True)
+        colour = Colour.parse(settings.SITE_COLOR or brand.OWN_ACCENT)
+        self._look = Look(
+            name=site_name,
+            logo=_logo(settings),
+            accent=str(brand.accent(colour, brand.LIGHT)),
+            accent_dark=str(brand.accent(colour, brand.DARK)),
+            on_accent=str(brand.LIGHT.on_accent),
+            on_accent_dark=str(brand.DARK.on_accent),
+        )
+
+    def render(self, subject: str, text: str, language: Language) -> str:
+        """Return the HTML of an email."""
+        values = self._values(subject, text, language)
+        return self._templates.render(_LAYOUT, language, **values)
+
+    def check(self, subject: str, text: str, language: Language) -> None:
+        """Render an example, to find a mistake in the layout at the start."""
+        self._templates.check(_LAYOUT, language, **self._values(subject, text, language))
+
+    def _values(self, subject: str, text: str, language: Language) -> dict[str, object]:
+        return {
+            "subject": subject,
+            "paragraphs": tuple(paragraphs_of(text)),
+            "lang": language.name,
+            "direction": language.direction,
+            "site": self._look,
+        }
+
+
+def paragraphs_of(text: str) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a plain text; URLs become links, and the first alone a button."""
+    has_button = False
+    for block in re.split(r"\n\s*\n", text.strip()):
+        is_url = _URL.fullmatch(block) is not None
+        lines = tuple(tuple(_pieces(line)) for line in block.split("\n"))
+        is_button, is_code = is_url and not has_button, _CODE.fullmatch(block) is not None
+        has_button = has_button or is_button
+        yield Paragraph(lines, block if is_button else "", block if is_code else "")
+
+
+def _pieces(line: str) -> Iterator[Piece]:
+    end = 0
+    for found in _URL.finditer(line):
+        if found.start() > end:
+            yield Piece(line[end : found.start()])
+        yield Piece(found[0], found[0])
+        end = found.end()
+    if end < len(line):
+        yield Piece(line[end:])
+
+
+def _logo(settings: Settings) -> str:
+    """Return the URL of the logo, whose path is as in links of the site's pages."""
+    if settings.SITE_LOGO is None or settings.PUBLIC_URL is None:
+        return ""
+    parts = urlsplit(settings.PUBLIC_URL)
+    return f"{parts.scheme}://{parts.netloc}{settings.SITE_LOGO}"
