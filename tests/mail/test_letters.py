@@ -46,6 +46,17 @@ def test_every_mail_but_one_with_a_code_says_where_to_get_help(sample, write):
 
 
 @LETTERS
+@pytest.mark.parametrize("has_passwords", [True, False], ids=["passwords", "no passwords"])
+@pytest.mark.parametrize("has_link", [True, False], ids=["with a link", "of a command"])
+def test_no_mail_has_two_blank_lines_in_a_row(sample, write, has_passwords, has_link):
+    if not has_link and getattr(sample, "event", "login") not in ("login", "refresh_reused"):
+        sample = sample.replaced(forgot_url="")
+    url = "https://example.org/help"
+    text = write(sample, PASSWORD_LOGIN=has_passwords, SUPPORT_URL=url).get_content()
+    assert "\n\n\n" not in text
+
+
+@LETTERS
 def test_a_host_signs_every_mail_in_the_layout(sample, folder, write):
     (folder / "layout.txt").write_text(
         "{% extends 'wsgiauth/mail/layout.txt' %}"

@@ -151,7 +151,7 @@ def test_a_change_is_told_to_the_addresses_that_were_stored(
         assert (f"account {USERNAME}" in plain_text_of(message)) is names_user
         assert (USERNAME in plain_text_of(message)) is names_user
         assert re.fullmatch(r"\d\d? [A-Z][a-z]+ \d{4} at \d\d:\d\d UTC", time_of(message))
-        assert "From: " not in plain_text_of(message)  # code has no address
+        assert "IP address: " not in plain_text_of(message)  # code has no address
 
 
 @pytest.mark.every_database
@@ -180,7 +180,7 @@ def test_without_its_mail_a_change_is_not_made(site, ada, settings, monkeypatch,
 def test_the_owners_change_is_told_with_the_clients_address(client, ada, deliver, post):
     change_over_http(client, ada)
     assert deliver() == [EMAIL]
-    assert f"From: {ADDRESS}" in body(post)
+    assert f"IP address: {ADDRESS}" in body(post)
     assert post.links == ["https://example.org/auth/forgot"]
 
 
@@ -451,9 +451,9 @@ def test_a_name_that_looks_like_a_link_is_not_shown(site, settings, deliver, pos
 @pytest.mark.parametrize(
     ("remote", "shown"),
     [
-        ("2001:db8::7", "From: 2001:db8::7"),
-        ("[2001:db8::7]:8000", "From: 2001:db8::7"),
-        ("fe80::1%evil.example/x", "From: fe80::1 "),
+        ("2001:db8::7", "IP address: 2001:db8::7"),
+        ("[2001:db8::7]:8000", "IP address: 2001:db8::7"),
+        ("fe80::1%evil.example/x", "IP address: fe80::1 "),
         ("https://evil.example", None),
         ("", None),
     ],
@@ -466,7 +466,7 @@ def test_only_an_address_is_shown_as_one(client, ada, deliver, post, remote, sho
     )
     deliver()
     assert "evil" not in body(post)
-    assert ("From: " in body(post)) == (shown is not None)
+    assert ("IP address: " in body(post)) == (shown is not None)
     assert (shown or "When: ") in body(post)
 
 
@@ -568,7 +568,7 @@ def test_what_code_does_outside_requests_is_not_limited(site, ada, settings, del
 def test_the_owner_is_told_of_a_replayed_refresh_token(client, ada, deliver, post):
     replay(client)
     assert deliver() == [EMAIL]
-    assert "From: 192.0.2.66" in body(post)
+    assert "IP address: 192.0.2.66" in body(post)
     assert "refresh token that was used before" in body(post)
 
 
@@ -594,10 +594,10 @@ class TestLogins:
         assert deliver() == []
         log_in(client, address="198.51.100.1")
         assert deliver() == [EMAIL]
-        assert "From: 198.51.100.1 With: Firefox on Linux" in body(post)
+        assert "IP address: 198.51.100.1 With: Firefox on Linux" in body(post)
         log_in(client, agent=SAFARI)
         assert deliver() == [EMAIL]
-        assert f"From: {ADDRESS} With: Safari on iPhone" in body(post)
+        assert f"IP address: {ADDRESS} With: Safari on iPhone" in body(post)
         log_in(client)
         log_in(client, agent=SAFARI)
         log_in(client, address="198.51.100.1")
@@ -624,7 +624,7 @@ class TestLogins:
         log_in(client, address="")
         log_in(client, address="", agent=SAFARI)
         assert deliver() == [EMAIL]
-        assert "From: " not in body(post)
+        assert "IP address: " not in body(post)
 
     def test_a_failed_login_is_not_told(self, client, ada, deliver):
         log_in(client)
