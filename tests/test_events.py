@@ -40,6 +40,12 @@ from wsgiauth import (
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
+from wsgiauth.authentication.restoring import (
+    FormerAddress,
+    find_restoration,
+    make_restore_link,
+    restore_address,
+)
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
@@ -554,6 +560,14 @@ def verify(scene):
     change(email_verified_at=datetime.now(UTC))(scene)
 
 
+def restore_former_address(scene):
+    now = int(time.time())
+    former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
+    settings = with_mail(scene.settings)
+    link = make_restore_link(scene.ada, former, settings, mount="/auth", now=now, ends_at=now + 60)
+    assert restore_address(find_restoration(link.partition("?token=")[2], now=now))
+
+
 def send_link(scene):
     outbox = Outbox(with_mail(scene.settings), lambda _message: None, COMPOSERS)
     send_reset(outbox, scene.ada, mount="/auth")
@@ -722,6 +736,14 @@ IN_CODE = [
         change(email="augusta@example.org"),
         [("names_changed", USERNAME, None, "email")],
         id="another e-mail",
+    ),
+    pytest.param(
+        restore_former_address,
+        [
+            ("names_changed", USERNAME, None, "email"),
+            ("address_restored", USERNAME, None, None),
+        ],
+        id="former e-mail",
     ),
     pytest.param(
         lambda scene: (verify(scene), change(email_verified_at=None)(scene)),

@@ -11,8 +11,14 @@ from wsgiauth import change_password
 from wsgiauth.accounts import NewAccount, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import CODE, INVITATION, Key, OneTimeSecret
-from wsgiauth.authentication import authenticate, one_time, pending
+from wsgiauth.authentication import authenticate, one_time, pending, sessions
 from wsgiauth.authentication.password import make_reset_link, reset_password
+from wsgiauth.authentication.restoring import (
+    FormerAddress,
+    find_restoration,
+    make_restore_link,
+    restore_address,
+)
 from wsgiauth.feature import at_first_proof_of
 from wsgiauth.features import COMPOSERS, FEATURES
 from wsgiauth.features.keys import api_keys as keys
@@ -27,6 +33,7 @@ from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 
 NEW_EMAIL = "countess@example.org"
+FORMER_EMAIL = "ada@former.example"
 ADDRESS = "address"
 
 
@@ -216,6 +223,50 @@ class ProofAndReset(TwoProofs):
 
     def check(self, outcome, ada, *_):
         assert outcome.is_once(False)
+
+
+@race("A link that restores an address is used twice")
+class TwoRestorations(Race):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        former = FormerAddress(FORMER_EMAIL, "2026-01-01T00:00:00+00:00", "link")
+        link = make_restore_link(ada, former, SETTINGS, mount="/auth", now=NOW, ends_at=NOW + 60)
+        return ada, find_restoration(secret_of(link), now=NOW)
+
+    def one(self, ada, found):
+        return restore_address(found)
+
+    def check(self, outcome, ada, *_):
+        assert outcome.is_once(False)
+        assert User.get_by_id(ada.id).email == FORMER_EMAIL
+
+
+@race("A former address is restored, and a new one proven")
+class RestorationAndProof(TwoRestorations):
+    def prepare(self):
+        ada, found = super().prepare()
+        link = make_address_link(ada, NEW_EMAIL, SETTINGS, mount="/auth", now=NOW)
+        return ada, found, one_time.find(secret_of(link), ADDRESS, now=NOW)
+
+    def one(self, ada, found, _):
+        return restore_address(found)
+
+    def other(self, ada, _, secret):
+        return prove(ada, secret)
+
+    def check(self, outcome, ada, *_):
+        assert (outcome.one, outcome.other) == (True, outcome.first == "other")
+        assert User.get_by_id(ada.id).email == FORMER_EMAIL
+
+
+@race("A former address is restored, and a session starts")
+class RestorationAndSession(TwoRestorations):
+    def other(self, ada, found):
+        sessions.start(ada, TOKENS, methods="pwd")
+
+    def check(self, outcome, ada, *_):
+        assert outcome.one is True
+        assert User.get_by_id(ada.id).sessions.count() == 0
 
 
 @race("A code from an email is entered twice")

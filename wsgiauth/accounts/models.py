@@ -261,11 +261,16 @@ class User(UserRights):
         self.__data__["security_stamp"] = stamp.scalar()
 
     def _stored_email(self) -> dict[str, str]:
-        """Return the stored address, also as `unproven` if it is, and the language."""
-        columns = (User.email, User.email_verified_at, User.language)
-        email, verified_at, language = self._stored(*columns) or ("", None, "")
-        unproven = "" if verified_at else email
-        return {"old_email": email, "unproven": unproven, "language": language}
+        """Return the stored address, also as `unproven` if it is, its proof, and the language."""
+        columns = (User.email, User.email_verified_at, User.email_verified_by, User.language)
+        email, verified_at, verified_by, language = self._stored(*columns) or ("", None, "", "")
+        return {
+            "old_email": email,
+            "unproven": "" if verified_at else email,
+            "verified_at": verified_at.isoformat() if verified_at else "",
+            "verified_by": verified_by,
+            "language": language,
+        }
 
     def _leave_out_stored(self) -> None:
         """Let names and flags that are stored already count as unchanged."""

@@ -186,6 +186,12 @@ def is_same_mailbox(one: str, other: str) -> bool:
     return one == other or (is_ascii and one.lower() == other.lower())
 
 
+def email_in_part(email: str) -> str:
+    """Return a part of an address, which its owner recognizes: such as `g…@example.net`."""
+    local, _at, domain = email.rpartition("@")
+    return f"{local[:1]}…@{domain}"
+
+
 def refuse_names(
     model: type[peewee.Model],
     written: Mapping[str, str],

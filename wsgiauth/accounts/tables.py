@@ -27,6 +27,7 @@ METHODS_MAX_LENGTH = 64  # characters
 ADDRESS = "address"
 INVITATION = "invitation"
 RESET = "reset"
+RESTORE = "restore"
 
 CODE = "login code"  # of the secret of a client that has asked for a code in an email
 

@@ -53,6 +53,17 @@ def issue(
 
 def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     """Return a secret that can be used for one of these purposes, and its user."""
+    return _find(secret, purposes, OneTimeSecret.user.is_null() | _IS_OF_USER, now)
+
+
+def find_lasting(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
+    """Return a secret that a new password does not end, and its active user."""
+    return _find(secret, [purpose], User.is_active == True, now)  # noqa: E712 - SQL
+
+
+def _find(
+    secret: str, purposes: Collection[str], is_valid: peewee.Expression, now: float
+) -> OneTimeSecret | None:
     if not secret or len(secret) > MAX_LENGTH:
         return None
     row: OneTimeSecret | None = (
@@ -62,7 +73,7 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
             OneTimeSecret.id == digest(secret),
             OneTimeSecret.purpose.in_(purposes),
             OneTimeSecret.expires_at > int(now),
-            OneTimeSecret.user.is_null() | _IS_OF_USER,
+            is_valid,
         )
         .first()
     )

@@ -39,6 +39,7 @@ CHANGES = (
     "confirmed",
     "password_changed",
     "names_changed",
+    "address_restored",
     "language_changed",
     "rights_changed",
     "group_changed",

@@ -17,6 +17,7 @@ TITLES: Mapping[str, str] = {
     "confirmed": _("Identity confirmed"),
     "password_changed": _("Password changed"),
     "names_changed": _("Name or email address changed"),
+    "address_restored": _("Former email address restored"),
     "language_changed": _("Language changed"),
     "rights_changed": _("Rights changed"),
     "group_changed": _("Group changed"),
