@@ -41,6 +41,11 @@ class Letter(Content, ABC):
     def template(self) -> str:
         """The name of the template's file."""
 
+    @property
+    def secret(self) -> str:
+        """The one-time secret in its link; empty for none."""
+        return ""
+
 
 class LinkLetter(Letter):
     """A letter with a link that works once."""
@@ -51,7 +56,7 @@ class LinkLetter(Letter):
     @property
     def secret(self) -> str:
         """The one-time secret in the link."""
-        return self.link.partition("?token=")[2]
+        return secret_in(self.link)
 
 
 class SiteLabel(NamedTuple):
@@ -150,6 +155,11 @@ def plain_text_of(message: EmailMessage) -> str:
     """Return the plain text of a message."""
     part = message.get_body(("plain",))
     return "" if part is None else str(part.get_content())
+
+
+def secret_in(link: str) -> str:
+    """Return the one-time secret in a link."""
+    return link.partition("?token=")[2]
 
 
 def unlinked(name: str) -> str:

@@ -24,7 +24,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.mail.letters import Addressed, Letters, LinkLetter
+from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Worker
 from wsgiauth.settings import Settings
@@ -206,7 +206,7 @@ class Outbox:
             addressed = self._composers[row.kind](row, self._settings, self.now())
         except (peewee.IntegrityError, User.DoesNotExist):
             return None
-        if addressed is not None and isinstance(addressed.letter, LinkLetter):
+        if addressed is not None and addressed.letter.secret:
             with database.atomic():
                 if earlier is not None:
                     OneTimeSecret.delete().where(OneTimeSecret.id == earlier).execute()

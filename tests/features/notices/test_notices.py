@@ -4,9 +4,10 @@ import gc
 import json
 import re
 import threading
+import time
 import weakref
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,16 +21,19 @@ from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts import NewAccount, create_user, delete_user, update_user
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.restoring import find_restoration
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
-from wsgiauth.events import record
+from wsgiauth.events import actors, record
 from wsgiauth.features import WAYS_IN
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
-from wsgiauth.mail.letters import plain_text_of
+from wsgiauth.languages.dates import moment_in_words
+from wsgiauth.mail.letters import plain_text_of, secret_in
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in
 from wsgiauth.web.clients import Client
@@ -696,6 +700,89 @@ def test_a_site_that_is_no_longer_used_leaves_its_mails_to_others(settings, data
     storage.discard_connection(opened)
 
 
+class TestFormerAddress:
+    """The link with which the former address undoes a change."""
+
+    @pytest.fixture
+    def ada(self, ada):
+        update_user(ada, email_verified_at=datetime.now(UTC) - timedelta(hours=73))
+        return ada
+
+    @pytest.fixture
+    def notices(self, post, deliver):
+        """Return a function that returns the texts of due emails, by recipient."""
+
+        def by_recipient():
+            deliver()
+            return {each["To"]: " ".join(each.get_content().split()) for each in post.messages}
+
+        return by_recipient
+
+    @pytest.mark.every_database
+    @pytest.mark.promise(87)
+    def test_only_the_former_address_gets_the_link_and_a_part_of_the_new_one(self, ada, notices):
+        change = datetime.now(UTC)
+        update_user(ada, email=NEW_EMAIL, email_verified_at=change)
+        sent = notices()
+        assert "https://example.org/auth/restore?token=" in sent[EMAIL]
+        assert "was changed to l…@example.net. " in sent[EMAIL]
+        assert f"until {moment_in_words(change + timedelta(hours=72))}:" in sent[EMAIL]
+        assert "restore" not in sent[NEW_EMAIL]
+        assert "…" not in sent[NEW_EMAIL]
+
+    @pytest.mark.promise(87)
+    @pytest.mark.parametrize("hours", [None, 0, 71], ids=["never", "just now", "71 hours"])
+    def test_an_address_that_was_proven_too_shortly_gets_no_link(self, ada, notices, hours):
+        proven = None if hours is None else datetime.now(UTC) - timedelta(hours=hours)
+        ada.email_verified_at = proven
+        ada.save()
+        update_user(ada, email=NEW_EMAIL)
+        text = notices()[EMAIL]
+        assert "/restore" not in text
+        assert ("l…@example.net" in text) is (hours is not None)
+
+    @pytest.mark.every_database
+    @pytest.mark.promise(87)
+    def test_the_staff_changes_an_address_for_good(self, site, ada, notices, settings):
+        update_user(ada, email=NEW_EMAIL)
+        secret = secret_in(notices()[EMAIL]).partition(" ")[0]
+        assert find_restoration(secret, now=time.time())
+        with actors.acting("user 77"):
+            update_user(ada, email="third@example.net", email_verified_at=datetime.now(UTC))
+        assert not any("/restore" in each for each in notices().values())
+        assert find_restoration(secret, now=time.time()) is None
+
+    @pytest.mark.promise(87)
+    def test_the_link_ends_72_hours_after_the_change_however_late_the_email_is(
+        self, site, ada, notices
+    ):
+        update_user(ada, email=NEW_EMAIL)
+        changed_at = int(time.time()) - 20 * 3600
+        (row,) = (each for each in Mail.select() if "former" in json.loads(each.data))
+        row.data = json.dumps({**json.loads(row.data), "at": changed_at})
+        row.save()
+        secret = secret_in(notices()[EMAIL]).partition(" ")[0]
+        found = find_restoration(secret, now=time.time())
+        assert found.secret.expires_at == changed_at + 72 * 3600
+
+    def test_an_email_that_is_sent_again_has_the_only_link(self, site, ada, post, notices):
+        update_user(ada, email=NEW_EMAIL)
+        post.errors += [ValueError(), ValueError()]
+        site.site.outbox.deliver()
+        Mail.update(due_at=0).execute()
+        assert secret_in(notices()[EMAIL])
+        assert OneTimeSecret.select().count() == 1
+
+    def test_a_deleted_user_gets_the_notice_without_a_link(self, site, ada, notices):
+        update_user(ada, email=NEW_EMAIL)
+        delete_user(ada)
+        assert "/restore" not in notices()[EMAIL]
+
+    def test_a_waiting_email_has_no_secret(self, site, ada, notices):
+        update_user(ada, email=NEW_EMAIL)
+        assert not OneTimeSecret.select().exists()
+
+
 class TestCommands:
     @pytest.fixture(autouse=True)
     def _environ(self, settings, monkeypatch, site, ada):
@@ -728,6 +815,18 @@ class TestCommands:
         text = plain_text_of(post.messages[0])
         assert "/forgot" not in text  # the command does not know the mount
         assert "https://example.org" in text
+
+    @pytest.mark.every_database
+    @pytest.mark.promise(87)
+    def test_a_command_changes_an_address_for_good(self, ada, deliver, post):
+        update_user(ada, email_verified_at=datetime.now(UTC) - timedelta(days=30))
+        update_user(ada, email="second@example.net")
+        deliver()
+        secret = secret_in(" ".join(post.links))
+        assert main(["set", USERNAME, "--email", NEW_EMAIL]) == 0
+        deliver()
+        assert not any("/restore" in each for each in post.links)
+        assert find_restoration(secret, now=time.time()) is None
 
     def test_without_mail_a_command_leaves_none(self, monkeypatch):
         monkeypatch.delenv("MAIL_URL")

@@ -4,6 +4,9 @@
 the address at that moment: a thief cannot stop it by a change of the address or by closing the
 account.
 
+After a change of the email address by its owner, the former address gets a link that restores it:
+see `authentication.restoring`. The composer makes its secret, so that the outbox has none.
+
 An unproven address can belong to a stranger. It gets only a few emails a day, so that a client
 cannot fill the stranger's mailbox.
 """
@@ -11,14 +14,22 @@ cannot fill the stranger's mailbox.
 import json
 import weakref
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
+from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.restoring import (
+    HOURS,
+    FormerAddress,
+    end_restore_links,
+    former_address,
+    make_restore_link,
+)
 from wsgiauth.events import Event, actors
 from wsgiauth.features.notices.limits import NoticeLimits
 from wsgiauth.languages.dates import moment_in_words
-from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, unlinked
+from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, secret_in, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
@@ -39,11 +50,19 @@ class Notice(Letter):
     provider: str = ""  # the title of the other provider, or its name without an entry
     # Of /auth/forgot, or of /auth/sessions without passwords; empty if a command does not know it.
     forgot_url: str
+    new_email: str = ""  # in part, such as `g…@example.net`, for a former address that was proven
+    restore_url: str = ""  # restores a former address that was proven for long enough
+    restore_until: str = ""  # in UTC
 
     @property
     def template(self) -> str:
         """The name of the template's file."""
         return TEMPLATES[self.event]
+
+    @property
+    def secret(self) -> str:
+        """The one-time secret in `restore_url`; empty for none."""
+        return secret_in(self.restore_url)
 
 
 _FACTOR_MAX_LENGTH = 60  # characters, of several names together
@@ -111,6 +130,7 @@ class Notices:
             "provider": self._provider_of(event),
             "mount": self._mount,
         }
+        former = self._former_of(event, user_id, details, is_by_other=is_by_other)
         for email in dict.fromkeys((details.get("old_email", owner["email"]), owner["email"])):
             # A stranger can choose the name, and register with the address of someone else.
             username = "" if email in unproven else unlinked(owner["username"])
@@ -118,6 +138,7 @@ class Notices:
             if not is_limited or self._limits.admits_to(event.name, email):
                 factor = "" if email in unproven else _factor_name(details.get("factor", ""))
                 mail = {**data, "username": username, "email": email, "factor": factor}
+                mail |= former if email == details.get("old_email") else {}
                 kind, language = f"{_KIND}{event.name}", owner["language"]
                 enqueue(self._outbox(), kind, data=mail, language=language)
 
@@ -133,6 +154,25 @@ class Notices:
         if event.name == "identity_connected":
             return "is_new_user" not in details
         return event.name in TEMPLATES
+
+    def _former_of(
+        self, event: Event, user_id: int, details: Mapping[str, str], *, is_by_other: bool
+    ) -> Mapping[str, object]:
+        """Return the further values for the notice to a former address that was proven.
+
+        An operator can change an address because its mailbox is lost or stolen, so such a change
+        has no link, and ends former ones.
+        """
+        if event.name != "names_changed":
+            return {}
+        is_by_operator = is_by_other or (event.actor or "").startswith(actors.COMMAND_LINE)
+        if is_by_operator:
+            end_restore_links(user_id)
+        if details["unproven"]:
+            return {}
+        values: dict[str, object] = {"new_email": names.email_in_part(details["email"])}
+        former = None if is_by_operator or not self._mount else former_address(details, event.time)
+        return values if former is None else {**values, "former": former}
 
     def _provider_of(self, event: Event) -> str:
         """Return the site's title for the provider of an event, never the provider's own words."""
@@ -159,12 +199,14 @@ def _owner(user_id: int) -> Mapping[str, str] | None:
     }
 
 
-def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
+def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
     data = json.loads(mail.data)
     email, user_id, mount = (data.pop(name) for name in ("email", "user_id", "mount"))
     root = (settings.PUBLIC_URL or "").rstrip("/")
     page = "forgot" if settings.PASSWORD_LOGIN else "sessions"
     forgot_url = f"{root}{quote(mount)}/{page}" if mount else ""
+    if former := data.pop("former", None):
+        data |= _restoration(FormerAddress(*former), user_id, settings, mount, data["at"], now)
     if "at" in data:  # the version before has none
         data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
     data["browser"] = browser_in_words(data["browser"])
@@ -173,21 +215,48 @@ def _compose_notice(mail: Mail, settings: Settings, _now: float) -> Addressed:
     return Addressed(notice, email, user_id, mail.language)
 
 
+def _restoration(
+    former: FormerAddress, user_id: int, settings: Settings, mount: str, at: int, now: float
+) -> Mapping[str, str]:
+    """Return the link that restores an address, and when it ends; nothing for a deleted user."""
+    user = User.get_or_none(User.id == user_id)
+    if user is None:
+        return {}
+    until = datetime.fromtimestamp(at, UTC) + timedelta(hours=HOURS)
+    ends_at = int(until.timestamp())
+    link = make_restore_link(user, former, settings, mount=mount, now=now, ends_at=ends_at)
+    return {"restore_url": link, "restore_until": moment_in_words(until)}
+
+
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}
 
-SAMPLES: tuple[Letter, ...] = tuple(
-    Notice(
+_AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
+
+
+def _sample(event: str, **further: str) -> Notice:
+    return Notice(
         event=event,
         username="ada",
-        time=moment_in_words(datetime(2026, 11, 21, 9, 30, tzinfo=UTC)),
+        time=moment_in_words(_AT),
         address="192.0.2.1",
         browser=browser_in_words("Firefox on Linux"),
         reason="passkey",
         factor="Laptop",
         provider="Google",
         forgot_url=f"{SAMPLE_ROOT}/forgot",
+        **further,
     )
-    for event in TEMPLATES
+
+
+_RESTORE = {
+    "new_email": "g…@example.net",
+    "restore_url": f"{SAMPLE_ROOT}/restore?token=example",
+    "restore_until": moment_in_words(_AT + timedelta(hours=HOURS)),
+}
+
+SAMPLES: tuple[Letter, ...] = (
+    *map(_sample, TEMPLATES),
+    _sample("names_changed", **_RESTORE),
 )
 
 
