@@ -28,7 +28,8 @@ NEW = "ada@example.net"
 SECRET = "secret"
 QUERY = f"?token={SECRET}&code={SECRET}&state={SECRET}"
 PROVIDER = "idp:https://client:of-the-client@idp.example.org"
-PATHS = ("/auth/reset", "/auth/verify", "/auth/oidc/idp/callback")  # whose query has a secret
+# Paths whose query has a secret.
+PATHS = ("/auth/reset", "/auth/restore", "/auth/verify", "/auth/oidc/idp/callback")
 
 every_path = pytest.mark.parametrize("path", PATHS)
 
@@ -170,6 +171,7 @@ def test_a_url_without_a_database_sends_no_secret_on(site, ada, path, monkeypatc
     client = logged_in(site, ada)
     monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
     monkeypatch.setattr("wsgiauth.authentication.one_time.find", fail)
+    monkeypatch.setattr("wsgiauth.authentication.one_time.find_lasting", fail)
     answer = client.get(path + QUERY, headers=BROWSER, status=503)
     assert secrets_sent_from(answer, SECRET) == []
     check_language_form(answer)

@@ -42,13 +42,14 @@ from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from tests.support.tabs import SECOND, named
 from wsgiauth import AuthMiddleware, Field, Settings, storage
-from wsgiauth.accounts import names, update_user
+from wsgiauth.accounts import delete_user, names, update_user
 from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.restoring import FormerAddress, make_restore_link
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.passkeys import NAME_MAX_LENGTH, Passkey
@@ -113,7 +114,11 @@ CONFIG = schemathesis.Config.from_dict(
                 },
             },
             {
-                "include-name": ["GET /reset", "POST /reset", "GET /verify", "POST /verify"],
+                "include-name": [
+                    f"{method} {path}"
+                    for path in ("/reset", "/restore", "/verify")
+                    for method in ("GET", "POST")
+                ],
                 # No token is one of a link.
                 "checks": {
                     "positive_data_acceptance": {"expected-statuses": [410]},
@@ -227,6 +232,7 @@ REQUESTS = [
             "/code",
             "/code/enter",
             "/reset",
+            "/restore",
             "/verify",
             "/email",
             "/username",
@@ -287,6 +293,7 @@ REQUESTS = [
     ("GET", "/code/enter", {}),
     ("POST", "/code/enter", JSON, json.dumps({"request": "x", "code": "x"})),
     ("GET", "/reset", {}),
+    ("GET", "/restore", {}),
     ("GET", "/verify", {}),
     ("POST", "/verify", JSON, json.dumps({"token": "x", "password": PASSWORD})),
     ("GET", "/confirm", {}),
@@ -394,6 +401,8 @@ REQUESTS_WITHOUT_A_DATABASE = [  # by somebody who had logged in before it went 
     ("POST", "/code/enter", JSON, json.dumps({"request": "x", "code": "x"})),
     ("GET", "/reset", {}, None, {"QUERY_STRING": "token=x"}),
     ("POST", "/reset", JSON, json.dumps({"token": "x", "password": "x"})),
+    ("GET", "/restore", {}, None, {"QUERY_STRING": "token=x"}),
+    ("POST", "/restore", JSON, json.dumps({"token": "x"})),
     ("GET", "/verify", {}, None, {"QUERY_STRING": "token=x"}),
     ("POST", "/verify", JSON, json.dumps({"token": "x", "password": "x"})),
     *(
@@ -530,6 +539,22 @@ def resets_of_ada(site):
     yield "GET", "/reset", {}, None, {"QUERY_STRING": f"token={token}"}
     for password in ("short", NEW["new_password"]):
         yield "POST", "/reset", JSON, json.dumps({"token": token, "password": password})
+
+
+def restorations_of_ada(site):
+    """Return requests with a link that restores an address, which another user has at first."""
+    other = make_user(site, "other", email="former@example.org")
+    with context.using(site.database):
+        now = int(time.time())
+        former = FormerAddress(other.email, "2026-01-01T00:00:00+00:00", "link")
+        user, settings = make_user(site, "renamed"), site.site.settings
+        link = make_restore_link(user, former, settings, mount="/auth", now=now, ends_at=now + 60)
+    token = link.partition("=")[2]
+    yield "GET", "/restore", {}, None, {"QUERY_STRING": f"token={token}"}
+    yield "POST", "/restore", JSON, json.dumps({"token": token})
+    with context.using(site.database):
+        delete_user(other)
+    yield "POST", "/restore", JSON, json.dumps({"token": token})
 
 
 def code_of_ada(site):
@@ -1025,6 +1050,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
         login = bearer_of_ada(service)
         given |= set(answers(contract, method, path, headers | login, *body))
     given |= {each for request in resets_of_ada(service) for each in answers(contract, *request)}
+    restorations = restorations_of_ada(service)
+    given |= {each for request in restorations for each in answers(contract, *request)}
     given |= set(answers(contract, *code_of_ada(service)))
     for where, domain in ((limited, "a.example"), (service, "b.example")):
         served = contract_of(where)

@@ -28,6 +28,7 @@ FOR_EVERYONE = {
     "/login",
     "/forgot",
     "/reset",
+    "/restore",
     "/oidc/{provider}",
 }
 FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}

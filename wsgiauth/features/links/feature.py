@@ -8,6 +8,7 @@ from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.links.reset import Reset
+from wsgiauth.features.links.restore import Restore
 from wsgiauth.features.links.verified_register import Registration
 from wsgiauth.features.links.verify import Verify
 from wsgiauth.web.pages import Page
@@ -26,6 +27,7 @@ FEATURE = Feature(
         "/email": Email(),
         "/forgot": Forgot(),
         "/reset": Reset(),
+        "/restore": Restore(),
         "/verify": Verify(),
     },
     parts=lambda settings, tokens: [letters.LinkInviter(), MailLimits(settings)],

@@ -4,6 +4,7 @@ from wsgiauth.endpoints.samples import PROVIDERS, with_fields
 from wsgiauth.features.links.email import EmailPage, EmailSentPage
 from wsgiauth.features.links.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.features.links.reset import ResetPage
+from wsgiauth.features.links.restore import RestoredPage, RestorePage
 from wsgiauth.features.links.verified_register import VerifiedRegisterPage, VerifiedRegisterSentPage
 from wsgiauth.features.links.verify import InvitationPage, VerifyAddressPage
 from wsgiauth.web.pages import Page
@@ -42,6 +43,21 @@ PAGES: tuple[Page, ...] = (
         message="The site is busy.",
         errors={"password": ["The password must have at least 8 characters."]},
     ),
+    RestorePage(
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        email="ada@example.org",
+        present="g…@example.net",
+        is_taken=True,
+    ),
+    RestorePage(
+        token="example",  # noqa: S106 - an example
+        username="ada",
+        email="ada@example.org",
+        present="g…@example.net",
+        message="The site is busy.",
+    ),
+    RestoredPage(username="ada", email="ada@example.org"),
     VerifyAddressPage(
         token="example",  # noqa: S106 - an example
         username="ada",

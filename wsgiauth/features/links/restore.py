@@ -1,0 +1,87 @@
+"""GET, POST /auth/restore: undo a change of the email address, by a link to the former address."""
+
+from wsgiauth.accounts import names
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.restoring import Restoration, find_restoration, restore_address
+from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.features.links.link_form import LinkForm
+from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.responses import Response, json_response
+
+
+class RestorePage(FormPage):
+    """The page with the button that restores the address."""
+
+    template = "restore.html"
+    restore_url = UrlBelow("restore")
+    forgot_url = UrlBelow("forgot")
+    token: str
+    username: str
+    email: str  # the address to restore
+    present: str  # in part
+    is_taken: bool = False  # another account has the address to restore
+
+
+class RestoredPage(Page):
+    """The next steps after the address was restored."""
+
+    template = "restored.html"
+    forgot_url = UrlBelow("forgot")
+    login_url = UrlBelow("login")
+    username: str
+    email: str
+
+
+class Restore(LinkForm):
+    """Restores the address, and revokes all sessions, API keys, links and trusted browsers.
+
+    Nobody is logged in, so the link alone opens nothing.
+    """
+
+    fields = (TOKEN,)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site sends email; no other way leads to a link."""
+        return settings.MAIL_URL is not None and super().is_offered(settings)
+
+    def act(self, submission: Submission) -> Response:
+        """Restore the address; raise TakenError if another account has it."""
+        restoration = _require_restoration(submission)
+        if not restore_address(restoration):
+            raise _link_expired(submission.site)
+        if submission.wants_json:
+            return json_response({"detail": _("Email address restored. Everyone was logged out.")})
+        page = RestoredPage(username=restoration.user.username, email=restoration.former.email)
+        return submission.site.pages.render(submission.environ, page)
+
+    def page(self, submission: Submission, refusal: Refusal) -> RestorePage:
+        """Return the page with the button; raise LinkExpiredError for an expired link."""
+        user, former, _secret = _require_restoration(submission)
+        is_owner = (User.email_key == names.key(former.email)) & (User.id != user.id)
+        return RestorePage(
+            token=submission.fields[TOKEN],
+            username=user.username,
+            email=former.email,
+            present=names.email_in_part(user.email),
+            is_taken=User.select().where(is_owner).exists(),
+            message=refusal.message,
+        )
+
+
+def _require_restoration(submission: Submission) -> Restoration:
+    now = submission.site.tokens.now()
+    restoration = find_restoration(submission.fields[TOKEN], now=now)
+    if restoration is None:
+        raise _link_expired(submission.site)
+    return restoration
+
+
+def _link_expired(site: Site) -> LinkExpiredError:
+    pages = {"login": _("Log in")}
+    if site.settings.PASSWORD_LOGIN:
+        pages["forgot"] = _("Choose a new password")
+    return LinkExpiredError(_("Log in to see the email address of your account."), pages)
