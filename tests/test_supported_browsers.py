@@ -30,12 +30,14 @@ WORDS = {
         border-color border-inline-start-width border-radius border-top bottom box-shadow
         box-sizing clip-path color color-scheme columns content counter-increment counter-reset
         cursor direction display flex flex-basis flex-wrap font font-size font-weight gap grid-area
-        grid-column grid-row grid-template-columns grid-template-rows height justify-content
+        grid-column grid-row grid-template-columns grid-template-rows height inset-block-start
+        inset-inline-start justify-content
         justify-self line-height list-style margin margin-bottom margin-inline margin-top max-width
         min-height min-width object-fit object-position outline outline-offset overflow
-        overflow-wrap padding padding-bottom padding-top position scroll-padding-bottom text-align
+        overflow-wrap padding padding-bottom padding-inline-start padding-top position resize
+        scroll-padding-bottom text-align
         text-decoration text-decoration-thickness text-underline-offset unicode-bidi vertical-align
-        white-space width
+        white-space width z-index
     """,
     "function": "attr counter inset min minmax repeat var",
     "selector": """
@@ -46,7 +48,7 @@ WORDS = {
     """,
     "unit": "% em fr px rem svh",
     "method": """
-        abort abs addEventListener append catch charCodeAt clear click create createElement
+        abort abs addEventListener append catch charCodeAt clear click contains create createElement
         createObjectURL every fetch filter findLast flatMap floor focus forEach format from
         fromCharCode
         get getAll getElementById getRandomValues has includes keys map min normalize now padStart

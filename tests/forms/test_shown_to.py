@@ -15,6 +15,7 @@ from wsgiauth import Group, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.links.address_links import make_address_link
+from wsgiauth.features.links.invitations import Invitation, make_invitation_link
 from wsgiauth.testing import logged_in, make_user
 from wsgiauth.web.urls import Router
 
@@ -52,6 +53,8 @@ def people(site, provider):
         for name in (USERNAME, "Grace")
     ]
     Group.objects.create(name="Editors").grant("reports.read")
+    invited = Invitation(email="mary@example.org")
+    make_invitation_link(invited, site.site.settings, mount="/auth", now=site.site.tokens.now())
     for user in made:
         user.grant("reports.read")
         user.join("Editors")

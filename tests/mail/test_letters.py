@@ -52,7 +52,7 @@ def test_no_mail_has_two_blank_lines_in_a_row(sample, write, has_passwords, has_
     if not has_link and getattr(sample, "event", "login") not in ("login", "refresh_reused"):
         sample = sample.replaced(forgot_url="")
     url = "https://example.org/help"
-    text = write(sample, PASSWORD_LOGIN=has_passwords, SUPPORT_URL=url).get_content()
+    text = plain_text_of(write(sample, PASSWORD_LOGIN=has_passwords, SUPPORT_URL=url))
     assert "\n\n\n" not in text
 
 

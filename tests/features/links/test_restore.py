@@ -14,6 +14,7 @@ from wsgiauth import AuthMiddleware, User, change_password, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.testing import logged_in
 
 NEW_EMAIL = "grace@example.net"
@@ -58,7 +59,7 @@ def links(site, post):
         return [
             (message["To"], word.removeprefix(ROOT))
             for message in post.messages
-            for word in message.get_content().split()
+            for word in plain_text_of(message).split()
             if "/restore?token=" in word
         ]
 
@@ -202,7 +203,7 @@ class TestWithoutPasswords:
 
     def test_the_next_step_is_a_login(self, client, ada, link, post):
         assert "Then log in, and remove" in " ".join(
-            " ".join(each.get_content().split()) for each in post.messages
+            " ".join(plain_text_of(each).split()) for each in post.messages
         )
         done = client.get(link, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=200)
         assert [each["href"] for each in done.html.select("a.button")] == ["/auth/login"]

@@ -714,7 +714,7 @@ class TestFormerAddress:
 
         def by_recipient():
             deliver()
-            return {each["To"]: " ".join(each.get_content().split()) for each in post.messages}
+            return {each["To"]: " ".join(plain_text_of(each).split()) for each in post.messages}
 
         return by_recipient
 
