@@ -25,6 +25,7 @@ from tests.support.trusted import first_step, second_step, trust
 from wsgiauth import AuthMiddleware, Group, User, storage
 from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.authentication.restoring import FormerAddress, make_restore_link
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
@@ -57,6 +58,7 @@ def drive(url, folder, provider):
             panel,
             library,
             mails,
+            restored,
             own_data,
         ):
             each(site, provider)
@@ -180,6 +182,16 @@ def codes(site, _):
     for _again in range(2):
         browser.post("/auth/code", {"username": "zoe"}, headers=SAME_ORIGIN)
     storage.discard_connection(ways.database)
+
+
+def restored(site, _):
+    """A change of an address is undone."""
+    rosa, now = make_user(site, "rosa"), time.time()
+    former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
+    made = {"mount": "/auth", "now": now, "ends_at": int(now) + 3600}
+    token = make_restore_link(rosa, former, site.site.settings, **made).partition("=")[2]
+    send(site, "GET", "/restore", {}, None, {"QUERY_STRING": f"token={token}"})
+    post(site, "/restore", {"token": token})
 
 
 def own_data(site, _):
