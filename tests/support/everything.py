@@ -190,7 +190,7 @@ def restored(site, _):
     former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
     made = {"mount": "/auth", "now": now, "ends_at": int(now) + 3600}
     token = make_restore_link(rosa, former, site.site.settings, **made).partition("=")[2]
-    send(site, "GET", "/restore", {}, None, {"QUERY_STRING": f"token={token}"})
+    TestApp(site).get(f"/auth/restore?token={token}", headers=BROWSER)
     post(site, "/restore", {"token": token})
 
 
