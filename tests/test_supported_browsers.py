@@ -41,7 +41,7 @@ WORDS = {
     """,
     "function": "attr counter inset min minmax repeat var",
     "selector": """
-        :checked :empty :focus :focus-visible :hover :is :last-child :not :root ::after ::before
+        :checked :empty :focus :focus-visible :hover :is :lang :last-child :not :root ::after ::before
     """,
     "at-rule": """
         @media @supports max-height max-width min-width prefers-color-scheme print screen
@@ -75,6 +75,7 @@ GUARDS = {
     "user-select": "Safari has it with its prefix",
     "-webkit-user-select": "for Safari",
     "::-webkit-details-marker": "for Safari; others hide the marker by `list-style`",
+    "word-break": "Japanese lines end between any two characters",
     "text-wrap": "a heading breaks where its line is full",
     "isConditionalMediationAvailable": "called if there is one",
     "getTransports": "called if there is one",
