@@ -72,6 +72,25 @@ class MailLimits:
             counters += self._counters.of_networks(self._mails_of_address, networks)
         Attempt(self._now, counters).require_turn().begin()
 
+    def admits_former_client(self, name: str) -> bool:
+        """Count a code for a client that only the name still knows; return whether to send it.
+
+        Not with those of strangers, whose limit would then tell whether the name has an account.
+        """
+        return self._admits("former clients", name)
+
+    def admits_link_instead_of_code(self, email: str) -> bool:
+        """Count a link to an address that was never proven; return whether to send it.
+
+        By the address of the account, because whoever has the account chooses its names, and can
+        know them at many client addresses. The address can be that of a stranger.
+        """
+        return self._admits("unproven", email)
+
+    def _admits(self, what: str, name: str) -> bool:
+        counter = self._counters.one(self._codes, what, names.key(name[: names.EMAIL_MAX_LENGTH]))
+        return counter.add(self._now())
+
     def count_by_staff(self, user: User) -> None:
         """Count an email that a member of the staff sends to `user`, for all staff together."""
         Attempt(self._now, [self._counters.one(self._mails_by_staff, str(user.id))]).begin()

@@ -23,7 +23,7 @@ from wsgiauth.accounts.tables import CODE, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.typed_codes import plain
-from wsgiauth.exceptions import RequestError, RetryLaterError
+from wsgiauth.exceptions import RequestError
 from wsgiauth.features.links.letters import compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.login_codes.letter import CodeLetter
@@ -158,7 +158,9 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     if user is None or not user.is_active:
         return None
     if not is_proven_here(user):
-        return compose_reset(mail, settings, now, is_instead_of_code=True)
+        limits = MailLimits(settings, clock=lambda: now)
+        is_admitted = limits.admits_link_instead_of_code(user.email)
+        return compose_reset(mail, settings, now, is_instead_of_code=True) if is_admitted else None
     data = json.loads(mail.data)
     row: OneTimeSecret | None = OneTimeSecret.get_or_none(_is_open(data["request"], now))
     if row is None:  # the client has asked again, or the email is late
@@ -186,15 +188,12 @@ def _confirmed(
     """Return the request, as that of a stranger if the account does not know the client.
 
     The client asked with a name that knows it, but the name can have another owner now, or the
-    account a new password. Return None if strangers have asked for too many codes.
+    account a new password. Return None if such clients have asked for too many codes.
     """
     throttle = Throttle(settings, clock=lambda: now)
     if not asked.networks or throttle.is_known(user, asked.networks):
         return asked._replace(networks=())
-    limits = MailLimits(settings, clock=lambda: now)
-    try:
-        limits.count_code(name, tuple(asked.networks), is_known=False)
-    except RetryLaterError:
+    if not MailLimits(settings, clock=lambda: now).admits_former_client(name):
         return None
     return asked._replace(is_known=False, networks=())
 
