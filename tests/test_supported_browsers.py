@@ -41,7 +41,8 @@ WORDS = {
     """,
     "function": "attr counter inset min minmax repeat var",
     "selector": """
-        :checked :empty :focus :focus-visible :hover :is :lang :last-child :not :root ::after ::before
+        :checked :empty :focus :focus-visible :hover :is :lang :last-child :not :root
+        ::after ::before
     """,
     "at-rule": """
         @media @supports max-height max-width min-width prefers-color-scheme print screen

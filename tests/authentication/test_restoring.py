@@ -21,6 +21,7 @@ from wsgiauth.authentication.restoring import (
     find_restoration,
     former_address,
     make_restore_link,
+    mark_change,
     restore_address,
 )
 from wsgiauth.exceptions import TakenError
@@ -38,9 +39,8 @@ def secret_of(link):
 def restore_secret(user, settings, *, former=FORMER, lifetime=HOURS * 3600):
     """Return the secret of a link that restores an address of a user."""
     now = time.time()
-    link = make_restore_link(
-        user, former, with_mail(settings), mount="/auth", now=now, ends_at=int(now) + lifetime
-    )
+    mark = mark_change(user.id, int(now) + lifetime)
+    link = make_restore_link(user.id, former, mark, with_mail(settings), mount="/auth", now=now)
     assert link.startswith("https://example.org/auth/restore?token=")
     return secret_of(link)
 
@@ -139,15 +139,39 @@ def test_sessions_keys_links_and_incomplete_logins_end(stolen, secret, settings,
 
 @pytest.mark.every_database
 @pytest.mark.promise(87)
-def test_a_link_restores_once_and_ends_the_other_links(stolen, secret, settings):
+def test_a_link_restores_once_and_a_new_one_ends_the_former(stolen, secret, settings):
     other = restore_secret(stolen, settings)
-    found, later = find(secret), find(other)
+    assert find(secret) is None
+    found, later = find(other), find(other)
     assert restore_address(found)
     update_user(stolen, email=NEW_EMAIL)
-    assert not restore_address(found)
     assert not restore_address(later)
-    assert find(secret) is find(other) is None
+    assert find(other) is None
     assert User.get_by_id(stolen.id).email == NEW_EMAIL
+
+
+@pytest.mark.promise(87)
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(lambda user: end_restore_links(user.id), id="all links have ended"),
+        pytest.param(lambda user: update_user(user, is_active=False), id="deactivated"),
+        pytest.param(lambda user: user.delete_instance(), id="deleted"),
+    ],
+)
+def test_an_email_that_is_late_has_no_link_after(change, stolen, settings):
+    now = time.time()
+    mark = mark_change(stolen.id, int(now) + 60)
+    change(stolen)
+    made = (stolen.id, FORMER, mark, with_mail(settings))
+    assert make_restore_link(*made, mount="/auth", now=now) is None
+
+
+@pytest.mark.promise(87)
+def test_a_deactivation_ends_the_link_for_good(stolen, secret):
+    update_user(stolen, is_active=False)
+    update_user(stolen, is_active=True)
+    assert find(secret) is None
 
 
 @pytest.mark.every_database

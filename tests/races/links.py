@@ -17,6 +17,7 @@ from wsgiauth.authentication.restoring import (
     FormerAddress,
     find_restoration,
     make_restore_link,
+    mark_change,
     restore_address,
 )
 from wsgiauth.feature import at_first_proof_of
@@ -230,7 +231,8 @@ class TwoRestorations(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
         former = FormerAddress(FORMER_EMAIL, "2026-01-01T00:00:00+00:00", "link")
-        link = make_restore_link(ada, former, SETTINGS, mount="/auth", now=NOW, ends_at=NOW + 60)
+        mark = mark_change(ada.id, NOW + 60)
+        link = make_restore_link(ada.id, former, mark, SETTINGS, mount="/auth", now=NOW)
         return ada, find_restoration(secret_of(link), now=NOW)
 
     def one(self, ada, found):

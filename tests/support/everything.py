@@ -25,7 +25,7 @@ from tests.support.trusted import first_step, second_step, trust
 from wsgiauth import AuthMiddleware, Group, User, storage
 from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.restoring import FormerAddress, make_restore_link
+from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
@@ -188,8 +188,10 @@ def restored(site, _):
     """A change of an address is undone."""
     rosa, now = make_user(site, "rosa"), time.time()
     former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
-    made = {"mount": "/auth", "now": now, "ends_at": int(now) + 3600}
-    token = make_restore_link(rosa, former, site.site.settings, **made).partition("=")[2]
+    mark = mark_change(rosa.id, int(now) + 3600)
+    made = {"mount": "/auth", "now": now}
+    link = make_restore_link(rosa.id, former, mark, site.site.settings, **made)
+    token = link.partition("=")[2]
     TestApp(site).get(f"/auth/restore?token={token}", headers=BROWSER)
     post(site, "/restore", {"token": token})
 

@@ -19,6 +19,7 @@ from wsgiauth.accounts.tables import (
     ADDRESS,
     CODE,
     RESET,
+    RESTORE,
     Session,
     UserObjects,
     end_secrets,
@@ -236,6 +237,7 @@ class User(UserRights):
     def _end_credentials(self, changed: set[str]) -> None:
         if "is_active" in changed:
             revoke_keys(self.id)
+            end_secrets(self.id, RESTORE)
         if {"hashed_password", "is_active"} & changed:
             end_trust(self.id)
         if "hashed_password" in changed:

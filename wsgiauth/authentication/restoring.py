@@ -10,6 +10,7 @@ change that the owner made because of a stolen mailbox. A change by an operator 
 """
 
 import json
+import secrets
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -54,12 +55,35 @@ def former_address(details: Mapping[str, str], now: datetime) -> FormerAddress |
     return FormerAddress(details["old_email"], verified_at, details["verified_by"])
 
 
+def mark_change(user_id: int, ends_at: int) -> str:
+    """Return the id of a row that lasts as long as the change can be undone, at most `ends_at`.
+
+    Call this in the transaction of the change. The email with the link can be composed long after
+    another change that ends all links.
+    """
+    mark = one_time.digest(secrets.token_urlsafe(32))  # of a secret that is in no link
+    row = {"purpose": RESTORE, "user": user_id, "stamp": 0, "data": "", "expires_at": ends_at}
+    with database.atomic():
+        OneTimeSecret.insert(id=mark, **row).execute()
+    return mark
+
+
 def make_restore_link(
-    user: User, former: FormerAddress, settings: Settings, *, mount: str, now: float, ends_at: int
-) -> str:
-    """Return a new link that restores an address until `ends_at`, in seconds since the epoch."""
-    lifetime = ends_at - int(now)
-    secret = one_time.issue(RESTORE, user, now=now, lifetime=lifetime, data=json.dumps(former))
+    user_id: int, former: FormerAddress, mark: str, settings: Settings, *, mount: str, now: float
+) -> str | None:
+    """Return a link that restores an address, in place of a former one; None if that has ended.
+
+    Args:
+        mark: See `mark_change`.
+    """
+    with database.atomic():
+        user = lock_user(user_id)
+        row = OneTimeSecret.get_or_none(OneTimeSecret.id == mark, OneTimeSecret.user == user_id)
+        if user is None or row is None:
+            return None
+        end_secrets(user_id, RESTORE, keep=[mark])
+        lifetime = row.expires_at - int(now)
+        secret = one_time.issue(RESTORE, user, now=now, lifetime=lifetime, data=json.dumps(former))
     return link_url(settings, mount, RESTORE, secret)
 
 

@@ -25,6 +25,7 @@ from wsgiauth.authentication.restoring import (
     end_restore_links,
     former_address,
     make_restore_link,
+    mark_change,
 )
 from wsgiauth.events import Event, actors
 from wsgiauth.features.notices.limits import NoticeLimits
@@ -172,7 +173,10 @@ class Notices:
             return {}
         values: dict[str, object] = {"new_email": names.email_in_part(details["email"])}
         former = None if is_by_operator or not self._mount else former_address(details, event.time)
-        return values if former is None else {**values, "former": former}
+        if former is None:
+            return values
+        ends_at = event.time + timedelta(hours=HOURS)
+        return {**values, "former": former, "mark": mark_change(user_id, int(ends_at.timestamp()))}
 
     def _provider_of(self, event: Event) -> str:
         """Return the site's title for the provider of an event, never the provider's own words."""
@@ -205,27 +209,19 @@ def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
     root = (settings.PUBLIC_URL or "").rstrip("/")
     page = "forgot" if settings.PASSWORD_LOGIN else "sessions"
     forgot_url = f"{root}{quote(mount)}/{page}" if mount else ""
-    if former := data.pop("former", None):
-        data |= _restoration(FormerAddress(*former), user_id, settings, mount, data["at"], now)
+    former, mark = data.pop("former", None), data.pop("mark", "")
+    link = former and make_restore_link(
+        user_id, FormerAddress(*former), mark, settings, mount=mount, now=now
+    )
+    if link:
+        until = datetime.fromtimestamp(data["at"], UTC) + timedelta(hours=HOURS)
+        data |= {"restore_url": link, "restore_until": moment_in_words(until)}
     if "at" in data:  # the version before has none
         data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
     data["browser"] = browser_in_words(data["browser"])
     event = mail.kind.removeprefix(_KIND)
     notice = Notice(event=event, **data, forgot_url=forgot_url)
     return Addressed(notice, email, user_id, mail.language)
-
-
-def _restoration(
-    former: FormerAddress, user_id: int, settings: Settings, mount: str, at: int, now: float
-) -> Mapping[str, str]:
-    """Return the link that restores an address, and when it ends; nothing for a deleted user."""
-    user = User.get_or_none(User.id == user_id)
-    if user is None:
-        return {}
-    until = datetime.fromtimestamp(at, UTC) + timedelta(hours=HOURS)
-    ends_at = int(until.timestamp())
-    link = make_restore_link(user, former, settings, mount=mount, now=now, ends_at=ends_at)
-    return {"restore_url": link, "restore_until": moment_in_words(until)}
 
 
 COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name in TEMPLATES}
