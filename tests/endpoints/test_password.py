@@ -344,6 +344,22 @@ def test_only_the_client_that_changes_the_password_stays_known(settings, ada, st
     storage.discard_connection(site.database)
 
 
+@pytest.mark.promise(12)
+def test_a_session_with_a_second_factor_makes_its_client_known(settings, ada, stopped_throttle):
+    site = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
+    app = add_app(site, ada)
+    there = ("203.0.113.5",)
+    client = TestApp(site, extra_environ={"REMOTE_ADDR": "192.0.2.1"})
+    credentials = {"username": USERNAME, "password": PASSWORD, "code": app.code()}
+    token = token_of(client.post_json("/auth/login", credentials, status=200))
+    environ = {"REMOTE_ADDR": there[0]}
+    client.post_json("/auth/password", CHANGE, headers=token, extra_environ=environ, status=200)
+    throttle, changed = site.site.throttle, User.get_by_id(ada.id)
+    assert throttle.is_known(changed, there)
+    assert not throttle.is_known(changed, ("192.0.2.1",))
+    storage.discard_connection(site.database)
+
+
 # Users without a password
 
 

@@ -98,6 +98,9 @@ class Password(MemberForm):
         site = submission.site
         current, new = (submission.fields[name] for name in ("current_password", "new_password"))
         had_password = submission.member.user.has_password
+        has_proven_factor = site.factors.is_needed_by(submission.member.user) and (
+            site.freshness.is_fresh(submission.member.session_id)
+        )
         errors = _errors(submission, current, new)
         try:
             with _proving(submission, current) as user:
@@ -120,8 +123,10 @@ class Password(MemberForm):
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
-        changed = User.get_or_none(User.id == user.id)
-        if changed is not None:
+        changed = User.get_or_none(User.id == user.id) or user  # with the new stamp
+        if has_proven_factor:
+            site.throttle.recognise(changed, submission.networks)
+        else:
             site.throttle.keep(changed, submission.networks, former=user)
         detail, done = (_("Password changed."), "password") if had_password else _DONE_FIRST
         return hand_over_renewed(submission, issued, detail, path=f"/account?done={done}")

@@ -48,9 +48,8 @@ class Reset(LinkForm):
             )
         if not is_changed:
             raise _link_expired(site)
-        changed = User.get_or_none(User.id == user.id)
-        # With a second factor, only a right code makes the client known.
-        if changed is not None and not site.factors.is_needed_by(changed):
+        if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
+            changed = User.get_or_none(User.id == user.id) or user  # with the new stamp
             site.throttle.recognise(changed, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
