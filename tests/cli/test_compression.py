@@ -83,7 +83,8 @@ def test_texts_of_each_type_are_compressed(content_type):
         pytest.param({"body": b"a" * (LEAST - 1)}, id="a short text"),
         pytest.param({"body": b"a" * (MOST + 1)}, id="a long text"),
         pytest.param({"Content_Encoding": "br"}, id="compressed by the application"),
-        pytest.param({"Cache_Control": "public, no-transform"}, id="not to be transformed"),
+        pytest.param({"Cache_Control": "public, No-Transform"}, id="not to be transformed"),
+        pytest.param({"Repr_Digest": "sha-256=:AAAA:"}, id="with a digest"),
         pytest.param({"status": "206 Partial Content"}, id="a part"),
     ],
 )
@@ -105,8 +106,73 @@ def test_a_strong_etag_becomes_a_weak_one_and_other_reasons_to_vary_stay():
     assert ask(make(ETag='W/"a"')).headers["ETag"] == 'W/"a"'
 
 
-def test_the_length_says_little_about_the_text():
-    assert len({len(ask(make()).body) for _ in range(30)}) > 5
+CREDENTIALS = [{"Cookie": "a=b"}, {"Authorization": "Bearer a"}]
+
+
+@pytest.mark.parametrize("credentials", CREDENTIALS, ids=["cookie", "token"])
+@pytest.mark.parametrize(
+    ("site", "is_compressed"),
+    [
+        ("same-origin", True),
+        ("none", True),
+        ("same-site", False),
+        ("cross-site", False),
+        ("", False),
+    ],
+)
+def test_a_request_with_credentials_gets_gzip_only_if_no_other_site_caused_it(
+    credentials, site, is_compressed
+):
+    fetch = {"Sec-Fetch-Site": site} if site else {}
+    answer = ask(make(), {**GZIP, **credentials, **fetch})
+    assert (answer.body != TEXT) is is_compressed
+    assert ("Content-Encoding" in answer.headers) is is_compressed
+
+
+def lengths(*pieces, declared, content_type=HTML):
+    """Return what the server is given by an application that declares another length."""
+
+    def application(environ, start_response):
+        headers = [("Content-Type", content_type), ("Content-Length", str(declared))]
+        start_response("200 OK", headers)
+        yield from pieces
+
+    started = []
+    environ = {"REQUEST_METHOD": "GET", "HTTP_ACCEPT_ENCODING": "gzip"}
+    body = list(compressed(application)(environ, lambda *arguments: started.append(arguments)))
+    return dict(started[0][1]), body
+
+
+@pytest.mark.parametrize("declared", [len(TEXT) + 1, len(TEXT) - 1], ids=["short", "long"])
+def test_a_body_of_another_length_is_left_to_the_server(declared):
+    headers, body = lengths(TEXT, b"", declared=declared)
+    assert (headers["Content-Length"], b"".join(body)) == (str(declared), TEXT)
+    assert "Content-Encoding" not in headers
+
+
+def test_no_more_is_kept_than_was_declared():
+    taken = []
+
+    def pieces():
+        for number in range(10):
+            taken.append(number)
+            yield b"x" * LEAST
+
+    def application(environ, start_response):
+        start_response("200 OK", [("Content-Type", HTML), ("Content-Length", str(LEAST))])
+        return pieces()
+
+    environ = {"REQUEST_METHOD": "GET", "HTTP_ACCEPT_ENCODING": "gzip"}
+    body = iter(compressed(application)(environ, lambda *arguments: None))
+    next(body)
+    assert taken == [0, 1]
+
+
+def test_an_application_that_starts_no_answer_is_left_to_the_server():
+    environ = {"REQUEST_METHOD": "GET", "HTTP_ACCEPT_ENCODING": "gzip"}
+    started = []
+    app_iter = compressed(lambda environ, start_response: [b"Hello"])(environ, started.append)
+    assert (list(app_iter), started) == ([b"Hello"], [])
 
 
 class Body:
