@@ -101,6 +101,17 @@ def test_whoever_could_send_an_invitation_can_revoke_it(
     assert len(program(URL).json["invitations"]) == (not is_permitted)
 
 
+def test_an_invitation_with_rights_is_replaced_only_by_those_who_can_give_them(
+    client, program, make, bearer
+):
+    program(INVITE, {**GRACE, **STAFF})
+    ann = make("Ann", "manager")
+    client.post_json(INVITE, GRACE, headers=bearer(ann), status=403)
+    (invited,) = program(URL).json["invitations"]
+    assert invited["is_staff"]
+    program(INVITE, GRACE)
+
+
 def test_only_the_end_needs_a_recent_proof(program):
     program(INVITE, GRACE)
     make_stale()

@@ -10,6 +10,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
+from wsgiauth.features.links.open_invitations import find_invitations
 from wsgiauth.features.panel.administration import (
     TO_INVITE,
     Party,
@@ -89,6 +90,7 @@ class Invite(PanelForm):
         )
         # Count only valid names, and outside of the transaction.
         check_names(invitation.names, errors)
+        replaced = find_invitations(invitation.email, site.tokens.now())
         site.require(MailLimits).count_invitation_by_staff(invitation.email)
         administer_invitation(
             submission.member.user,
@@ -99,7 +101,8 @@ class Invite(PanelForm):
                 mount=site.pages.mount,
                 now=site.tokens.now(),
             ),
-            gives_rights=invitation.gives_rights,
+            # Also to replace an invitation that does.
+            gives_rights=invitation.gives_rights or any(each.gives_rights for each in replaced),
         )
         if submission.wants_json:
             return json_response({"detail": SENT}, status=HTTPStatus.ACCEPTED)
