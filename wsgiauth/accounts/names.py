@@ -34,7 +34,7 @@ LEADING_DASH = _("A username cannot begin with -.")  # a command line would read
 _HANDLE = re.compile("[0-9A-Za-z]{1,64}")  # the id of a key, a second factor and so on
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 # One address only, without characters that have a meaning in an email header or a domain name.
-_LABEL = r"""[^@,;:<>()\[\]"\\.\u3002]+"""  # of the domain
+_LABEL = r"""[^@,;:<>()\[\]"\\.\u3002/?#=%&]+"""  # of the domain, as no URL goes on
 _EMAIL = re.compile(rf"""[^@,;:<>()\[\]"\\]+@{_LABEL}(\.{_LABEL})*""")
 
 # Invisible or unstable: controls, format characters, surrogates, private use, unassigned code

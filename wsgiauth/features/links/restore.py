@@ -34,12 +34,13 @@ class RestoredPage(Page):
     login_url = UrlBelow("login")
     username: str
     email: str
+    has_factors: bool = False  # which a thief may have added
 
 
 class Restore(LinkForm):
     """Restores the address, and revokes all sessions, API keys, links and trusted browsers.
 
-    Nobody is logged in, so the link alone opens nothing.
+    The client stays anonymous, so the link alone opens nothing.
     """
 
     fields = (TOKEN,)
@@ -55,7 +56,11 @@ class Restore(LinkForm):
             raise _link_expired(submission.site)
         if submission.wants_json:
             return json_response({"detail": _("Email address restored. Everyone was logged out.")})
-        page = RestoredPage(username=restoration.user.username, email=restoration.former.email)
+        user, site = restoration.user, submission.site
+        has_factors = bool(site.factors.of(user))
+        page = RestoredPage(
+            username=user.username, email=restoration.former.email, has_factors=has_factors
+        )
         return submission.site.pages.render(submission.environ, page)
 
     def page(self, submission: Submission, refusal: Refusal) -> RestorePage:

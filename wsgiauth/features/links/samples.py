@@ -57,7 +57,7 @@ PAGES: tuple[Page, ...] = (
         present="g…@example.net",
         message="The site is busy.",
     ),
-    RestoredPage(username="ada", email="ada@example.org"),
+    RestoredPage(username="ada", email="ada@example.org", has_factors=True),
     VerifyAddressPage(
         token="example",  # noqa: S106 - an example
         username="ada",
