@@ -77,6 +77,7 @@ def test_the_table_has_every_parameter_with_its_values_and_its_default():
         "create": None,
         "groups": "",
         "prompt": "",
+        "icon": "",
     }
 
 

@@ -160,6 +160,12 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         assert parse_proxy(example)
 
 
+@pytest.mark.parametrize("icon", ["/static/firm.svg?v=2", "building", "cloud", "key", "person"])
+def test_a_button_has_an_image_of_the_site_or_a_shape(icon):
+    assert parse_entry(f"a:https://{CLIENT}example.org?icon={icon}").icon == icon
+    assert parse_entry(f"a:https://{CLIENT}example.org").icon == ""
+
+
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
@@ -192,9 +198,12 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"a:https://{CLIENT}example.org/a|b", "the path of the issuer"),
         (f"a:https://{CLIENT}example.org/a/../b", "must not have . or .."),
         (f"a:https://{CLIENT}example.org/{'a' * 236}", "at most 255 characters"),
+        (f"{GOOGLE}?icon=star", "icon must be a path of the site such as /static/firm.svg, or b"),
+        (f"{GOOGLE}?icon=https%3A%2F%2Fa.example%2Fa.svg", "icon must be a path of the site"),
+        (f"{GOOGLE}?icon=//a.example/a.svg", "icon must be a path of the site"),
         (f"{GOOGLE}?title", "name=value&name=value"),
         (f"{GOOGLE}?title=%ff", "name=value&name=value"),
-        (f"{GOOGLE}?tilte=Google", "a parameter is unknown; those known are title, scope"),
+        (f"{GOOGLE}?tilte=Google", "a parameter is unknown; those known are title, icon, scope"),
         (f"{GOOGLE}?title=A&title=B", "the parameter title is given twice"),
         (f"{GOOGLE}?title=", "title must have 1 to 100 printable"),
         (f"{GOOGLE}?title=%00", "title must have 1 to 100 printable"),
@@ -222,7 +231,7 @@ def test_what_is_no_proxy_is_refused_without_its_secret(url):
         (f"a+github:http://{CLIENT}github.com", "http is only for localhost"),
         (f"{GITHUB}?prompt=consent", "prompt must be select_account"),
         (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
-        (f"{GITHUB}?a=b", "is unknown; those known are title, scope, create, link, prompt[.]$"),
+        (f"{GITHUB}?a=b", "is unknown; those known are title, icon, scope, create, link, prompt[.]$"),
         *(
             (f"{GITHUB}?{each}=a", f"{each} needs OpenID Connect, which GitHub does not offer")
             for each in ("groups", "second_factor", "logout", "groups_from")

@@ -15,7 +15,8 @@ from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
 from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, checked_pages
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.web.pages import Pages
+from wsgiauth.settings.oidc import ICONS
+from wsgiauth.web.pages import Pages, ProviderButton
 
 KEYS = next(page.keys for page in EXAMPLES if page.template == "keys.html" and page.keys)
 SET_UP = next(page for page in EXAMPLES if page.template == "totp.html" and page.set_up)
@@ -245,6 +246,23 @@ def test_sources_add_to_the_policy_for_fonts_and_images_alone(page):
         "img-src": f"'self' data: {added}",
         "font-src": f"'self' {added}",
     }
+
+
+@pytest.mark.parametrize("icon", ICONS)
+def test_a_provider_has_one_of_the_shapes(icon):
+    button = ProviderButton("a", "Example", "/auth/oidc/a", icon)
+    html = shown(LOGIN.replaced(providers=(button,))).html
+    drawn = html.find("button", formaction="/auth/oidc/a")
+    assert drawn.svg.path["d"]
+    assert drawn.text == "Log in with Example"
+
+
+def test_a_provider_has_an_image_of_the_site_or_none():
+    buttons = [ProviderButton(each, each, f"/{each}", f"/{each}.svg") for each in "ab"]
+    html = shown(LOGIN.replaced(providers=(buttons[0], buttons[1]._replace(icon="")))).html
+    with_image, without = html.find_all("button", formaction=["/a", "/b"])
+    assert (with_image.img["src"], with_image.img["alt"]) == ("/a.svg", "")
+    assert without.find(["img", "svg"]) is None
 
 
 def test_the_settings_name_the_logos_the_colour_and_the_sources(settings):

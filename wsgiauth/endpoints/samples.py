@@ -28,7 +28,7 @@ WRONG_CODE = "This code is wrong, or was used before."
 
 PROVIDERS = (
     ProviderButton("google", "Google", "/auth/oidc/google"),
-    ProviderButton("staff", "the staff account", "/auth/oidc/staff"),
+    ProviderButton("staff", "the staff account", "/auth/oidc/staff", "building"),
 )
 PASSKEY_OPTIONS = (
     '{"challenge": "", "allowCredentials": [], "userVerification": "required",'

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from wsgiauth.settings.kinds import parse_bool
+from wsgiauth.web.urls import is_safe_path
 
 EXPECTED = "entries such as google:https://client-id:client-secret@accounts.google.com"
 EXPECTED_PROXY = "a URL such as http://proxy.example.org:3128 or http://user:password@10.0.0.1:3128"
@@ -48,6 +49,7 @@ KINDS: Mapping[str, Kind] = {
     "github": Kind("GitHub", ("user:email",), ("read:user", "user:email"), ("select_account",)),
     "discord": Kind("Discord", ("identify",), ("identify", "email"), ("consent",)),
 }
+ICONS = ("building", "cloud", "key", "person")  # shapes that the pages can draw
 _NAMED_KINDS = tuple(each for each in KINDS if each)
 _KIND_AT = {"github.com": "github", "discord.com": "discord"}
 # Other hosts of theirs, which an entry would reach without being the same issuer.
@@ -87,6 +89,7 @@ class ProviderEntry(NamedTuple):
     second_factor: str = "asked"  # `trusted`: the provider's second factor counts
     logout: str = "local"  # `provider`: a logout ends the session at the provider, too
     kind: str = OPENID  # of KINDS
+    icon: str = ""  # on the button: the path of an image on the site, or one of ICONS
 
     def __repr__(self) -> str:
         return f"<ProviderEntry {self.name}>"  # it has a secret
@@ -278,6 +281,13 @@ def _parse_label(name: str, value: str) -> str:
     return value.strip()
 
 
+def _parse_icon(name: str, value: str) -> str:
+    if value not in ICONS and not is_safe_path(value):
+        shapes = ", ".join(ICONS)
+        raise ValueError(f"{name} must be a path of the site such as /static/firm.svg, or {shapes}")
+    return value
+
+
 def _scopes(*needed: str) -> Callable[[str, str], tuple[str, ...]]:
     def parse(name: str, value: str) -> tuple[str, ...]:
         if not re.fullmatch(_SCOPE, value):
@@ -306,6 +316,7 @@ def _parsers(kind: Kind) -> Mapping[str, Callable[[str, str], object]]:
     """Return the parsers of the parameters that have an effect for this kind."""
     return {
         "title": _parse_label,
+        "icon": _parse_icon,
         "scope": _scopes(*kind.needed),
         "create": _parse_switch,
         "link": _choice("ask", "verified"),

@@ -41,6 +41,7 @@ class ProviderButton(NamedTuple):
     name: str  # in OIDC_PROVIDERS
     title: str  # for people
     url: str  # of its form
+    icon: str = ""  # the path of an image, or the name of a shape in `macros.html`
 
 
 class Page(Content):

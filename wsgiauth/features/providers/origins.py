@@ -40,7 +40,8 @@ class ProviderOrigins(Origins):
         """Return a button for each provider."""
         url = f"{mount}/oidc"
         return tuple(
-            ProviderButton(each.name, each.title, f"{url}/{each.name}") for each in self._entries
+            ProviderButton(each.name, each.title, f"{url}/{each.name}", each.icon)
+            for each in self._entries
         )
 
     def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
@@ -50,7 +51,7 @@ class ProviderOrigins(Origins):
         """
         issuers = {each.issuer for each in list_identities(user)}
         return tuple(
-            ProviderButton(each.name, each.title, url)
+            ProviderButton(each.name, each.title, url, each.icon)
             for each in self._entries
             if each.issuer in issuers and each.kind == OPENID
         )

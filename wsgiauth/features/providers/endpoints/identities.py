@@ -76,7 +76,9 @@ class Identities(ProviderEndpoint, ListForm):
         url = f"{mount_url(environ)}/identities"
         return IdentitiesPage(
             identities=tuple(site.require(ProviderOrigins).connected(user)),
-            providers=tuple(ProviderButton(each.name, each.title, url) for each in _entries(site)),
+            providers=tuple(
+                ProviderButton(each.name, each.title, url, each.icon) for each in _entries(site)
+            ),
             has_password=user.has_password,
             message=refusal.text,
             notice=notice_of(environ, _NOTICES),
