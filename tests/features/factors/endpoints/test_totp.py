@@ -102,6 +102,12 @@ def test_a_person_sets_up_an_app(browser, site):
     assert events_named("factor_added") == ["factor_added"]
 
 
+def test_a_second_app_has_another_proposal(site, ada):
+    add_app(site, ada)
+    page = logged_in(site, ada).get(TOTP, headers=BROWSER)
+    assert page.html.find(attrs={"name": "name"})["value"] == "Phone 2"
+
+
 @pytest.mark.promise(58)
 def test_the_qr_code_is_a_picture_without_script_or_style(browser):
     browser.post(TOTP, {"name": "Phone"}, headers=SAME_ORIGIN)

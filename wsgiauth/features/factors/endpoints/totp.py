@@ -1,6 +1,6 @@
 """GET, POST /auth/totp: list, set up and remove the user's authenticator apps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -144,12 +144,13 @@ class AuthenticatorApps(FactorForm):
         listed, waiting = factors.list_factors(user), totp.pending_device(*submission.member)
         settings, must_add = submission.site.settings, must_set_up(submission)
         passkeys_url = with_next(f"{mount}/passkeys", next_after_set_up(submission))
+        devices = [each for each in listed if each.method == ONE_TIME_CODE]
         return TotpPage(
-            devices=[each for each in listed if each.method == ONE_TIME_CODE],
+            devices=devices,
             codes_left=recovery_codes.count(user),
             is_last=len(listed) == 1,
             set_up=None if waiting is None else set_up_of(submission, waiting),
-            name=submission.fields["name"] if "name" in refusal.errors else _EXAMPLE,
+            name=submission.fields["name"] if "name" in refusal.errors else _proposal(devices),
             next=next_after_set_up(submission),
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
@@ -157,6 +158,14 @@ class AuthenticatorApps(FactorForm):
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )
+
+
+def _proposal(devices: Sized) -> str:
+    """Return a name for one more device, which no one has to type."""
+    number = len(devices) + 1
+    if number == 1:
+        return _EXAMPLE
+    return pgettext("name of a device", "Phone %(number)s", number=number)
 
 
 def qr_code(text: str) -> Markup | None:
