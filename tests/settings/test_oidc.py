@@ -231,7 +231,7 @@ def test_a_button_has_an_image_of_the_site_or_a_shape(icon):
         (f"a+github:http://{CLIENT}github.com", "http is only for localhost"),
         (f"{GITHUB}?prompt=consent", "prompt must be select_account"),
         (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
-        (f"{GITHUB}?a=b", "is unknown; those known are title, icon, scope, create, link, prompt[.]$"),
+        (f"{GITHUB}?a=b", "those known are title, icon, scope, create, link, prompt[.]$"),
         *(
             (f"{GITHUB}?{each}=a", f"{each} needs OpenID Connect, which GitHub does not offer")
             for each in ("groups", "second_factor", "logout", "groups_from")
