@@ -44,6 +44,7 @@ from wsgiauth.authentication.restoring import (
     FormerAddress,
     find_restoration,
     make_restore_link,
+    mark_change,
     restore_address,
 )
 from wsgiauth.authentication.second_factors import SecondFactors
@@ -564,7 +565,8 @@ def restore_former_address(scene):
     now = int(time.time())
     former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
     settings = with_mail(scene.settings)
-    link = make_restore_link(scene.ada, former, settings, mount="/auth", now=now, ends_at=now + 60)
+    mark = mark_change(scene.ada.id, now + 60)
+    link = make_restore_link(scene.ada.id, former, mark, settings, mount="/auth", now=now)
     assert restore_address(find_restoration(link.partition("?token=")[2], now=now))
 
 

@@ -49,7 +49,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import pending, sessions
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.restoring import FormerAddress, make_restore_link
+from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.passkeys import NAME_MAX_LENGTH, Passkey
@@ -548,7 +548,8 @@ def restorations_of_ada(site):
         now = int(time.time())
         former = FormerAddress(other.email, "2026-01-01T00:00:00+00:00", "link")
         user, settings = make_user(site, "renamed"), site.site.settings
-        link = make_restore_link(user, former, settings, mount="/auth", now=now, ends_at=now + 60)
+        mark = mark_change(user.id, now + 60)
+        link = make_restore_link(user.id, former, mark, settings, mount="/auth", now=now)
     token = link.partition("=")[2]
     yield "GET", "/restore", {}, None, {"QUERY_STRING": f"token={token}"}
     yield "POST", "/restore", JSON, json.dumps({"token": token})
