@@ -14,7 +14,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from webob import Request
 from webob.headers import ResponseHeaders
 
-LEAST, MOST = 500, 4 * 1024 * 1024  # bytes of a text; memory holds it whole
+LEAST, MOST = 500, 4 * 1024 * 1024  # bytes of a body; memory holds it whole
 _LEVEL = 5  # of 9; by 9, our pages are 1 % shorter and take twice the time
 _TEXT = re.compile(
     r"(text/(?!event-stream)[\w.+-]+|image/svg\+xml"
