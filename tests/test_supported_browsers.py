@@ -29,7 +29,8 @@ WORDS = {
         accent-color align-items align-self background border border-bottom border-collapse
         border-color border-inline-start-width border-radius border-top bottom box-shadow
         box-sizing clip-path color color-scheme columns content counter-increment counter-reset
-        cursor direction display fill flex flex-basis flex-wrap font font-size font-weight gap grid-area
+        cursor direction display fill flex flex-basis flex-wrap font font-size font-weight gap
+        grid-area margin-inline-end
         grid-column grid-row grid-template-columns grid-template-rows height inset-block-start
         inset-inline-start justify-content
         justify-self line-height list-style margin margin-bottom margin-inline margin-top max-width
