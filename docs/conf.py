@@ -117,7 +117,7 @@ def add_contents(app, name, source):
     if name == "README":
         chapters = re.search(r"^## Documentation$(.*?)^## ", source[0], re.MULTILINE | re.DOTALL)[1]
         for caption, text in re.findall(r"^\d+\. \*\*(.*?):?\*\*(.*)", chapters, re.MULTILINE):
-            source[0] += contents(caption, re.findall(r"\]\(((?!https?:).*?)\.md\)", text))
+            source[0] += contents(caption, re.findall(r"\]\(([^):]+)\.md\)", text))
         source[0] += contents("Look it up", ["docs/reference", "CHANGELOG", "CONTRIBUTING"])
     elif name == "docs/reference":
         for module in MODULES:

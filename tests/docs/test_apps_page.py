@@ -20,7 +20,7 @@ from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, Stage, running, 
 from wsgiauth import Session, storage
 from wsgiauth.testing import api_key, make_user
 
-PAGE = PAGES["docs/apps.md"]
+PAGE = PAGES["docs/apps.md"].partition("\n## Clients that stay logged in\n")[0]
 PROGRAMS = [name for name, _ in programs(PAGE)]
 OTHER_ORIGIN = commands(code(section(PAGE, "A single-page app of another origin"), "console")[0])
 TOOL = commands(code(section(PAGE, "A command-line tool"), "console")[0])

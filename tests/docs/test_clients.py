@@ -1,4 +1,4 @@
-"""docs/clients.md: eight threads share a login whose access tokens end all the time."""
+"""docs/apps.md, clients: eight threads share a login whose access tokens end all the time."""
 
 import os
 import runpy
@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import require
-from tests.docs.pages import PAGES, code
+from tests.docs.pages import PAGES, code, section
 from tests.support.sites import PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.testing import make_settings, make_user
@@ -17,6 +17,8 @@ from wsgiauth.testing import make_settings, make_user
 THREADS = 8
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 MINUTE = 60
+
+CLIENTS = section(PAGES["docs/apps.md"], "Clients that stay logged in")
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def program(request, folder):
 
 
 def test_every_program_is_run():
-    names = [each.partition("\n")[0] for each in code(PAGES["docs/clients.md"], "python")]
+    names = [each.partition("\n")[0] for each in code(CLIENTS, "python")]
     assert names == [
         "# httpx_client.py",
         "# use_httpx.py",

@@ -1,4 +1,4 @@
-"""docs/events.md: its program runs, and its table of events is complete."""
+"""docs/application.md, events: its program runs, and its table of events is complete."""
 
 import re
 
@@ -28,6 +28,6 @@ def test_events_are_logged_and_given_to_functions(run, folder):
 
 def test_the_event_table_is_that_of_the_events():
     rows = re.findall(
-        r"^\| (`.*?) \|", section(PAGES["docs/events.md"], "Events in your code"), re.MULTILINE
+        r"^\| (`.*?) \|", section(PAGES["docs/application.md"], "Events in your code"), re.MULTILINE
     )
     assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == LEVELS.keys()

@@ -1,4 +1,4 @@
-"""docs/from-django-auth.md: the program before and after, the import, and the rows."""
+"""docs/migration.md, Django: the program before and after, the import, and the rows."""
 
 import difflib
 import re
@@ -10,10 +10,10 @@ import pytest
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, shown
+from tests.docs.pages import PAGES, code, section, shown
 from wsgiauth import Group, User
 
-PAGE = PAGES["docs/from-django-auth.md"]
+PAGE = section(PAGES["docs/migration.md"], "From django.contrib.auth")
 OLD = Path(__file__).parent / "old"
 BEFORE, AFTER, IMPORT, RENAME = code(PAGE, "python")
 
@@ -96,7 +96,7 @@ def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accou
     (folder / "mysite").mkdir()
     (folder / "new_settings.py").rename(folder / "mysite/settings.py")
     run("DJANGO_SETTINGS_MODULE=old_settings python django_users.py")
-    (export, _), (command, output) = shown(PAGE, "Import the users")
+    (export, _), (command, output) = shown(PAGE, "Import Django's users")
     (settings, _), (migrate, _), (connect, connected) = shown(PAGE, "Connect the rows")
     assert run(f"{export}\n{command}") == output
     site = f"{export}\n{settings}"

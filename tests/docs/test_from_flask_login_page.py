@@ -1,4 +1,4 @@
-"""docs/from-flask-login.md: the app before and after, the import, and the bridge."""
+"""docs/migration.md, Flask-Login: the app before and after, the import, and the bridge."""
 
 import re
 import shutil
@@ -7,11 +7,11 @@ from pathlib import Path
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, count_lines, shown
+from tests.docs.pages import PAGES, code, count_lines, section, shown
 from wsgiauth import User
 
 OLD = Path(__file__).parent / "old"
-PAGE = PAGES["docs/from-flask-login.md"]
+PAGE = section(PAGES["docs/migration.md"], "From Flask-Login")
 
 # What people see: an anonymous client, a wrong and a right password, after the logout.
 ASK_BEFORE = f"""
@@ -72,7 +72,7 @@ def test_users_come_with_their_passwords_and_the_app_works_as_before(run, accoun
         shutil.copy(OLD / name, folder)
     for name, script in {"ask_before": ASK_BEFORE, "ask_after": ASK_AFTER}.items():
         (folder / f"{name}.py").write_text(script, encoding="utf-8")
-    (export, _), (command, output) = shown(PAGE, "Bring the users")
+    (export, _), (command, output) = shown(PAGE, "Users of Flask-Login")
     before = run(f"{export}\npython -c 'import flask_users, ask_before'")
     assert before == "/login?next=%2Faccount\nTrue\n/account Hello, ada!\n302\n"
     assert run(f"{export}\n{command}") == output

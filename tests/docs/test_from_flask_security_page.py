@@ -1,4 +1,4 @@
-"""docs/from-flask-security.md: the app before and after, and the import with the passwords."""
+"""docs/migration.md, Flask-Security: the app before and after, and the import."""
 
 import re
 import shutil
@@ -9,11 +9,11 @@ import pytest
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, count_lines, shown
+from tests.docs.pages import PAGES, code, count_lines, section, shown
 from wsgiauth import Group, User
 
 OLD = Path(__file__).parent / "old"
-PAGE = PAGES["docs/from-flask-security.md"]
+PAGE = section(PAGES["docs/migration.md"], "From Flask-Security")
 
 LOG_IN_BEFORE = f"""
 import re
@@ -64,7 +64,7 @@ def export(folder):
     require("flask_security", "flask_sqlalchemy", "argon2")
     for name in ("flask_security_users.py", "passwords.py"):
         shutil.copy(OLD / name, folder)
-    *commands, _ = (command for command, _ in shown(PAGE, "Bring the users"))
+    *commands, _ = (command for command, _ in shown(PAGE, "Users of Flask-Security"))
     command = "\n".join(commands).replace("/srv/site", str(folder))
     return f"{command}\nexport SECURITY_PASSWORD_SALT=146585145368132386173505678016728509634"
 
@@ -77,7 +77,7 @@ def test_users_come_and_bring_their_passwords(export, run, accounts, folder):
     before = run(f"{export}\npython -c 'import flask_security_users, ask_before'")
     assert before == f"/login?next=/account\n/account\n{seen}302\n"
 
-    *_, (command, output) = shown(PAGE, "Bring the users")
+    *_, (command, output) = shown(PAGE, "Users of Flask-Security")
     assert run(f"{export}\n{command}") == output
     ada, grace = (User.objects.get(username=name) for name in ("ada", "grace"))
     assert (ada.email_verified_at.year, grace.email_verified_at) == (2020, None)

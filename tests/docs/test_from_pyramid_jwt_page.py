@@ -1,4 +1,4 @@
-"""docs/from-pyramid-jwt.md: the programs before and after do the same, apart from its table."""
+"""docs/migration.md, pyramid_jwt: the programs before and after do the same, but for its table."""
 
 import importlib
 import re
@@ -13,7 +13,7 @@ from tests.docs.pages import PAGES, code, section, shown
 from tests.support.sites import PASSWORD
 from wsgiauth import User, hash_password, storage
 
-PAGE = PAGES["docs/from-pyramid-jwt.md"]
+PAGE = section(PAGES["docs/migration.md"], "From pyramid_jwt")
 TITLE = {"title": "Emma"}
 pytestmark = [
     pytest.mark.filterwarnings(each)
@@ -85,7 +85,7 @@ def before(load):
 @pytest.fixture
 def after(run, load):
     """Return a client of the new program with the imported users, and what logs in."""
-    commands = shown(PAGE, "The users")
+    commands = shown(PAGE, "Users of pyramid_jwt")
     output = run("\n".join(command for command, _ in commands))
     assert output.splitlines()[-1] == commands[-1][1].strip()
     site = load("after_pyramid_jwt").application
@@ -130,7 +130,7 @@ def test_the_programs_differ_as_the_table_says(before, after, users):
 
 
 def test_the_numbers_of_lines_are_those_of_the_programs():
-    for title in ("Before", "After"):
+    for title in ("pyramid_jwt before", "pyramid_jwt after"):
         text = section(PAGE, title)
         (program,) = code(text, "python")
         lines = [line for line in program.splitlines() if line.strip() and line[0] != "#"]
@@ -139,7 +139,8 @@ def test_the_numbers_of_lines_are_those_of_the_programs():
 
 def test_the_marked_lines_are_those_that_differ():
     before, after = (
-        code(section(PAGE, title), "python")[0].splitlines() for title in ("Before", "After")
+        code(section(PAGE, title), "python")[0].splitlines()
+        for title in ("pyramid_jwt before", "pyramid_jwt after")
     )
     new = [line for line in after[1:] if line not in before]
     assert [line for line in after if line.endswith(("# new", "# changed"))] == [

@@ -29,7 +29,7 @@ def test_a_program_lists_its_logins_and_ends_the_others(run, serve, administrato
     if shutil.which("curl") is None:
         skip_or_fail("curl is not installed")
     *_, (command, _) = first_program
-    (log_in, _), *_ = shown(PAGES["docs/clients.md"], "curl")
+    (log_in, _), *_ = shown(PAGES["docs/apps.md"], "curl")
     (show, _), (end, _) = shown(PAGES["docs/logins.md"], "Where am I logged in?")
     with serve(command) as port:
         script = "\n".join([log_in, log_in, show, "echo", end]).replace("8080", str(port))

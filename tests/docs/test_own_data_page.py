@@ -1,4 +1,4 @@
-"""docs/own-data.md: its programs do what it says."""
+"""docs/application.md, your own data: its programs do what it says."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ from wsgiauth.features import FEATURES
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_user
 
-PAGE = PAGES["docs/own-data.md"]
+PAGE = section(PAGES["docs/application.md"], "Your own data about users")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""docs/services.md: its services admit the tokens of a site, and refuse all others."""
+"""docs/programs.md, services: its services admit the tokens of a site, and refuse all others."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.signing import load_keys
 from wsgiauth.testing import api_key, bearer, make_settings, make_user
 
-PAGE = PAGES["docs/services.md"]
+PAGE = section(PAGES["docs/programs.md"], "Tokens for other services")
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 ISSUER = "https://example.org"
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -267,7 +267,7 @@ def test_a_service_that_cannot_ask_says_so(site, asking, monkeypatch):
 
 
 def test_the_claims_of_the_table_are_those_of_a_token(site):
-    rows = re.findall(r"^\| (`.*?`) \|", section(PAGE, "Get a token"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?`) \|", section(PAGE, "Get a token for a service"), re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     claims = jwt.decode(token_for(site, "reports"), options={"verify_signature": False})
     assert named == claims.keys()
@@ -275,15 +275,19 @@ def test_the_claims_of_the_table_are_those_of_a_token(site):
 
 def test_the_commands_get_a_token(site):
     site.user.revoke("reports.read", "notes.read")
-    *granted, expected = "".join(each for _, each in shown(PAGE, "Get a token")).splitlines()
-    *printed, answer = run("Get a token", site).splitlines()
+    *granted, expected = "".join(
+        each for _, each in shown(PAGE, "Get a token for a service")
+    ).splitlines()
+    *printed, answer = run("Get a token for a service", site).splitlines()
     assert printed == granted
     assert json.loads(answer) | {"access_token": "…"} == json.loads(expected)
 
 
 def test_the_commands_make_a_key_and_settings_that_are_accepted(tmp_path):
     require_program("openssl")
-    listed = (each for each, _ in shown(PAGE, "Set it up") if " -m wsgiauth" not in each)
+    listed = (
+        each for each, _ in shown(PAGE, "Set up tokens for services") if " -m wsgiauth" not in each
+    )
     script = "".join(f"{each}\n" for each in listed if not each.startswith("pip "))
     environ = {"PATH": os.environ["PATH"]}
     done = subprocess.run(
@@ -304,7 +308,7 @@ def test_the_commands_make_a_key_and_settings_that_are_accepted(tmp_path):
 
 def test_the_other_commands_make_the_other_kinds_of_keys(tmp_path):
     require_program("openssl")
-    text = section(PAGE, "Set it up")
+    text = section(PAGE, "Set up tokens for services")
     made = re.search(r"(openssl genpkey )-algorithm EC.*?( -out )", text)
     others = re.findall(r"`(-algorithm [^`]+)`", text)
     for number, options in enumerate(others):

@@ -105,7 +105,7 @@ def _updated(account: User) -> Any | None:
     if moved is None:
         logger.warning(
             "User %d is anonymous to Django, because a row of Django's own has the same name or"
-            " email address: rename or connect that row, see docs/from-django-auth.md.",
+            " email address: rename or connect that row, see docs/migration.md.",
             account.id,
         )
         return None
