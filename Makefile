@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures docs messages dist clean
+.PHONY: help install run test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -108,6 +108,9 @@ fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=…
 
 pictures: .venv/dev ## take pictures of every page, and the README's, with Chromium
 	$(BIN)/python -m tests.docs.pictures
+
+endpoints: .venv/dev ## make the sections of docs/endpoints.md from the OpenAPI document
+	$(BIN)/python -m tests.docs.endpoints_page
 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
 	$(BIN)/python -W ignore:pkg_resources -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs

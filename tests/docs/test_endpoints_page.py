@@ -1,14 +1,19 @@
-"""docs/endpoints.md: its sections are the routes, and its failures those of the OpenAPI document.
+"""docs/endpoints.md: its parts are made from the OpenAPI document, which names its failures, too.
 
 tests/test_browser.py runs its script.
 """
 
 import re
 
+from tests.docs.endpoints_page import filled
 from tests.docs.pages import PAGES
 from wsgiauth.app import ROUTES
 
 PAGE = PAGES["docs/endpoints.md"]
+
+
+def test_the_page_is_made_from_the_document():
+    assert filled(PAGE) == PAGE, "run `make endpoints`"
 
 
 def test_every_route_has_a_section():

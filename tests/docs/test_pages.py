@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.docs.pages import PAGES, ROOT
+from tests.docs.pages import PAGES, ROOT, slug
 from wsgiauth import Settings
 
 PUBLIC = {"wsgiauth", "wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"}
@@ -23,10 +23,6 @@ OTHERS = {
     "SESSION_ENGINE",
 }
 FAMILIES = {each.name.partition("_")[0] for each in fields(Settings)} - {"TEMPLATES"}
-
-
-def slug(heading):
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,7 +1,9 @@
 """GET /auth/openapi.json: the interface for programs, as an OpenAPI 3.1 document.
 
 The document is written by hand, in the folder `openapi` of the package and in `openapi.json` of
-each feature. Tests compare it with the answers of each URL, in both directions.
+each feature. Tests compare it with the answers of each URL, in both directions. `x-browser` says
+how a form is answered, where it is not only 303 to the next page. docs/endpoints.md is made from
+the document.
 """
 
 import json
