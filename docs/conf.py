@@ -30,8 +30,9 @@ release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/*.rst"]
+include_patterns = ["*.md", "docs/*.md", "docs/*.rst", "docs/**/README.md"]
 exclude_patterns = [".*", "artefacts", "build", "tests", "wsgiauth"]  # large folders, not to search
+exclude_patterns += ["docs/examples/*/*/**"]  # data of the examples
 myst_heading_anchors = 4
 
 default_role = "code_or_name"
@@ -127,6 +128,8 @@ def add_contents(app, name, source):
                 left_out = ", ".join(name.rpartition(".")[2] for name in data)
                 source[0] += f"   :exclude-members: {left_out}\n"
             source[0] += "".join(map(described, data))
+    elif name == "docs/examples/README":
+        source[0] += "\n\n```{toctree}\n:hidden:\n:glob:\n\n*/README\n```\n"
     else:  # a folder is no page
         source[0] = re.sub(
             r"\[([^]]*)\]\(([^)#:]+)\)",

@@ -6,7 +6,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-    for path in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")))
+    for glob in ("README.md", "docs/*.md", "docs/examples/README.md", "docs/examples/*/README.md")
+    for path in sorted(ROOT.glob(glob))
 }
 _NAMED = re.compile(r"(?:# |// |<!-- )([\w-]+\.[a-z]+)(?: -->)?\n")
 

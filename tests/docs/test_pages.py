@@ -9,6 +9,7 @@ import pytest
 from tests.docs.pages import PAGES, ROOT, slug
 from wsgiauth import Settings
 
+EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/examples/*/*.py"))
 PUBLIC = {"wsgiauth", "wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"}
 
 # Names that look like settings of ours, and are not.
@@ -38,10 +39,11 @@ def test_the_links_lead_somewhere(page):
         assert not anchor or anchor in map(slug, headings), target
 
 
-@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"docs/architecture.md"}))
+@pytest.mark.parametrize("page", [*sorted(PAGES.keys() - {"docs/architecture.md"}), *EXAMPLES])
 def test_programs_import_from_public_modules_only(page):
     """The program of the other page is a part of wsgiauth."""
-    modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", PAGES[page], re.MULTILINE)
+    text = (ROOT / page).read_text("utf-8")
+    modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", text, re.MULTILINE)
     assert {each for each in modules if not each.startswith("wsgiauth.contrib.")} <= PUBLIC
 
 

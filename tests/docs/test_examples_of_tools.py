@@ -1,4 +1,4 @@
-"""docs/tools.md: real tools use the page's programs with API keys, and are refused without."""
+"""docs/examples/: real tools use the programs with API keys, and are refused without."""
 
 import re
 import shutil
@@ -8,10 +8,10 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import require_program
-from tests.docs.applications import (
+from tests.docs.examples import (
+    INDEX,
     TEXT,
     TOOLS,
-    TOOLS_PAGE,
     Terminal,
     bearer,
     environ_of,
@@ -45,9 +45,9 @@ def site(request, site_of):
     return site_of(request.param)
 
 
-def typed(title, words):
-    """Return the command of a section that has the words."""
-    (command,) = (each for each, _ in shown(TOOLS_PAGE, title) if words in each)
+def typed(name, words):
+    """Return the command of a user that has the words."""
+    (command,) = (each for each, _ in shown(TOOLS[name].page, "Users") if words in each)
     return command
 
 
@@ -56,18 +56,18 @@ def typed(title, words):
 
 def test_a_browser_is_redirected_and_a_tool_is_asked_for_basic(site):
     with site.program() as client:
-        page = client.get(site.application.path, headers=BROWSER)
+        page = client.get(site.example.path, headers=BROWSER)
         assert (page.status_code, "/auth/login" in page.headers["Location"]) == (302, True)
-        answer = client.get(site.application.path, headers={"Remote-User": "1"})
+        answer = client.get(site.example.path, headers={"Remote-User": "1"})
         assert (answer.status_code, answer.headers.get_list("WWW-Authenticate")[0]) == (401, BASIC)
 
 
 def test_a_key_has_its_own_permissions_alone(site):
-    key, key_id = site.new_key(*site.application.permissions)
+    key, key_id = site.new_key(*site.example.permissions)
     with site.program() as client:
-        path = site.application.path
+        path = site.example.path
         answer = client.get(path, headers=bearer(key))
-        assert (answer.status_code, site.application.seen in answer.text) == (200, True)
+        assert (answer.status_code, site.example.seen in answer.text) == (200, True)
         for weak, _ in (site.new_key(), site.new_key(owner="Grace")):
             assert client.get(path, headers=bearer(weak)).status_code == 403
     site.revoke(key_id)
@@ -75,7 +75,7 @@ def test_a_key_has_its_own_permissions_alone(site):
 
 def test_the_commands_make_a_key(tmp_path, empty_file):
     shutil.copy(empty_file, tmp_path / "wsgiauth.db")
-    for command, expected in shown(TOOLS_PAGE, "The key"):
+    for command, expected in shown(INDEX, "The key"):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=tmp_path,
@@ -125,14 +125,14 @@ def keys(site_of):
 def test_curl_is_admitted_with_a_key_alone(terminal, keys, username, password, expected):
     require_program("curl")
     curl = terminal("packages")
-    curl.save(".netrc", "The key", password.format(**keys), username)
-    assert curl.run(f"{CURL}{curl.site.application.path}") == (0, expected)
+    curl.save(".netrc", password.format(**keys), username)
+    assert curl.run(f"{CURL}{curl.site.example.path}") == (0, expected)
 
 
 # pip and twine
 
 INSTALL = (
-    f"{typed('Python packages', '--index-url')} --target . --no-deps --no-cache-dir"
+    f"{typed('packages', '--index-url')} --target . --no-deps --no-cache-dir"
     " --no-compile --disable-pip-version-check"
 )
 ALONE = {"PIP_CONFIG_FILE": "/dev/null"}
@@ -141,9 +141,9 @@ ALONE = {"PIP_CONFIG_FILE": "/dev/null"}
 def test_pip_installs_what_twine_has_uploaded(terminal):
     tools = terminal("packages")
     key, _ = tools.site.new_key("packages.publish", "packages.install")
-    tools.save(".pypirc", "Python packages", key)
-    tools.save(".netrc", "The key", key, EMAIL)
-    upload = typed("Python packages", "twine upload").replace("dist/", f"{tools.site.folder}/dist/")
+    tools.save(".pypirc", key)
+    tools.save(".netrc", key, EMAIL)
+    upload = typed("packages", "twine upload").replace("dist/", f"{tools.site.folder}/dist/")
     status, output = tools.run(f"{upload} --disable-progress-bar; {INSTALL}", **ALONE)
     assert (status, "library-1.1" in output) == (0, True), output
     assert TEXT in (tools.home / "library.py").read_text()
@@ -183,18 +183,18 @@ def test_pypiserver_runs_no_script_of_a_package(terminal):
 
 # hg
 
-CLONE = typed("Mercurial", "hg clone")
+CLONE = typed("hg", "hg clone")
 PUSH = "hg -R library push"
 
 
 def test_hg_clones_with_a_key_and_pushes_only_with_the_permission(terminal):
     hg = terminal("hg")
-    hg.save(".hgrc", "Mercurial", hg.site.new_key("code.pull")[0])
+    hg.save(".hgrc", hg.site.new_key("code.pull")[0])
     status, output = hg.run(
         f"{CLONE}; touch library/a; hg -R library commit -qA -u ada -m First; {PUSH}"
     )
     assert (status != 0, "HTTP Error 403" in output) == (True, True), output
-    hg.save(".hgrc", "Mercurial", hg.site.new_key("code.pull", "code.push")[0])
+    hg.save(".hgrc", hg.site.new_key("code.pull", "code.push")[0])
     status, output = hg.run(PUSH)
     assert (status, "added 1 changesets" in output) == (0, True), output
 
@@ -222,18 +222,16 @@ def test_hg_without_a_key_asks_for_one(terminal):
 
 
 def test_the_client_of_the_page_writes_an_event(terminal):
-    calendars = terminal("calendar")
-    key, key_id = calendars.site.new_key("calendar.read", "calendar.write")
-    program = (calendars.site.folder / "add_event.py").read_text()
-    (calendars.home / "add_event.py").write_text(
-        program.replace("http://127.0.0.1:8080", calendars.site.address)
-    )
-    # Installed beside what other tests use, it would replace urllib3.
+    site = terminal("calendar").site
+    program = site.folder / "add_event.py"
+    program.write_text(program.read_text().replace("http://127.0.0.1:8080", site.address))
+    # Installed beside what other tests use, caldav would replace urllib3.
     python = python_with("caldav==3.6.*")
-    assert calendars.run(f"{python} add_event.py", KEY=key) == (0, "")
-    (event,) = calendars.site.folder.glob("calendars/collection-root/1/*/*.ics")
+    write = typed("calendar", "add_event.py").replace("python", str(python))
+    script = f"{typed('calendar', 'makekey')}; {write}"
+    assert Terminal(site, site.folder).run(script) == (0, "")
+    (event,) = site.folder.glob("calendars/collection-root/1/*/*.ics")
     assert "SUMMARY:Reading" in event.read_text()
-    calendars.site.revoke(key_id)
 
 
 def test_calendars_are_written_only_with_the_permission_and_read_by_their_owner(terminal):

@@ -1,9 +1,8 @@
-"""docs/applications.md: each application is served as the page says, used, and attacked."""
+"""docs/examples/: each application is served as its page says, used, and attacked."""
 
 import base64
 import http.client
-import subprocess
-import sys
+import re
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -11,17 +10,18 @@ import httpx
 import pytest
 
 from tests.conftest import require, require_program
-from tests.docs.applications import (
+from tests.docs.examples import (
     APPLICATIONS,
-    PAGE,
+    FOLDER,
+    INDEX,
     TEXT,
+    TOOLS,
     Terminal,
     bearer,
-    environ_of,
     log_in,
     served,
 )
-from tests.docs.pages import shown
+from tests.docs.pages import ROOT, shown
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 
 FORGED = {
@@ -61,11 +61,28 @@ def site(request, site_of):
     return site_of(request.param)
 
 
+def test_the_index_lists_each_example_with_its_permissions():
+    row = re.compile(r"^\| \[.+?\]\((.+?)/README\.md\) .*?\|([^|]*\|[^|]*)\|$", re.MULTILINE)
+    listed = {name: set(re.findall("`(.+?)`", cells)) for name, cells in row.findall(INDEX)}
+    examples = (*APPLICATIONS.values(), *TOOLS.values())
+    assert listed == {each.name: set(each.permissions) for each in examples}
+    assert listed.keys() == {path.parent.name for path in FOLDER.glob("*/README.md")}
+
+
+REQUIREMENTS = sorted(FOLDER.glob("*/requirements.txt"))
+
+
+@pytest.mark.parametrize("path", REQUIREMENTS, ids=lambda path: path.parent.name)
+def test_the_tests_install_what_an_example_requires(path):
+    tested = (ROOT / "setup.py").read_text("utf-8")
+    assert all(f'"{line}",' in tested for line in path.read_text("utf-8").splitlines())
+
+
 # All of them
 
 
 def test_a_browser_is_sent_to_the_login_page_and_back(site):
-    path, seen = site.application.path, site.application.seen
+    path, seen = site.example.path, site.example.seen
     with site.browser() as browser:
         page = log_in(browser, path)
         assert (page.status_code, page.url.raw_path.decode()) == (200, path)
@@ -79,33 +96,33 @@ def test_a_browser_is_sent_to_the_login_page_and_back(site):
 def test_a_program_without_credentials_is_refused(site):
     with site.program() as client:
         for headers in ({}, FORGED, {"Authorization": "Basic QWRhOmE="}):
-            answer = client.get(site.application.path, headers=headers)
+            answer = client.get(site.example.path, headers=headers)
             assert answer.status_code == 401
-            scheme = "Basic" if site.application.accepts_basic else "Bearer"
+            scheme = "Basic" if site.example.accepts_basic else "Bearer"
             assert answer.headers["WWW-Authenticate"].startswith(f"{scheme} ")
 
 
 def test_a_user_without_the_permission_is_refused(site):
     with site.program("Grace") as client:
         for headers in ({}, FORGED):
-            answer = client.get(site.application.path, headers=headers)
+            answer = client.get(site.example.path, headers=headers)
             assert answer.status_code == 403
-            assert site.application.seen not in answer.text
+            assert site.example.seen not in answer.text
 
 
 def test_a_revoked_session_is_refused_at_the_next_request(site):
     with site.program(USERNAME) as client:
-        assert site.application.seen in client.get(site.application.path).text
+        assert site.example.seen in client.get(site.example.path).text
         client.post("/auth/logout").raise_for_status()
-        assert client.get(site.application.path).status_code == 401
+        assert client.get(site.example.path).status_code == 401
 
 
 def test_a_key_has_its_own_permissions_alone_until_it_is_revoked(site):
-    key, key_id = site.new_key(*site.application.permissions)
+    key, key_id = site.new_key(*site.example.permissions)
     weak, weak_id = site.new_key()
     with site.program() as client:
-        path = site.application.path
-        assert site.application.seen in client.get(path, headers=bearer(key)).text
+        path = site.example.path
+        assert site.example.seen in client.get(path, headers=bearer(key)).text
         assert client.get(path, headers=bearer(weak)).status_code == 403
         site.revoke(key_id)
         site.revoke(weak_id)
@@ -124,7 +141,7 @@ def ask_raw(address, target):
 
 
 def test_no_other_spelling_of_a_path_is_open(site):
-    path, seen = site.application.path, site.application.seen
+    path, seen = site.example.path, site.example.seen
     first, rest = path[1], path[2:]
     for target in (
         f"/%{ord(first):x}{rest}",
@@ -338,14 +355,11 @@ def webdav(site_of):
 
 def test_the_client_of_the_page_uploads_a_file_with_a_key(webdav):
     require("webdav3")
-    key, _ = webdav.new_key("files.read", "files.write")
-    program = (webdav.folder / "put_file.py").read_text()
-    program = program.replace("http://127.0.0.1:8080", webdav.address)
-    (webdav.folder / "minutes.txt").write_text("Minutes of May")
-    command = [sys.executable, "-c", program]
-    environ = {**environ_of(webdav.folder), "KEY": key}
-    subprocess.run(command, cwd=webdav.folder, env=environ, check=True)
-    assert (webdav.folder / "files/minutes.txt").read_text() == "Minutes of May"
+    program = webdav.folder / "put_file.py"
+    program.write_text(program.read_text().replace("http://127.0.0.1:8080", webdav.address))
+    _, *typed = (each for each, _ in shown(webdav.example.page, "Users")[2:])
+    assert Terminal(webdav, webdav.folder).run("; ".join(typed)) == (0, "")
+    assert (webdav.folder / "files/README.md").read_text() == webdav.example.page
 
 
 WRITING = ("PUT", "DELETE", "MKCOL", "COPY", "MOVE", "LOCK", "PROPPATCH", "POST", "PATCH")
@@ -361,14 +375,14 @@ def test_wsgidav_writes_only_with_the_permission(webdav):
         assert client.request("PROPFIND", "/").status_code == 207
         for method in WRITING:
             assert client.request(method, "/book.txt", headers=headers).status_code in (400, 403)
-    assert (webdav.folder / "files/book.txt").read_text() == TEXT
+    assert (webdav.folder / "files/book.txt").read_text() == f"{TEXT}\n"
     assert not (webdav.folder / "files/copy.txt").exists()
 
 
 def test_wsgidav_knows_the_user_by_remote_user_alone(webdav):
     with webdav.program(USERNAME) as client:
         listing = client.get("/", headers={**FORGED, "X-Remote-User": "Grace"})
-        assert (f'user: "{USERNAME}"' in listing.text, "Grace" in listing.text) == (True, False)
+        assert ('user: "ada"' in listing.text, "Grace" in listing.text) == (True, False)
 
 
 def test_wsgidav_runs_no_script_of_a_file(webdav):
@@ -400,7 +414,7 @@ def git(site_of, tmp_path):
     return Terminal(site_of("git"), tmp_path)
 
 
-MAKE, CLONE = (each for each, _ in shown(PAGE, "Git")[-2:])
+MAKE, CLONE = (each for each, _ in shown(APPLICATIONS["git"].page, "Users")[-2:])
 LIST = "git ls-remote http://127.0.0.1:8080/library.git"
 PUSH = "git -C library commit -q --allow-empty -m More; git -C library push origin"
 
@@ -409,7 +423,7 @@ def test_git_clones_and_pushes_with_a_key_as_the_page_says(git):
     database = f"sqlite:///{git.site.folder}/wsgiauth.db"
     status, key = git.run(MAKE, DATABASE_URL=database)
     assert status == 0, key
-    git.save(".netrc", "The key", key.strip())
+    git.save(".netrc", key.strip())
     status, output = git.run(f"{CLONE}; {PUSH} HEAD:more; {LIST}")
     assert (status, "refs/heads/more" in output) == (0, True), output
     git.site.revoke(key.split("_")[1])
@@ -424,12 +438,12 @@ def test_git_takes_the_key_from_a_credential_helper(git):
         f"git config --global credential.helper store; printf '{fields}' | git credential approve;"
         f" {LIST}"
     )
-    assert (status, f"refs/heads/{TEXT}" in output) == (0, True), output
+    assert (status, "refs/heads/" in output) == (0, True), output
 
 
 def test_git_does_not_push_without_the_permission(git):
     key, _ = git.site.new_key("code.pull")
-    git.save(".netrc", "The key", key)
+    git.save(".netrc", key)
     status, output = git.run(f"{CLONE}; {PUSH} HEAD:stolen")
     assert (status != 0, "403" in output) == (True, True)
     kind = {"Content-Type": "application/x-git-receive-pack-request"}
