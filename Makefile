@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages dist clean
+.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -43,6 +43,18 @@ run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=
 	@echo 'For another port: make run PORT=8081. To become an administrator, run in another terminal:'
 	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
 	@FACTOR_KEY="$${FACTOR_KEY-$$(cat factor.key)}" $(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)
+
+# In an environment of its own, it runs the commands of the example's README.
+example: EXAMPLE := $(CURDIR)/.venv/example-$(NAME)/bin
+example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sqlite-web, for example)
+	@ls docs/examples/$(NAME)/requirements.txt >/dev/null
+	@$(PYTHON) -m venv .venv/example-$(NAME)
+	@$(EXAMPLE)/pip install --quiet --disable-pip-version-check --editable .
+	@echo 'For another port: make example NAME=$(NAME) PORT=8081. To create a superuser, run in another terminal:'
+	@echo '  cd docs/examples/$(NAME) && . $(EXAMPLE)/activate && python -m wsgiauth createsuperuser'
+	@cd docs/examples/$(NAME) && { test -f secret.key || (umask 077 && $(EXAMPLE)/python -m wsgiauth secret > secret.key); } && \
+	  PATH="$(EXAMPLE):$$PATH" PIP_QUIET=1 SECRET_KEY="$$(cat secret.key)" \
+	  sh -ec "$$(sed -n '/^## Run it/,/^## /{s/8080/$(PORT)/;s/^[$$] //p}' README.md)"
 
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check: export PYTHONDONTWRITEBYTECODE =

@@ -101,10 +101,16 @@ TOOLS = {
 }
 
 
+def copy_programs(example, folder):
+    """Copy the folder of an example without the data of someone who runs it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in FOLDER.glob(f"{example.name}/*.[ptmc]*"):
+        shutil.copy(path, folder)
+
+
 def prepare_folder(example, folder, empty_file):
     """Follow the page of an example, up to its server, in a copy of its folder."""
-    for path in FOLDER.glob(f"{example.name}/*.[ptmc]*"):  # no data of someone who runs it
-        shutil.copy(path, folder)
+    copy_programs(example, folder)
     shutil.copy(empty_file, folder / "wsgiauth.db")
     install, *prepare, _ = example.running_commands
     assert install == "pip install -r requirements.txt"

@@ -2,7 +2,12 @@
 
 import base64
 import http.client
+import os
 import re
+import shutil
+import signal
+import subprocess
+import sys
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -18,11 +23,13 @@ from tests.docs.examples import (
     TOOLS,
     Terminal,
     bearer,
+    copy_programs,
+    environ_of,
     log_in,
     served,
 )
 from tests.docs.pages import ROOT, shown
-from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, free_port
 
 FORGED = {
     "X-Remote-User": USERNAME,
@@ -76,6 +83,41 @@ REQUIREMENTS = sorted(FOLDER.glob("*/requirements.txt"))
 def test_the_tests_install_what_an_example_requires(path):
     tested = (ROOT / "setup.py").read_text("utf-8")
     assert all(f'"{line}",' in tested for line in path.read_text("utf-8").splitlines())
+
+
+@pytest.fixture
+def make_example(tmp_path):
+    """Run `make example` in a folder with what is installed here; yield its address."""
+    require("sqlite_web")
+    (tmp_path / "bin").mkdir()
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    copy_programs(APPLICATIONS["sqlite"], tmp_path / "docs/examples/sqlite-web")
+    for name, command in (("pip", "true"), ("python", f'exec {sys.executable} "$@"')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{command}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    is_installed = ("PYTHON=true", f"EXAMPLE={tmp_path}/bin")
+    with subprocess.Popen(
+        ["make", "example", "NAME=sqlite-web", f"PORT={free_port()}", *is_installed],
+        cwd=tmp_path,
+        env=environ_of(tmp_path) | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as made:
+        try:
+            lines = iter(made.stdout.readline, "")
+            yield next(line.split()[-1] for line in lines if line.startswith("Serving on "))
+        finally:
+            os.killpg(made.pid, signal.SIGTERM)
+
+
+@pytest.mark.usefixtures("unmeasured")
+def test_make_example_serves_an_example(make_example, tmp_path):
+    assert httpx.get(f"{make_example}book/content/", headers=BROWSER).status_code == 302
+    key = tmp_path / "docs/examples/sqlite-web/secret.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert len(key.read_text().strip()) == 64
 
 
 # All of them
