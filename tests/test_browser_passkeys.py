@@ -216,7 +216,7 @@ def test_a_user_whom_the_device_does_not_verify_has_a_second_factor_only(visitor
 @pytest.mark.parametrize("way", ["passkey", "code"])
 def test_the_checkbox_of_the_second_step_counts_for_both_ways(visitor, ada, device, way):
     add_passkey(visitor)
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     log_out(visitor)
     visitor.log_in()
     visitor.find("[name=trust]").click()
@@ -232,7 +232,7 @@ def test_the_checkbox_of_the_second_step_counts_for_both_ways(visitor, ada, devi
 
 def test_after_a_wrong_code_people_correct_it_at_once(visitor, ada, device):
     add_passkey(visitor)
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     log_out(visitor)
     visitor.log_in()
     visitor.find("[name=code]").click()
@@ -266,7 +266,7 @@ def test_a_passkey_of_a_closed_account_is_refused_on_the_page(visitor, ada, devi
 def test_without_script_all_but_the_passkeys_works(visitor, ada, device):
     add_passkey(visitor)
     log_out(visitor)
-    (code, *_) = recovery_codes.replace(ada)
+    (code, *_) = recovery_codes.replace(ada, rounds=4)
     device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         visitor.log_in()
@@ -334,7 +334,7 @@ def test_there_are_five_ways_to_log_in(visitor, ada, site, device):
     assert methods() == "pwd otp"
     log_out(visitor)
 
-    recovery, *_ = recovery_codes.replace(ada)
+    recovery, *_ = recovery_codes.replace(ada, rounds=4)
     visitor.log_in()
     visitor.submit(recovery)
     assert methods() == "pwd otp"

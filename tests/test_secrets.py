@@ -556,7 +556,7 @@ def recovery(factors_site, owner, app, watch):
 
 
 NO_CODE = "canary"  # as long as one
-NO_RECOVERY_CODE = "CANA-RYCA-NARY-CANA-RYCA-NARY"
+NO_RECOVERY_CODE = "CANA-RYCA-NARY"
 
 
 def enter(client, code, status):

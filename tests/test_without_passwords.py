@@ -124,7 +124,7 @@ def visitors(site):
     yield browser
     add_app(site, root)
     with context.using(site.database):
-        recovery_codes.replace(root)
+        recovery_codes.replace(root, rounds=4)
     yield logged_in_at_provider(site, root, row)
 
 

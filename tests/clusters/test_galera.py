@@ -142,7 +142,7 @@ def make_last_key(number, users):
 
 
 def make_codes(number, users):
-    recovery_codes.replace(User.get_by_id(users[0].id))
+    recovery_codes.replace(User.get_by_id(users[0].id), rounds=4)
 
 
 def remove_factor(number, users):
@@ -169,7 +169,7 @@ def a_user_with_two_factors(site):
     user = make_user(site)
     for name in ("Phone", "Tablet"):
         add_authenticator(site, user, name)
-    recovery_codes.replace(user)
+    recovery_codes.replace(user, rounds=4)
     return [user]
 
 

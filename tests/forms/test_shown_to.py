@@ -59,7 +59,7 @@ def people(site, provider):
         user.grant("reports.read")
         user.join("Editors")
         add_app(site, user)
-        recovery_codes.replace(user)
+        recovery_codes.replace(user, rounds=4)
         connect(user, provider, user.username)
         make_key(user)
         logged_in(site, user)

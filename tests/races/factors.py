@@ -108,7 +108,7 @@ class TwoRemovals(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
         handles = confirmed(ada, "one"), confirmed(ada, "other")
-        recovery_codes.replace(ada)
+        recovery_codes.replace(ada, rounds=4)
         return ada, *handles
 
     def one(self, ada, handle, _):
@@ -132,7 +132,7 @@ class FirstFactor(Race):
         return confirm(device)
 
     def other(self, ada, device):
-        return len(recovery_codes.replace(ada))
+        return len(recovery_codes.replace(ada, rounds=4))
 
     def check(self, outcome, ada, device):
         assert (outcome.one, outcome.other) == (True, NUMBER)
@@ -167,7 +167,7 @@ class PasswordAndApp(_Changed):
 @race("A password is changed, and recovery codes are created")
 class PasswordAndCodes(_Changed):
     def one(self, ada):
-        return len(recovery_codes.replace(ada)) == NUMBER
+        return len(recovery_codes.replace(ada, rounds=4)) == NUMBER
 
 
 @race("A password is changed, and a passkey added")
@@ -182,7 +182,7 @@ class TwoSets(Race):
         return (insert_user(USERNAME, EMAIL),)
 
     def one(self, ada):
-        return len(recovery_codes.replace(ada))
+        return len(recovery_codes.replace(ada, rounds=4))
 
     def check(self, outcome, ada):
         assert outcome.one == outcome.other == recovery_codes.count(ada) == NUMBER
@@ -192,7 +192,7 @@ class TwoSets(Race):
 class RecoveryTwice(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
-        return ada, recovery_codes.replace(ada)[0]
+        return ada, recovery_codes.replace(ada, rounds=4)[0]
 
     def one(self, ada, code):
         return recovery_codes.use(ada, code)
@@ -205,7 +205,7 @@ class RecoveryTwice(Race):
 @race("A recovery code is used, and all are replaced")
 class UsedAndReplaced(RecoveryTwice):
     def other(self, ada, code):
-        return len(recovery_codes.replace(ada))
+        return len(recovery_codes.replace(ada, rounds=4))
 
     def check(self, outcome, ada, code):
         assert (outcome.one, outcome.other) == (outcome.first == "one", NUMBER)

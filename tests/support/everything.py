@@ -108,7 +108,7 @@ def factors(site, _):
     """Second factors and passkeys: added, used and removed."""
     grace = make_user(site, "grace", password=PASSWORD)
     app = add_app(site, grace)
-    codes = recovery_codes.replace(grace)
+    codes = recovery_codes.replace(grace, rounds=4)
     login = {"username": "grace", "password": PASSWORD, "code": codes[0]}
     post(site, "/login", login)
     start, other = (
@@ -127,7 +127,7 @@ def factors(site, _):
     options = options_of(client.get("/auth/login", headers=BROWSER))
     script = {**SAME_ORIGIN, "Accept": "application/json"}
     client.post("/auth/login", {"credential": key.get(options)}, headers=script, status=200)
-    recovery_codes.replace(grace)
+    recovery_codes.replace(grace, rounds=4)
     for device in (*totp.devices(grace), *passkeys.list_passkeys(grace)):
         path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
         post(site, path, {"remove": device.id}, bearer(site, grace))
@@ -138,7 +138,7 @@ def trusted_browsers(site, _):
     """A browser becomes trusted, skips the second step, and is revoked."""
     mary = make_user(site, "maryam", password=PASSWORD)
     app, client = add_app(site, mary), TestApp(site)
-    codes = recovery_codes.replace(mary)
+    codes = recovery_codes.replace(mary, rounds=4)
     first_step(client, "maryam")  # in another tab, which makes the browser trusted again
     trust(client, app.code(), "maryam")
     second_step(client, codes[0])

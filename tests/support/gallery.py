@@ -302,7 +302,7 @@ class Gallery:
         self.site, self.mary = self.lin.app, self.visitor(sample)
         mary = create_user("Mary-Lou", "ml@example.org", PASSWORD, settings=self._settings)
         add_app(self.site, mary)
-        recovery_codes.replace(mary)
+        recovery_codes.replace(mary, rounds=4)
         mary.grant("reports.publish", "reports.archive")
         make_key(mary, "Nightly export to the archive", ["reports.archive", "reports.publish"])
         make_key(mary, "Backup")
@@ -431,7 +431,7 @@ def in_the_second_step(people, username):
 def in_a_trusted_browser(people, username):
     visitor = people.visitor(echo)
     log_in(visitor, username, PASSWORD)
-    code, *_ = recovery_codes.replace(User.get(User.username == username))
+    code, *_ = recovery_codes.replace(User.get(User.username == username), rounds=4)
     post(visitor, "/auth/second", {"code": code, "trust": "on"})
     return visitor.get("/auth/sessions")
 

@@ -211,6 +211,20 @@ def hash_digest(digest: bytes) -> str:
     return bcrypt.hashpw(_condensed(digest), bcrypt.gensalt(LEAST_ROUNDS)).decode()
 
 
+def hash_codes(codes: Iterable[str], rounds: int) -> list[str]:
+    """Return the bcrypt hashes of random codes. They share one salt; see `hash_code`."""
+    salt = bcrypt.gensalt(rounds)
+    return [bcrypt.hashpw(code.encode(), salt).decode() for code in codes]
+
+
+def hash_code(code: str, hashed: str | None, rounds: int) -> str:
+    """Return the bcrypt hash of a code with the cost and salt of another hash.
+
+    Without another hash, takes as long as with one of the cost `rounds`.
+    """
+    return bcrypt.hashpw(code.encode(), _stored_or_dummy(hashed, rounds)).decode()
+
+
 def bcrypt_digest(password: bytes, rounds: int, salt: bytes) -> bytes:
     """Return the digest of the bcrypt hash that other software makes of these bytes.
 

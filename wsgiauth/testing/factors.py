@@ -66,8 +66,9 @@ def recovery_codes(application: AuthMiddleware, user: User | None = None) -> lis
             application.
     """
     _factor_key(application)
+    rounds = codes.rounds_of_site(application.site.settings)
     with context.using(application.database):
-        return codes.replace(_require_user(application, user))
+        return codes.replace(_require_user(application, user), rounds=rounds)
 
 
 def _factor_key(application: AuthMiddleware) -> str:

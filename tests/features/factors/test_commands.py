@@ -33,7 +33,7 @@ def add_app(user):
 def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
     add_app(person)
     add_app(person)
-    recovery_codes.replace(person)
+    recovery_codes.replace(person, rounds=4)
     login = sessions.start(person, Tokens(SETTINGS), methods="pwd otp")
     output = "Removed 2 second factors of Ada and the recovery codes, and revoked all sessions.\n"
     assert wsgiauth("removefactor", "ada") == (0, output, "")
@@ -173,7 +173,7 @@ def passkey(person):
 
 
 def test_removefactor_removes_passkeys(wsgiauth, person, passkey):
-    recovery_codes.replace(person)
+    recovery_codes.replace(person, rounds=4)
     output = "Removed 1 second factor of Ada and the recovery codes, and revoked all sessions.\n"
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not Passkey.select().exists()

@@ -376,7 +376,7 @@ def test_a_notice_says_which_browser_became_trusted(site, ada, deliver, post):
 
 
 def test_a_notice_says_that_recovery_codes_are_new(site, ada, deliver, post):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     deliver()
     assert "Which: new recovery codes" in body(post)
 

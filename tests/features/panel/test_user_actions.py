@@ -84,7 +84,7 @@ def test_each_action_needs_its_right(client, site, make, bearer, actor, target, 
         fields = FIELDS | {"login": handle_of(f"to {action}"), "key": make_key(tim)}
         fields |= {"identity": connected.handle, "email": tim.email}
         add_app(site, tim)
-        recovery_codes.replace(tim)
+        recovery_codes.replace(tim, rounds=4)
         before = state_of(tim)
         answer = client.post_json(url_of(tim, action), fields, headers=headers, status="*")
         if answer.status_int == 200:
@@ -232,7 +232,7 @@ def test_the_second_factors_of_a_user_are_removed(program, site, make, boss, pos
     tim, tom = make("Tim"), make("Tom")
     for user in (tim, tim, tom):
         add_app(site, user)
-    recovery_codes.replace(tim)
+    recovery_codes.replace(tim, rounds=4)
     RecordedEvent.delete().execute()
     site.site.outbox.deliver()
     post.messages.clear()

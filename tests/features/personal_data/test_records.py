@@ -113,7 +113,7 @@ def fill(site, user):
     give_passkey(site, user, f"passkey of {name}")
     identity = connected(site, user, subject=f"{name} elsewhere", name=f"{name} there")
     logged_in_at_provider(site, user, identity, sid=f"session of {name} elsewhere")
-    recovery_codes.replace(user)
+    recovery_codes.replace(user, rounds=4)
     make_key(user, name=f"key of {name}", permissions=[f"{name.lower()}.read"])
     user.join(Group.objects.create(name=f"group of {name}"))
     make_reset_link(user, site.site.settings, mount="/auth", now=now)
@@ -196,7 +196,7 @@ def test_a_session_is_in_the_file_until_its_row_is_deleted(site, ada, read):
 def test_a_secret_is_its_purpose_and_its_end(site, ada, read):
     now = site.site.tokens.now()
     make_reset_link(ada, site.site.settings, mount="/auth", now=now)
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     listed = sorted(read(ada)["one_time_secrets"], key=lambda each: each["purpose"])
     assert [each["purpose"] for each in listed] == ["recovery"] * 10 + ["reset"]
     assert {each["expires_at"] for each in listed[:-1]} == {None}

@@ -72,7 +72,7 @@ def all_factors(site, user):
 
 
 def new_codes(site, user):
-    recovery_codes.replace(user)
+    recovery_codes.replace(user, rounds=4)
 
 
 def log_out_others(site, user):
@@ -185,7 +185,7 @@ def test_the_trust_stays_with(change, browser, site, ada):
 
 
 def test_a_used_recovery_code_keeps_the_trust(client, browser, site, ada):
-    code, other, *_ = recovery_codes.replace(ada)
+    code, other, *_ = recovery_codes.replace(ada, rounds=4)
     trust(browser, code)
     trust(client, other)
     assert recovery_codes.count(ada) == recovery_codes.NUMBER - 2
@@ -196,16 +196,16 @@ def test_a_used_recovery_code_keeps_the_trust(client, browser, site, ada):
 @pytest.mark.every_database
 def test_a_former_recovery_code_gives_no_trust_after_new_ones(site, ada, app):
     """The former code was accepted, and the owner made new ones before the browser is trusted."""
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     browsers, factors_of = site.site.require(TrustedBrowsers), site.site.factors
     before = factors_of.state(ada)
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     given = browsers.trust("", ada, before, factors_of, client=Client(), now=site.site.tokens.now())
     assert (given, TrustedBrowser.select().count()) == ("", 0)
 
 
 def test_the_last_recovery_code_ends_the_trust(browser, site, ada):
-    *others, last = recovery_codes.replace(ada)
+    *others, last = recovery_codes.replace(ada, rounds=4)
     for code in others:
         recovery_codes.use(ada, code)
     trust(browser, last)
@@ -234,7 +234,7 @@ def test_a_site_that_offers_no_trust_any_more_asks_everyone(days, browser, make_
 
 def test_factors_that_change_while_the_site_offers_no_trust_end_it(browser, make_site, ada):
     make_site(TRUSTED_BROWSER_DAYS=0)
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     assert not TrustedBrowser.select().exists()
 
 

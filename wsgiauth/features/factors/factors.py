@@ -104,7 +104,7 @@ class _RecoveryCodes(FactorKind):
         return []
 
     def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
-        return recovery_codes.use(user, code)
+        return recovery_codes.use(user, code, rounds=recovery_codes.rounds_of_site(settings))
 
     def codes_left(self, user: User) -> int:
         return recovery_codes.count(user)

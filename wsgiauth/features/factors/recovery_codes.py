@@ -1,31 +1,57 @@
 """Recovery codes: ten one-time secrets that replace a lost device.
 
 Unlike the secrets of links, they outlive a new password: a reset must not remove a second factor.
+
+They are short enough to copy by hand. Below 112 bits, they are stored like passwords (ASVS 6.5.2):
+as bcrypt hashes. The hashes of a set share one salt, so that one bcrypt finds a code among them.
 """
 
-import base64
+import hmac
+import re
 import secrets
 
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.passwords import has_hash, hash_code, hash_codes
 from wsgiauth.accounts.tables import OneTimeSecret, end_trust
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 
 NUMBER = 10
 GROUP = 4  # characters between hyphens
-LENGTH = 24  # characters of 5 bits each
+LENGTH = 12  # characters of 5 bits each
+
+# bcrypt's cost. A strong GPU (RTX 4090) computes some 23,000 hashes a second at cost 8, each of
+# which tests a guess for the ten codes of a set. So it finds the first of ten codes of 60 bits in
+# about 140,000 years. A higher cost would only delay the owner, whose set takes ten hashes.
+ROUNDS = 8
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's Base32, without I, L, O and U
+_LOOK_ALIKES = str.maketrans("OIL", "011")
+_CODE = re.compile(f"[{_ALPHABET}]{{{LENGTH}}}")
+
+# Sets from before have codes of 120 bits in RFC 4648's Base32, stored as plain digests.
+_FORMER_LENGTH = 24
+_FORMER_LOOK_ALIKES = str.maketrans("018", "OIB")
 
 _PURPOSE = "recovery"
 _NEVER = 2**62  # seconds since the epoch
 
 
-def replace(user: User) -> list[str]:
+def rounds_of_site(settings: Settings) -> int:
+    """Return the cost for a site: `ROUNDS`, or less where passwords cost less, as in tests."""
+    return min(ROUNDS, settings.BCRYPT_ROUNDS)
+
+
+def replace(user: User, *, rounds: int = ROUNDS) -> list[str]:
     """Return a new set of codes, which replaces the old set; concurrent calls leave one set.
+
+    Computes a bcrypt for each code.
 
     Raises:
         UnauthenticatedError: The user has lost the session since `user` was read.
@@ -35,14 +61,14 @@ def replace(user: User) -> list[str]:
     set_id = secrets.token_hex(8)
     rows = [
         {
-            "id": digest(_normalised(code)),
+            "id": hashed,
             "purpose": _PURPOSE,
             "user": user.id,
             "stamp": user.security_stamp,
             "data": set_id,
             "expires_at": _NEVER,
         }
-        for code in codes
+        for hashed in hash_codes(codes, rounds)
     ]
     with database.atomic():
         owner = lock_user(user.id)
@@ -52,7 +78,7 @@ def replace(user: User) -> list[str]:
         end_trust(user.id)  # a thief of the former codes may have used one
         OneTimeSecret.insert_many(rows).execute()
         events.emit("factor_added", user_id=user.id, reason="recovery codes")
-    return codes
+    return ["-".join(_groups(code)) for code in codes]
 
 
 def set_id_of(user: User) -> str:
@@ -67,13 +93,37 @@ def count(user: User) -> int:
     return number
 
 
+def use(user: User, code: str, *, rounds: int = ROUNDS) -> bool:
+    """Use a code of the user; return whether it was right. It works once, over all processes.
+
+    Computes one bcrypt, at the cost `rounds` if the user has no codes. It takes no hash slot: at
+    cost 8, it takes a sixteenth of the time of a password, and the throttle leaves each user a few.
+    A flood of logins must not refuse the second step to a user who has done the first.
+    """
+    typed = plain(code).upper()
+    is_former = len(typed) == _FORMER_LENGTH
+    row_id = _former_id(typed) if is_former else _find(user, typed, rounds)
+    return row_id is not None and _use_up(user, row_id)
+
+
+def _find(user: User, typed: str, rounds: int) -> str | None:
+    """Return the id of the row of a code; None if the user does not have the code."""
+    normalised = typed.translate(_LOOK_ALIKES)
+    if not _CODE.fullmatch(normalised):
+        return None
+    ids = [row.id for row in OneTimeSecret.select(OneTimeSecret.id).where(*_of(user))]
+    hashed = hash_code(normalised, next(filter(has_hash, ids), None), rounds)
+    matching = [each for each in ids if hmac.compare_digest(each, hashed)]
+    return next(iter(matching), None)
+
+
+def _former_id(typed: str) -> str:
+    return digest(typed.translate(_FORMER_LOOK_ALIKES))
+
+
 @repeated_after_conflict
-def use(user: User, code: str) -> bool:
-    """Use a code of the user; return whether it was right. It works once, over all processes."""
-    normalised = _normalised(code)
-    if len(normalised) != LENGTH:
-        return False
-    used = OneTimeSecret.delete().where(OneTimeSecret.id == digest(normalised), *_of(user))
+def _use_up(user: User, row_id: str) -> bool:
+    used = OneTimeSecret.delete().where(OneTimeSecret.id == row_id, *_of(user))
     with database.atomic():
         is_ours = bool(used.execute())
         if is_ours:
@@ -92,10 +142,8 @@ def _of(user: User) -> tuple[object, ...]:
 
 
 def _new_code() -> str:
-    letters = base64.b32encode(secrets.token_bytes(LENGTH * 5 // 8)).decode()
-    return "-".join(letters[start : start + GROUP] for start in range(0, LENGTH, GROUP))
+    return "".join(secrets.choice(_ALPHABET) for _ in range(LENGTH))
 
 
-def _normalised(code: str) -> str:
-    """Return a code for its digest. Codes have no 0, 1 and 8, which look like letters."""
-    return plain(code).upper().translate(str.maketrans("018", "OIB"))
+def _groups(code: str) -> list[str]:
+    return [code[start : start + GROUP] for start in range(0, LENGTH, GROUP)]

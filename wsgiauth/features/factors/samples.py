@@ -75,7 +75,7 @@ PAGES: tuple[Page, ...] = (
     _CODES.replaced(left=0, set_up_url="/auth/totp"),
     _CODES.replaced(
         next="/",
-        codes=("GEZD-GNBV-GY3T-QOJQ-GEZD-GNBV", "MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"),
+        codes=("7H2M-9QKD-X4TN", "C0VW-3PRB-6ZJE"),
         username="ada",
         host="example.org",
         made_at=THEN,

@@ -198,7 +198,7 @@ def test_such_a_login_cannot_set_up_another_app_instead(client, site, ada):
     for sent in ({"name": "Mine"}, {"code": "123456"}, {"remove": "x"}):
         client.post_json(TOTP, sent, headers=incomplete, status=401)
     client.post_json(CONFIRM, {"password": PASSWORD}, headers=incomplete, status=422)
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     confirmed = client.post_json(CONFIRM, {"code": code}, headers=incomplete)
     assert "restriction" not in confirmed.json
 
@@ -236,7 +236,7 @@ def test_of_eight_processes_that_remove_every_app_one_leaves_its_app(
     for number in range(PROCESSES):
         add_app(site, ada, f"App {number}")
     with context.using(site.database):
-        recovery_codes.replace(ada)
+        recovery_codes.replace(ada, rounds=4)
         handles = [each.handle for each in factors.list_factors(ada)]
     remove = partial(remove_at_once, token_of(bearer(site, ada)))
     statuses = in_processes(remove, settings.DATABASE_URL, handles)

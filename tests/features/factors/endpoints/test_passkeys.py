@@ -132,7 +132,7 @@ def test_a_person_adds_lists_and_removes_a_passkey(browser, ada):
 
 
 def test_a_passkey_that_is_not_the_first_factor_leads_back_to_the_list(key, browser, ada):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     answer = add(browser, Authenticator(), "Phone")
     assert answer.headers["Location"] == f"{PASSKEYS_PAGE}?done=passkey"
     page = answer.follow(headers=BROWSER)
@@ -323,7 +323,7 @@ def test_the_set_up_of_an_app_offers_a_passkey_instead(settings, clock, ada):
 
 
 def test_recovery_codes_from_before_the_first_passkey_end(browser, ada):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     add(browser, Authenticator())
     assert recovery_codes.count(ada) == 0
 
@@ -497,7 +497,7 @@ def test_a_passkey_without_verification_of_the_user_is_enough_there(client, key)
 
 
 def test_a_recovery_code_stands_for_a_passkey(client, key, ada):
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     begin(client)
     client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
     assert Session.get().methods == "pwd otp"
@@ -506,7 +506,7 @@ def test_a_recovery_code_stands_for_a_passkey(client, key, ada):
 def test_a_program_learns_the_methods_and_sends_a_recovery_code(client, key, ada):
     refused = client.post_json("/auth/login", CREDENTIALS, status=401).json
     assert (refused["code"], refused["methods"]) == ("second_factor_required", ["hwk"])
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     client.post_json("/auth/login", {**CREDENTIALS, "code": code})
 
 
@@ -525,7 +525,7 @@ def test_a_user_of_both_chooses(settings, clock, ada, key):
 
 def test_who_has_passkeys_of_another_host_alone_is_asked_for_a_recovery_code(client, key, ada):
     Passkey.update(relying_party="old.example.org").execute()
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     begin(client)
     page = client.get("/auth/second", headers=BROWSER)
     assert "Your passkeys do not work at this address." in page.html.main.text
@@ -542,7 +542,7 @@ def test_who_has_passkeys_of_another_host_alone_is_asked_for_a_recovery_code(cli
 def test_a_refused_form_has_the_focus_where_it_was_filled_in(
     client, browser, key, ada, path, sent, focused
 ):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     begin(client)
     visitor = {"/auth/second": client, "/auth/confirm": browser}[path]
     page = visitor.post(path, sent, headers=SAME_ORIGIN, status=401)
@@ -588,7 +588,7 @@ def test_the_staff_sees_a_wrong_passkey_after_a_right_password(client, site, key
 
 @pytest.mark.promise(53)
 def test_wrong_passkeys_and_codes_are_counted_together(client, key, ada, clock):
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     begin(client)
     for _ in range(3):
         send(client, "/auth/second", "x", status=401)
@@ -636,7 +636,7 @@ def test_a_challenge_confirms_one_login(site, ada, key):
 def test_a_user_of_passkeys_confirms_with_a_recovery_code_but_not_the_password(key, browser, ada):
     sent = {"password": PASSWORD}
     browser.post("/auth/confirm", sent, headers=SAME_ORIGIN, status=422)
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     form = browser.get("/auth/confirm", headers=BROWSER).forms[1]
     form["code"] = code
     form.submit(headers=SAME_ORIGIN, status=303)
@@ -660,7 +660,7 @@ def test_who_has_passkeys_of_another_host_alone_enters_a_recovery_code_if_one_is
     page = browser.get(f"/auth/{path}", headers=BROWSER)
     assert "do not work at this address, and no recovery codes are left." in page.html.main.text
     assert page.html.find("label") is None
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     page = browser.get(f"/auth/{path}", headers=BROWSER)
     assert "Your passkeys do not work at this address." in page.html.main.text
     assert page.html.find("label").text == "Recovery code"
@@ -675,7 +675,7 @@ def test_only_what_the_user_has_is_asked_for(key, settings, path, has_app, has_c
     if has_app:
         add_app(both, ada)
     if has_codes:
-        recovery_codes.replace(ada)
+        recovery_codes.replace(ada, rounds=4)
     browser = logged_in(both, ada)
     begin(browser)
     text = browser.get(f"/auth/{path}", headers=BROWSER).html.main.text

@@ -86,7 +86,7 @@ def test_a_browser_logs_in_in_two_steps(client, app):
 
 @pytest.mark.every_database
 def test_a_recovery_code_stands_for_a_code(client, app, ada):
-    code, *_ = recovery_codes.replace(ada)
+    code, *_ = recovery_codes.replace(ada, rounds=4)
     log_in(client)
     enter(client, code.lower())
     assert client.get("/").json["user"] == USERNAME
@@ -102,7 +102,7 @@ def test_the_second_step_names_the_account_also_after_a_login_by_the_address(cli
 
 
 def test_recovery_codes_are_offered_only_while_some_are_left(client, app, ada):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     log_in(client)
     assert "recovery codes" in client.get("/auth/second", headers=BROWSER).html.main.text
     recovery_codes.remove_all(ada)
@@ -115,7 +115,7 @@ def test_a_phone_shows_its_keypad_unless_a_code_can_have_letters(client, app, ad
     log_in(client)
     page = client.get("/auth/second", headers=BROWSER)
     assert page.html.find(id="code")["inputmode"] == "numeric"
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     page = client.get("/auth/second", headers=BROWSER)
     assert not page.html.find(id="code").has_attr("inputmode")
 
@@ -442,7 +442,7 @@ def guess_and_confirm(client, ada, session, addresses):
                 status="*",
             )
             guesses += answer.status_int == 401
-        code = recovery_codes.replace(ada)[number % 10]
+        code = recovery_codes.replace(ada, rounds=4)[number % 10]
         answer = client.post_json(
             "/auth/confirm", {"code": code}, headers=session, extra_environ=at(address), status=200
         )
@@ -505,7 +505,7 @@ def test_no_key_and_no_code_is_logged_or_stored(client, site, ada, caplog):
     caplog.set_level(logging.DEBUG)
     app = add_app(site, ada)
     first, second = app.code(-1), app.code()
-    recovery = recovery_codes.replace(ada)
+    recovery = recovery_codes.replace(ada, rounds=4)
     secret = app.secret
     log_in(client)
     [cookie] = tab_cookies(client, SECOND).values()

@@ -1,6 +1,7 @@
 """GET and POST /auth/totp and /auth/recovery-codes, and a code at /auth/confirm."""
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -19,6 +20,7 @@ from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import bearer, logged_in
+from wsgiauth.throttling.hash_slots import HashSlots
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 TOTP, CODES = "/auth/totp", "/auth/recovery-codes"
@@ -254,11 +256,11 @@ def test_a_login_does_not_go_on_with_a_set_up_that_another_began(browser, progra
 
 @pytest.mark.promise(53)
 def test_recovery_codes_from_before_the_first_app_end(program, browser, site, ada):
-    codes = recovery_codes.replace(ada)
+    codes = recovery_codes.replace(ada, rounds=4)
     secret = program(TOTP, {"name": "Phone"}, 201).json["secret"]
     program(TOTP, {"code": App(secret, site).code()})
     assert not recovery_codes.use(ada, codes[0])
-    kept = recovery_codes.replace(ada)
+    kept = recovery_codes.replace(ada, rounds=4)
     secret = program(TOTP, {"name": "Tablet"}, 201).json["secret"]
     program(TOTP, {"code": App(secret, site).code()})
     assert recovery_codes.use(ada, kept[0])
@@ -316,7 +318,7 @@ def test_recovery_codes_are_shown_once(app, browser, ada):
 
 
 def test_an_app_that_is_not_the_first_leads_back_to_the_list(app, browser, site, ada):
-    recovery_codes.replace(ada)
+    recovery_codes.replace(ada, rounds=4)
     page = browser.post(TOTP, {"name": "Tablet"}, headers=SAME_ORIGIN).follow(headers=BROWSER)
     code = app_on(page, site).code()
     answer = browser.post(TOTP, {"code": code}, headers=SAME_ORIGIN, status=303)
@@ -403,6 +405,14 @@ def test_a_program_gets_recovery_codes(app, program):
     assert len(program(CODES, {}, 201).json["recovery_codes"]) == 10
 
 
+@pytest.mark.promise(14)
+def test_recovery_codes_are_hashed_in_a_slot(app, site, program, monkeypatch):
+    monkeypatch.setattr(HashSlots, "slot", lambda *_: nullcontext(claims.append(1)))
+    claims = []
+    program(CODES, {}, 201)
+    assert claims == [1]
+
+
 def test_without_a_second_factor_there_are_no_recovery_codes(program, browser, ada):
     assert program(CODES, {}, 409).json["code"] == "no_second_factor"
     refused = browser.post(CODES, {"x": ""}, headers=SAME_ORIGIN, status=409)
@@ -444,7 +454,7 @@ def test_a_recovery_code_confirms_too(browser, site, ada):
     add_app(site, ada)
     make_stale()
     page = browser.get(TOTP, headers=BROWSER, status=302).follow(headers=BROWSER)
-    page.form["code"], *_ = recovery_codes.replace(ada)
+    page.form["code"], *_ = recovery_codes.replace(ada, rounds=4)
     page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER, status=200)
 
 

@@ -17,6 +17,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_now
+from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
@@ -75,14 +76,18 @@ class RecoveryCodes(ListForm):
                 " codes."
             )
             raise RequestError(HTTPStatus.CONFLICT, "no_second_factor", detail)
-        with only_once(
-            submission,
-            _(
-                "These codes have already been created, and are shown only once. If you did not"
-                " save them, create new ones."
+        rounds = recovery_codes.rounds_of_site(submission.site.settings)
+        with (
+            submission.site.hash_slots.slot(Claim(submission.networks)),
+            only_once(
+                submission,
+                _(
+                    "These codes have already been created, and are shown only once. If you did"
+                    " not save them, create new ones."
+                ),
             ),
         ):
-            codes = recovery_codes.replace(user)
+            codes = recovery_codes.replace(user, rounds=rounds)
         if submission.wants_json:
             return json_response({"recovery_codes": codes}, status=HTTPStatus.CREATED)
         page = RecoveryCodesPage(
