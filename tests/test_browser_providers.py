@@ -49,10 +49,16 @@ def parameters():
 
 
 @pytest.fixture
-def site(sample, settings, stage, address, provider, parameters):
+def further():
+    """Return further settings."""
+    return {}
+
+
+@pytest.fixture
+def site(sample, settings, stage, address, provider, parameters, further):
     provider.configure(address)
     entry = provider.entry(**parameters)
-    settings = replace(settings, OIDC_PROVIDERS=(entry,), PUBLIC_URL=address)
+    settings = replace(settings, OIDC_PROVIDERS=(entry,), PUBLIC_URL=address, **further)
     stage.app = AuthMiddleware(sample, settings)
     yield stage.app
     storage.discard_connection(stage.app.database)
@@ -126,6 +132,20 @@ def test_a_logout_continues_at_the_provider(visitor, at_provider):
     assert (visitor.path, visitor.heading) == ("/auth/login", "Log in")
     visitor.press("Log in with Work")
     assert at_provider.heading == "Sign-in"
+
+
+@pytest.mark.parametrize("further", [{"PROVIDER_BUTTONS": "above"}], ids=[""])
+def test_with_buttons_above_the_form_enter_still_sends_the_form(visitor, ada):
+    visitor.open("/auth/login")
+    assert visitor.find("main form button:not(.unseen)").text == "Log in with Work"
+    visitor.log_in()
+    assert (visitor.path, visitor.heading) == ("/", "Welcome")
+    visitor.open("/auth/account")
+    visitor.press("Log out")
+    visitor.open("/auth/register")
+    assert visitor.find("main form button").text == "Continue with Work"
+    visitor.register("Eve", "eve@example.org")
+    assert (visitor.path, visitor.heading) == ("/", "Welcome")
 
 
 def test_who_cancels_at_the_provider_can_try_again(visitor, at_provider):

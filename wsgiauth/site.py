@@ -124,6 +124,7 @@ class Site:
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
                 password_login=settings.PASSWORD_LOGIN,
+                providers_above=settings.PROVIDER_BUTTONS == "above",
                 links=SiteLinks(
                     settings.SUPPORT_URL or "", settings.TERMS_URL or "", settings.PRIVACY_URL or ""
                 ),

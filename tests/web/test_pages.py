@@ -265,6 +265,22 @@ def test_a_provider_has_an_image_of_the_site_or_none():
     assert without.find(["img", "svg"]) is None
 
 
+@pytest.mark.parametrize("template", ["login.html", "register.html", "verified_register.html"])
+@pytest.mark.parametrize("is_above", [False, True], ids=["below", "above"])
+def test_the_buttons_of_providers_are_below_or_above_the_form(template, is_above):
+    html = shown(PAGES[template], providers_above=is_above).html
+    buttons = html.find("div", class_="providers")
+    assert bool(buttons.find_next("input", id="username")) is is_above
+    assert bool(buttons.find_previous("input", id="username")) is not is_above
+    assert len(html.find_all("div", class_="above")) == is_above
+
+
+def test_without_passwords_enter_asks_for_a_code_below_the_buttons_of_providers():
+    options = {"providers_above": True, "password_login": False}
+    html = shown(LOGIN.replaced(code_url="/auth/code"), **options).html
+    assert html.main.form.button["formaction"] == "/auth/code"
+
+
 def test_the_settings_name_the_logos_the_colour_and_the_sources(settings):
     changes = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg", "SITE_COLOR": "#FF6600"}
     changes |= {"PAGE_SOURCES": ("https://fonts.example.org",)}

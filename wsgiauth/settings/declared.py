@@ -302,6 +302,9 @@ class Declared:
         separator=" ",
         is_secret=True,
     )
+    PROVIDER_BUTTONS: str = choice(
+        ("below", "above"), "where the buttons of these providers are: below or above the form"
+    )
     OIDC_PROXY: str | None = string(
         None,
         "the proxy for the requests to these providers",

@@ -136,6 +136,7 @@ class Branding(NamedTuple):
     style: Markup  # the style sheet, which is not escaped
     password_rules: dict[str, object]  # the rules that `page.js` can check
     password_login: bool  # whether users log in with a password
+    providers_above: bool = False  # whether the buttons of providers are above the form
     links: SiteLinks = SiteLinks()
 
     def elsewhere(self) -> "Branding":
@@ -169,6 +170,7 @@ class Pages:
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
         password_login: bool = True,
+        providers_above: bool = False,
         links: SiteLinks = SiteLinks(),  # noqa: B008 - a constant
         provider_origins: tuple[str, ...] = (),
         is_logout_elsewhere: bool = False,
@@ -188,6 +190,7 @@ class Pages:
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
             password_rules={"shortest": password_min_length, "runs": RUNS},
             password_login=password_login,
+            providers_above=providers_above,
             links=links,
         )
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
