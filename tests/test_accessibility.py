@@ -224,6 +224,18 @@ def test_in_forced_colours_a_page_looks_as_without_a_colour_of_its_site(opened):
     assert forced["backgroundColor"] != own["backgroundColor"]
 
 
+def test_in_forced_colours_no_button_has_its_edge_at_its_text(opened):
+    browser = opened("second")
+    script = """
+        return [...document.querySelectorAll("button")]
+            .filter((each) => each.checkVisibility())
+            .map(getComputedStyle)
+            .filter((each) => parseFloat(each.borderLeftWidth) && !parseFloat(each.paddingLeft))
+            .length
+    """
+    assert browser.execute_script(script) == 0
+
+
 def test_the_first_tab_in_the_panel_offers_to_skip_the_header(opened):
     browser = opened("admin-groups")
     link = browser.find_element(By.CLASS_NAME, "skip")

@@ -9,7 +9,8 @@ from tests.support.browser import Visitor, start_browser
 from tests.support.gallery import bare_sample
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, Group, storage
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, update_user
+from wsgiauth.accounts.models import User
 
 GROUPS = "/auth/admin/groups"
 
@@ -104,6 +105,18 @@ def test_times_are_exact_to_whoever_compares_them(visitor):
     times = visitor.shown("time")
     assert times
     assert all(re.fullmatch(r"\d+ \w+ 20\d\d at \d\d:\d\d \S+", each) for each in times)
+
+
+def test_a_long_name_is_cut_in_the_header_and_whole_elsewhere(visitor, settings):
+    update_user(User.get(User.username == USERNAME), username="W" * 150)
+    lin = create_user("L" * 150, "lin@example.org", PASSWORD, settings=settings)
+    visitor.open(f"/auth/admin/users/several?action=deactivate&users={lin.id}")
+    own = visitor.find("header [translate=no]")
+    assert own.size["height"] == visitor.find("header nav a").size["height"]
+    assert own.get_attribute("title") == "W" * 150
+    (name,) = visitor.find_all(".names a")
+    script = "return new Set([...arguments[0].getClientRects()].map((each) => each.left)).size"
+    assert (name.text, visitor.run(script, name)) == ("L" * 150, 1)
 
 
 HAS_BY_NAME = """

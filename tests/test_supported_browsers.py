@@ -27,7 +27,7 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 WORDS = {
     "property": """
         accent-color align-items align-self background border border-bottom border-collapse
-        border-color border-inline-start-width border-radius border-top bottom box-shadow
+        break-inside border-color border-inline-start-width border-radius border-top bottom box-shadow
         box-sizing clip-path color color-scheme columns content counter-increment counter-reset
         cursor direction display fill flex flex-basis flex-wrap font font-size font-weight gap
         grid-area margin-inline-end
@@ -37,7 +37,8 @@ WORDS = {
         min-height min-width object-fit object-position outline outline-offset overflow
         overflow-wrap padding padding-bottom padding-inline-start padding-top position resize
         scroll-padding-bottom text-align
-        text-decoration text-decoration-thickness text-underline-offset unicode-bidi vertical-align
+        text-decoration text-decoration-thickness text-overflow text-underline-offset
+        unicode-bidi vertical-align
         white-space width z-index
     """,
     "function": "attr counter inset min minmax repeat var",
