@@ -19,7 +19,7 @@ from tests.support.keys import make_key
 from tests.support.logins import make_stale
 from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
-from wsgiauth import AuthMiddleware, Session, login_required, storage
+from wsgiauth import AuthMiddleware, Field, Session, login_required, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import verified_by_operator
 from wsgiauth.accounts.passwords import password_problem
@@ -1003,6 +1003,52 @@ def test_a_reload_and_the_way_back_send_no_refused_form_again(visitor, requests)
     visitor.find("[name=username]").click()
     visitor.submit(USERNAME, PASSWORD)
     assert visitor.path == "/reports"
+
+
+# What a browser says of a field that it does not send.
+
+EACH_KIND = (
+    Field("site", "Site", kind="url"),
+    Field("age", "Age", kind="number"),
+    Field("room", "Room", kind="select", options=["North"], required=True),
+    Field("rules", "Rules", kind="checkbox", required=True),
+)
+
+
+@pytest.fixture
+def german_register(visitor, stage, sample, settings):
+    changed = replace(settings, LANGUAGES=("de",))
+    stage.app = AuthMiddleware(sample, changed, registration=EACH_KIND)
+    visitor.open("/auth/register")
+    return visitor
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("#username", "", "Dieses Feld ist erforderlich."),
+        ("#password", "", "Dieses Feld ist erforderlich."),
+        ("#password", "short", "Ein Passwort muss mindestens 8 Zeichen lang sein."),
+        ("#site", "example", "Geben Sie eine Webadresse wie https://example.org ein."),
+        ("#room", "", "Wählen Sie eine der Optionen aus."),
+        ("#rules", None, "Setzen Sie hier ein Häkchen, um fortzufahren."),
+    ],
+)
+def test_a_field_that_is_not_sent_says_why_in_the_language_of_the_page(
+    german_register, field, value, message
+):
+    found = german_register.find(field)
+    if value:
+        found.send_keys(value)
+    german_register.run("arguments[0].reportValidity()", found)
+    assert found.get_property("validationMessage") == message
+
+
+def test_a_corrected_field_is_sent(german_register):
+    field = german_register.find("#username")
+    german_register.run("arguments[0].reportValidity()", field)
+    field.send_keys("Ada")
+    assert field.get_property("validationMessage") == ""
 
 
 # What is shown only once.

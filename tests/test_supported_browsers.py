@@ -27,19 +27,16 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 WORDS = {
     "property": """
         accent-color align-items align-self background border border-bottom border-collapse
-        break-inside border-color border-inline-start-width border-radius border-top bottom box-shadow
-        box-sizing clip-path color color-scheme columns content counter-increment counter-reset
-        cursor direction display fill flex flex-basis flex-wrap font font-size font-weight gap
-        grid-area margin-inline-end
-        grid-column grid-row grid-template-columns grid-template-rows height inset-block-start
-        inset-inline-start justify-content
-        justify-self line-height list-style margin margin-bottom margin-inline margin-top max-width
-        min-height min-width object-fit object-position outline outline-offset overflow
-        overflow-wrap padding padding-bottom padding-inline-start padding-top position resize
-        scroll-padding-bottom text-align
-        text-decoration text-decoration-thickness text-overflow text-underline-offset
-        unicode-bidi vertical-align
-        white-space width z-index
+        break-inside border-color border-inline-start-width border-radius border-top bottom
+        box-shadow box-sizing clip-path color color-scheme columns content counter-increment
+        counter-reset cursor direction display fill flex flex-basis flex-wrap font font-size
+        font-weight gap grid-area margin-inline-end grid-column grid-row grid-template-columns
+        grid-template-rows height inset-block-start inset-inline-start justify-content justify-self
+        line-height list-style margin margin-bottom margin-inline margin-top max-width min-height
+        min-width object-fit object-position outline outline-offset overflow overflow-wrap padding
+        padding-bottom padding-inline-start padding-top position resize scroll-padding-bottom
+        text-align text-decoration text-decoration-thickness text-overflow text-underline-offset
+        unicode-bidi vertical-align white-space width z-index
     """,
     "function": "attr counter inset min minmax repeat var",
     "selector": """
@@ -51,15 +48,13 @@ WORDS = {
     """,
     "unit": "% em fr px rem svh",
     "method": """
-        abort abs addEventListener append catch charCodeAt clear click contains create createElement
-        createObjectURL every fetch filter findLast flatMap floor focus forEach format from
-        fromCharCode
-        get getAll getElementById getRandomValues has includes keys map min normalize now padStart
-        parse parseFromString preventDefault querySelector querySelectorAll remove repeat replace
-        replaceState
-        revokeObjectURL round selectAllChildren
-        set setTimeout slice some split stringify submit text toLowerCase toString trim writeText
-        atob btoa getSelection print
+        abort abs addEventListener append catch charCodeAt clear click contains create
+        createElement createObjectURL every fetch filter findLast flatMap floor focus forEach
+        format from fromCharCode get getAll getElementById getRandomValues has includes keys map
+        min normalize now padStart parse parseFromString preventDefault querySelector
+        querySelectorAll remove repeat replace replaceState revokeObjectURL round selectAllChildren
+        set setCustomValidity setTimeout slice some split stringify submit text toLowerCase
+        toString trim writeText atob btoa getSelection print
     """,
     "class": """
         AbortController Blob Boolean DOMParser Date DateTimeFormat Intl JSON Locale Map Math Object

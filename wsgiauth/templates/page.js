@@ -43,6 +43,25 @@
     for (const link of all("a[href*='next=']")) link.hash = hash;
   }
 
+  // Say what is wrong with a field in the language of the page, not in that of the browser.
+  const words = document.querySelector("main")?.dataset ?? {};
+  const missing = { checkbox: words.tick, "select-one": words.choose };
+  const problem = ({ validity, type, dataset }) =>
+    validity.valueMissing
+      ? missing[type] || words.missing
+      : !validity.valid && (dataset.invalid || words[type]);
+  document.addEventListener(
+    "invalid",
+    ({ target }) => {
+      target.setCustomValidity("");
+      target.setCustomValidity(problem(target) || "");
+    },
+    true,
+  );
+  for (const each of ["input", "change"]) {
+    document.addEventListener(each, ({ target }) => target.setCustomValidity?.(""));
+  }
+
   // Show what is typed. It is hidden again before it is sent, because browsers remember the text
   // of other fields.
   for (const button of all("[data-shows]")) {
