@@ -850,8 +850,8 @@ def printed(capsys, *argv):
     return exit_.value.code, captured.out, captured.err
 
 
-def test_the_version_is_printed(capsys):
-    assert printed(capsys, "--version") == (0, f"wsgiauth {__version__}\n", "")
+def test_the_version_is_printed(wsgiauth):
+    assert wsgiauth("--version") == (0, f"wsgiauth {__version__}\n", "")
 
 
 @pytest.mark.parametrize(

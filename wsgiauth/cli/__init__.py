@@ -28,7 +28,6 @@ from wsgiauth.exceptions import (
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
-from wsgiauth.version import __version__
 
 # The module of each command, which is imported for this command alone, and its help.
 COMMANDS = {
@@ -127,6 +126,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, extra = parser.parse_known_args(typed)
     if extra:
         getattr(arguments, "parser", parser).refuse(extra)
+    if arguments.version:
+        _print_versions(arguments)
+        return 0
+    if arguments.verbose:
+        parser.error("--verbose needs --version")
     run: Callable[[Arguments], None] = arguments.run
     try:
         arguments.database = read_database_option(arguments.database)
@@ -159,6 +163,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_error("")
         return 130
     return 0
+
+
+def _print_versions(arguments: Arguments) -> None:
+    from wsgiauth.cli.versions import print_versions  # whose imports no command needs
+
+    print_versions(verbose=arguments.verbose)
 
 
 def _recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
@@ -201,7 +211,10 @@ def _parser(typed: Sequence[str]) -> Parser:
         " with -, put -- before it, as in `wsgiauth sessions -- -ada@example.org`. Exit status: 0"
         " success, 1 refused, 2 wrong usage, 130 interrupted.",
     )
-    parser.add_argument("--version", action="version", version=f"wsgiauth {__version__}")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument(
+        "--verbose", action="store_true", help="with --version: also of Python and the packages"
+    )
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
     subparsers = parser.add_subparsers(metavar="COMMAND")
     for name, (_, text) in COMMANDS.items():
