@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages dist clean
+.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages surface dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -135,6 +135,9 @@ messages: .venv/dev ## extract the texts, merge them into the catalogues, and co
 	$(BIN)/pybabel --quiet update --domain wsgiauth --input-file $(CATALOGUES)/wsgiauth.pot --width 100 \
 	  --output-dir $(CATALOGUES) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 	$(BIN)/pybabel compile --domain wsgiauth --directory $(CATALOGUES) --statistics
+
+surface: .venv/check ## record what applications can rely on: names, settings, paths, templates…
+	$(BIN)/python -W ignore -m tests.public_surface > tests/public_surface/current.txt
 
 dist: .venv/dev ## build the sdist and the wheel into dist/
 	$(BIN)/python -m build

@@ -1,0 +1,106 @@
+"""The HTTP interface: paths with their fields and answers, schemas, codes, and environ keys."""
+
+import json
+import re
+
+from tests.docs.pages import PAGES, section
+from wsgiauth.app import ROUTES
+
+DOCUMENT = ROUTES["/openapi.json"].document
+COMPONENTS = DOCUMENT["components"]
+PROBLEMS = {
+    name: [schema["allOf"][1]["properties"][each] for each in ("status", "code")]
+    for name, schema in COMPONENTS["schemas"].items()
+    if name.endswith("Problem") and name != "Problem"
+}
+
+
+def lines():
+    """Yield the lines of the OpenAPI document, and of the keys in the environ."""
+    for path, item in DOCUMENT["paths"].items():
+        for method, operation in item.items():
+            yield from operation_lines(f"path {method.upper()} /auth{path}", operation)
+    for name, schema in COMPONENTS["schemas"].items():
+        if name not in PROBLEMS:
+            yield f"schema {name}"
+            for field in fields(schema):
+                yield f"schema {name} | {field}"
+    for status, code in PROBLEMS.values():
+        for each in values(code):
+            yield f"code {status['const']} {each}"
+    seen = section(PAGES["docs/application.md"], "What the wrapped application sees")
+    for key in re.findall(r'`environ\["([\w.]+)"\]`', seen):
+        yield f"environ {key}"
+
+
+def operation_lines(line, operation):
+    """Yield the lines of one method of a path."""
+    yield line
+    for parameter in operation.get("parameters", ()):
+        found = resolved(parameter)
+        yield f"{line} | {found['in']} {found['name']}: {kind(found['schema'])}"
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        for field in fields(content["schema"]):
+            yield f"{line} | request {field}"
+    for status, response in operation["responses"].items():
+        yield f"{line} | {status}: {answer(resolved(response))}"
+
+
+def answer(response):
+    """Return what a response has: codes of failures, or schemas by type, or nothing."""
+    shown = []
+    for media, content in response.get("content", {}).items():
+        schema = content.get("schema", {})
+        name = schema.get("$ref", "").rpartition("/")[2]
+        codes = values(PROBLEMS[name][1]) if name in PROBLEMS else ()
+        shown.append(" ".join(codes) or f"{media} {kind(schema)}")
+    return ", ".join(shown) or "no content"
+
+
+def fields(schema, before=""):
+    """Yield the fields of an object, also of the objects in it."""
+    schema = resolved(schema)
+    for part in (*schema.get("allOf", ()), *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        if not before or "$ref" not in part:
+            yield from fields(part, before)
+    if schema.get("type") == "array":
+        yield from fields(schema["items"], f"{before}[].")
+    for name, found in schema.get("properties", {}).items():
+        needed = ", required" if name in schema.get("required", ()) else ""
+        yield f"{before}{name}: {kind(found)}{needed}"
+        if "$ref" not in found and "$ref" not in found.get("items", {}):
+            yield from fields(found, f"{before}{name}.")
+
+
+def kind(schema):
+    """Return the type of a value in one or a few words."""
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    for choice in ("oneOf", "anyOf", "allOf"):
+        if choice in schema:
+            return " or ".join(map(kind, schema[choice]))
+    if values(schema):
+        return " ".join(map(word, values(schema)))
+    if schema.get("type") == "array":
+        return f"list of {kind(schema['items'])}"
+    found = schema.get("type", "anything")
+    return found if isinstance(found, str) else " or ".join(found)
+
+
+def word(value):
+    """Return a value as one word, in quotes if it would not be one."""
+    is_word = isinstance(value, str) and re.fullmatch(r"\S+", value)
+    return value if is_word else json.dumps(value)
+
+
+def values(schema):
+    """Return the values that a schema allows, if it lists them."""
+    return schema.get("enum", [schema["const"]] if "const" in schema else [])
+
+
+def resolved(found):
+    """Return what a reference leads to."""
+    while "$ref" in found:
+        _, group, name = found["$ref"].rsplit("/", 2)
+        found = COMPONENTS[group][name]
+    return found
