@@ -8,9 +8,14 @@ from wsgiauth import User
 from wsgiauth.cli import COMMANDS
 from wsgiauth.events import CHANGES, LEVELS, Event
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.mail.outbox import Mail
 
 # Whose other columns are internal.
-COLUMNS = {User: {"id", *documented_attributes(User)}, RecordedEvent: {"id", *Event._fields}}
+COLUMNS = {
+    User: {"id", *documented_attributes(User)},
+    RecordedEvent: {"id", *Event._fields},
+    Mail: {"attempts", "due_at"},
+}
 
 
 def lines():
