@@ -118,7 +118,7 @@ mail-soak: .venv/dev ## check that no mail is lost by a bad mail server and kill
 fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=… for longer)
 	$(BIN)/python -m tests.load.fuzz $(SECONDS)
 
-pictures: .venv/dev ## take pictures of every page, and the README's, with Chromium
+pictures: .venv/dev ## take pictures of every page, and the documentation's, with Chromium
 	$(BIN)/python -m tests.docs.pictures
 
 endpoints: .venv/dev ## make the sections of docs/endpoints.md from the OpenAPI document

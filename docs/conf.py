@@ -136,6 +136,23 @@ def add_contents(app, name, source):
             lambda link: link[1] if (folder / link[2]).is_dir() else link[0],
             source[0],
         )
+        source[0] = PICTURE.sub(images, source[0])
+
+
+PICTURE = re.compile(
+    r'<picture>\s*<source [^>]*srcset="([^"]+)">\s*'
+    r'<img src="([^"]+)" width="(\d+)" alt="([^"]+)">\s*</picture>'
+)
+
+
+def images(picture):
+    """Return the directives for a picture in both schemes, which the theme chooses between."""
+    dark, light, width, alternative = picture.groups()
+    options = f":width: {width}px\n:alt: {alternative}\n"
+    return "".join(
+        f"\n```{{image}} {path}\n:class: only-{scheme}\n{options}```\n"
+        for scheme, path in (("light", light), ("dark", dark))
+    )
 
 
 def described(name):

@@ -4,11 +4,15 @@ Run by hand, by `make pictures`.
 """
 
 import base64
+import os
 import shutil
+import sys
+from functools import partial
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.docs.guide import follow, reading
 from tests.support.browser import SCHEMES, set_scheme, set_screen, start_browser
 from tests.support.gallery import NAMES, Gallery
 from tests.support.sites import serving
@@ -25,7 +29,9 @@ DOCS = {
     ROOT / "docs" / "logins.png": ("sessions-several", (440, 820), 1),
     ROOT / "docs" / "staff.png": ("admin-user", (900, 900), 1),
 }
-
+# Pictures of the guide: where they are, and the sizes of a page in CSS pixels.
+GUIDE = ROOT / "docs" / "guide"
+GUIDE_WIDTH, GUIDE_MAX_HEIGHT = 560, 720
 
 # Pages that are also looked at in each language.
 TRANSLATED = (
@@ -57,6 +63,7 @@ def main():
             path.write_bytes(_side_by_side(browser, f"{address}/{name}", size, scale))
         for language in (each for each in SHIPPED if each != "en"):
             _take_in(language, browser)
+        _take_guide(browser)
     print(f"{ARTEFACTS}: {len(list(ARTEFACTS.glob('*.png')))} pictures")
     for path in DOCS:
         print(f"{path}: {path.stat().st_size:,} bytes")
@@ -70,6 +77,44 @@ def _take_in(language, browser):
             picture = ARTEFACTS / f"{language}-{name}-{width}-{scheme}.png"
             picture.write_bytes(browser.get_screenshot_as_png())
         storage.discard_connection(storage.current())
+
+
+def _take_guide(browser):
+    """Follow the guide, and take the pictures of its pages in place of the former ones."""
+    for picture in GUIDE.glob("*.webp"):
+        picture.unlink()
+    with TemporaryDirectory() as folder:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environ = {"PATH": path, "HOME": folder, "PYTHONUNBUFFERED": "1"}
+        with reading(Path(folder, "board"), environ, partial(_photograph, browser)) as reader:
+            follow(reader)
+    size = sum(each.stat().st_size for each in GUIDE.iterdir())
+    print(f"{GUIDE}: {size:,} bytes")
+
+
+def _photograph(browser, name, url, cookies, typed):
+    """Take the pictures of a page of the guide."""
+    browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    for cookie, value in cookies.items():
+        browser.execute_cdp_cmd("Network.setCookie", {"name": cookie, "value": value, "url": url})
+    _open(browser, url, "light", (GUIDE_WIDTH, 200))
+    for _ in range(2):  # margins of a page grow with the height of the screen
+        height = browser.execute_script("return document.documentElement.scrollHeight")
+        set_screen(browser, GUIDE_WIDTH, min(height, GUIDE_MAX_HEIGHT), 1.5)
+    browser.execute_script(
+        "for (const [name, value] of Object.entries(arguments[0])) {"
+        "  const field = document.querySelector(`[name=${name}]`);"
+        "  field.value = value;"
+        "  field.form.scrollIntoView({ block: 'end' });"
+        "}"
+        "document.activeElement.blur()",
+        typed,
+    )
+    for scheme in SCHEMES:
+        set_scheme(browser, scheme)
+        options = {"format": "webp", "quality": 65}
+        picture = browser.execute_cdp_cmd("Page.captureScreenshot", options)["data"]
+        (GUIDE / f"{name}-{scheme}.webp").write_bytes(base64.b64decode(picture))
 
 
 def _open(browser, url, scheme, size, scale=1):

@@ -1,206 +1,50 @@
-"""docs/guide.md: a reader who follows it step by step sees what it says."""
+"""docs/guide.md: a reader who follows it step by step sees what it says and shows."""
 
 import re
-import shutil
-import time
 
 import pytest
-from webob.client import send_request_app
-from webtest import TestApp
 
-from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, section
-from tests.docs.reader import Reader
-from tests.support.sites import BROWSER, SAME_ORIGIN, free_port
+from tests.docs.guide import GUIDE, SEEN, STEPS, follow, reading
+from tests.docs.pages import ROOT
+from tests.support.browser import SCHEMES
 
-GUIDE = PAGES["docs/guide.md"]
-_, *STEPS = re.findall(r"^## (\d\. .*)$", GUIDE, re.MULTILINE)
-PASSWORD = "four unrelated words"
-NEW_PASSWORD = "abstraction is a barrier"
+FOLDER = ROOT / "docs" / "guide"
+PICTURES = re.findall(
+    r"""<picture>
+  <source media="\(prefers-color-scheme: dark\)" srcset="guide/(\w+)-dark.webp">
+  <img src="guide/\1-light.webp" width="\d+" alt="[^"]{20,}">
+</picture>""",
+    GUIDE,
+)
+MOST = 500_000  # bytes of all pictures, so that the page opens quickly
 
 
 @pytest.fixture
-def reader(tmp_path, environ, no_drivers):
-    """Return a reader who has installed wsgiauth, in the folder of the guide."""
-    folder = tmp_path / "board"
-    (folder / ".venv/bin").mkdir(parents=True)
-    (folder / ".venv/bin/activate").touch()  # the tests' own environment is active
+def taken():
+    """Return a list for the names of the pictures that are taken."""
+    return []
+
+
+@pytest.fixture
+def reader(tmp_path, environ, no_drivers, taken):
+    """Return a reader of the guide, who looks at its pages without a real camera."""
     del environ["SECRET_KEY"]
     environ["PYTHONPATH"] = str(no_drivers)
-    environ["BCRYPT_ROUNDS"] = "10"  # lower ones make the server print a warning
-    reader = Reader(folder, environ, free_port())
-    reader.mails = set()  # that have been read
-    yield reader
-    reader.leave()
-
-
-class Browser:
-    """A browser of the reader.
-
-    Args:
-        reader: The reader, whose server it asks.
-    """
-
-    def __init__(self, reader):
-        self.reader = reader
-        address = {"SERVER_PORT": str(reader.port), "HTTP_HOST": f"localhost:{reader.port}"}
-        self.app = TestApp(send_request_app, {**address, "HTTP_ACCEPT": BROWSER["Accept"]})
-
-    def open(self, path):
-        """Open a page, and return the one that the browser ends at."""
-        return self._arrive(self.app.get(path.removeprefix(self._site), status="*"))
-
-    def send(self, page, **fields):
-        """Fill in and send the form of a page that has these fields; return the next page."""
-        (form,) = [each for each in page.forms.values() if fields.keys() <= each.fields.keys()]
-        for name, value in fields.items():
-            form[name] = value
-        return self._arrive(form.submit(headers=SAME_ORIGIN, status="*"))
-
-    def log_in(self, path, username, password=PASSWORD):
-        """Open a page that needs a login, and log in; return the page that comes next."""
-        page = self.send(self.open(path), username=username, password=password)
-        assert "closed on Monday" in page or path != "/notices"
-        return page
-
-    @property
-    def _site(self):
-        return f"http://localhost:{self.reader.port}"
-
-    def _arrive(self, answer):
-        while answer.status_int in (302, 303):
-            answer = answer.follow(status="*")
-        return answer
-
-
-def read_emails(reader, number):
-    """Wait until so many new emails are there, and return the links in them."""
-    deadline = time.monotonic() + 90  # another process sends within a minute
-    while len(new := {*(reader.folder / "mails").glob("*.eml")} - reader.mails) < number:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    reader.mails |= new
-    return [re.search(r"http\S+", mail.read_text("utf-8"))[0] for mail in new]
-
-
-def register_grace(reader):
-    grace = Browser(reader)
-    page = grace.open("/").click("Create an account")
-    page = grace.send(page, username="grace", email="grace@example.org", password=PASSWORD)
-    assert "Hello, grace!" in page
-    page = grace.open("/post")
-    assert page.status_int == 403
-    assert page.html.h1.text in section(GUIDE, STEPS[3])
-    printed = reader.server.stdout.readline()
-    assert "event=refused" in printed
-    assert 'reason="lacks notices.post"' in printed
-    reader.grace = grace
-
-
-def register_barbara(reader):
-    barbara = Browser(reader)
-    page = barbara.open("/auth/register")
-    barbara.send(page, username="barbara", email="barbara@example.org")
-    (link,) = read_emails(reader, 1)
-    page = barbara.open(link)
-    assert barbara.send(page, password=PASSWORD).status_int == 200
-    assert "Hello, barbara!" in barbara.open("/")
-
-
-def a_site_with_accounts(reader):
-    ada = Browser(reader)
-    assert "Hello, stranger!" in ada.open("/")
-    ada.log_in("/auth/login", "ada")
-    assert "Hello, ada!" in ada.open("/")
-    assert "Change your password" in ada.open("/auth/account")
-    assert ada.open("/post").status_int == 404
-    reader.ada = ada
-    serve = "python -m wsgiauth serve wsgi:application --listen localhost"
-    assert "| `port 8080 is in use` |" in section(GUIDE, STEPS[0])
-    in_use = reader.type(f". ./settings.sh; {serve}:{reader.port} 2>&1 || true")
-    assert f"port {reader.port} is in use" in in_use
-    assert "| `SECRET_KEY must be set` |" in section(GUIDE, STEPS[0])
-    assert "SECRET_KEY must be set" in reader.type(f"{serve}:0 2>&1 || true")
-
-
-def guard_a_view(reader):
-    assert "closed on Monday" in reader.ada.open("/notices")
-    assert "closed on Monday" in Browser(reader).log_in("/notices", "ada")
-
-
-def close_everything_else(reader):
-    anonymous = Browser(reader)
-    assert "Hello, stranger!" in anonymous.open("/")
-    assert anonymous.open("/anything").request.path == "/auth/login"
-
-
-def permissions_and_groups(reader):
-    page = reader.grace.send(reader.grace.open("/post"), text="New books are here.")
-    assert "New books are here." in page
-
-
-def send_emails(reader):
-    anonymous = Browser(reader)
-    anonymous.send(anonymous.open("/auth/forgot"), username="grace")
-    reset, invitation = sorted(read_emails(reader, 2))  # /auth/reset comes before /auth/verify
-    page = anonymous.open(reset)
-    assert anonymous.send(page, password=NEW_PASSWORD).status_int == 200
-    assert reader.grace.open("/notices").request.path == "/auth/login"
-    edith = Browser(reader)
-    edith.send(edith.open(invitation), username="edith", password=PASSWORD)
-    assert "Post a notice" in edith.open("/post")
-
-
-def set_up_an_app(reader, compute_code):
-    ada = reader.ada
-    assert "Hello, stranger!" in ada.open("/")
-    page = ada.log_in("/auth/login", "ada")
-    assert page.request.path == "/auth/totp"
-    page = ada.send(page, name="Phone")
-    key = page.html.find(class_="key").text
-    code = reader.type(compute_code.replace("THE KEY", key)).strip()
-    page = ada.send(page, code=code)
-    assert page.request.path == "/auth/recovery-codes"
-    assert "Create recovery codes" in page
-
-
-def demand_a_second_factor(reader):
-    assert "closed on Monday" in reader.ada.open("/notices")
-    assert "closed on Monday" in Browser(reader).log_in("/notices", "edith")
-
-
-def the_staff_panel(reader):
-    pages = [reader.ada.open(f"/auth/admin/{each}") for each in ("users", "groups", "events")]
-    texts = " ".join(page.html.text for page in pages)
-    for label in re.findall(r'^- "(.*?)"', section(GUIDE, "8. The staff panel"), re.MULTILINE):
-        assert label in texts
-    assert "command line" in pages[-1]
-
-
-BEFORE = {
-    "join grace editors": register_grace,
-    "tail mails/*": register_barbara,
-}
-SEEN = {
-    "2. A site with accounts": a_site_with_accounts,
-    "3. Guard a view": guard_a_view,
-    "4. Close everything else": close_everything_else,
-    "5. Permissions and groups": permissions_and_groups,
-    "6. Send emails": send_emails,
-    "7. Demand a second factor": demand_a_second_factor,
-    "8. The staff panel": the_staff_panel,
-    "9. Test the site": lambda reader: None,  # which the last command has done
-}
-INSTEAD = {"THE KEY": set_up_an_app}
+    with reading(tmp_path / "board", environ, lambda name, *_: taken.append(name)) as reader:
+        yield reader
 
 
 def test_each_step_is_followed():
     assert list(SEEN) == STEPS
 
 
-def test_a_reader_follows_it_from_the_first_step_to_the_last(reader):
-    if shutil.which("curl") is None:
-        skip_or_fail("curl is not installed")
-    for title in STEPS:
-        reader.follow(section(GUIDE, title), BEFORE, INSTEAD)
-        SEEN[title](reader)
+def test_a_reader_follows_it_and_sees_the_pages_of_its_pictures(reader, taken):
+    follow(reader)
+    assert taken == PICTURES
+
+
+def test_each_picture_exists_and_they_are_small():
+    files = {f"{name}-{scheme}.webp" for name in PICTURES for scheme in SCHEMES}
+    assert {each.name for each in FOLDER.iterdir()} == files
+    assert len(PICTURES) == GUIDE.count("guide/") / 2 == GUIDE.count("<img")
+    assert sum(each.stat().st_size for each in FOLDER.iterdir()) < MOST
