@@ -1,0 +1,51 @@
+"""docs/choose.md: its settings and lines of code are accepted as they are."""
+
+import re
+import shlex
+
+import pytest
+from flask import Flask
+
+from tests.docs.pages import PAGES, code, section
+from tests.support.factors import FACTOR_KEY
+from tests.support.sites import SECRET_KEY
+from wsgiauth import AuthMiddleware, Settings
+from wsgiauth.contrib.flask import WSGIAuth
+from wsgiauth.settings.kinds import declarations
+
+PAGE = PAGES["docs/choose.md"]
+LINES = re.findall(r"^(?:\| .* \| |- )(.*`.*)$", PAGE, re.MULTILINE)
+CALLS = {*re.findall(r"`((?:AuthMiddleware|WSGIAuth)\(.*?\))`", PAGE)}
+(VALUES,) = code(section(PAGE, "The values"), "sh")
+KEYS = {"SECRET_KEY": SECRET_KEY, "FACTOR_KEY": FACTOR_KEY}
+MAX_WORDS = 700
+
+
+def settings_of(text):
+    """Return the settings that a line names, with those that these need."""
+    settings = {}
+    for name, given in re.findall(rf"\b({'|'.join(declarations(Settings))})\b(=[^`]+)?", text):
+        usual = re.search(rf"^{name}=(\S+|\".*\")(?:  #(.*))?$", VALUES, re.MULTILINE)
+        if given:
+            settings[name] = "".join(shlex.split(given)).removeprefix("=")
+        else:
+            settings[name] = KEYS.get(name, usual[1])
+        settings |= settings_of(usual[2] or "") if usual else {}
+    return settings
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if settings_of(line)])
+def test_the_settings_of_a_line_are_all_that_it_needs(line):
+    Settings.for_server({"SECRET_KEY": SECRET_KEY, **settings_of(line)})
+
+
+@pytest.mark.parametrize("call", sorted(CALLS))
+def test_a_line_of_code_is_accepted(call, settings, monkeypatch):
+    for name in ("SECRET_KEY", "DATABASE_URL"):
+        monkeypatch.setenv(name, getattr(settings, name))
+    names = {"app": Flask("app"), "AuthMiddleware": AuthMiddleware, "WSGIAuth": WSGIAuth}
+    eval(call, names)  # noqa: S307 - a line of the page
+
+
+def test_the_page_is_short():
+    assert len(PAGE.split()) <= MAX_WORDS
