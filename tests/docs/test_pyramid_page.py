@@ -64,7 +64,8 @@ def test_the_command_of_the_page_serves_the_program(serve, administrator):
         assert ask(f"http://127.0.0.1:{port}/account")[0] == 401
 
 
-def test_the_ini_file_serves_the_program(serve, administrator):
+def test_the_ini_file_serves_the_program(serve, administrator, environ):
+    environ["PYTHONPATH"] = ""
     (command, _), *_ = shown(PAGE, "pserve and ini files")
     with serve(command, "sed -i s/8080/$1/ pyramid.ini") as port:
         assert ask(f"http://127.0.0.1:{port}/")[0] == 200
