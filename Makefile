@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs messages surface dist clean
+.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -127,6 +127,9 @@ endpoints: .venv/dev ## make the sections of docs/endpoints.md from the OpenAPI 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
 	$(BIN)/python -W ignore:pkg_resources -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
 	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
+
+settings: .venv/dev ## write into docs/settings.md what the code declares
+	$(BIN)/python -m tests.docs.settings_page
 
 CATALOGUES := wsgiauth/languages/locale
 messages: .venv/dev ## extract the texts, merge them into the catalogues, and compile these

@@ -1,34 +1,52 @@
-"""docs/settings.md and docs/templates.md: their tables are those of the code."""
+"""docs/settings.md and docs/templates.md: what they list is what the code has."""
 
+import json
 import re
+import subprocess
+import sys
 from dataclasses import fields
+from secrets import token_hex
 
 import pytest
 
-from tests.docs.pages import PAGES
+from tests.docs.pages import PAGES, code
+from tests.docs.settings_page import updated
 from tests.support.own_templates import OWN
 from wsgiauth import Settings
-from wsgiauth.settings.kinds import declarations
 
-ROWS = re.findall(
-    r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.*?) \|$", PAGES["docs/settings.md"], re.MULTILINE
-)
-WORDS = {"None": "none", "()": "none", "True": "`on`", "False": "`off`"}
-DEFAULTS = {
-    each.name: WORDS.get(repr(each.default), f"`{each.default}`") for each in fields(Settings)
-} | {"HASHING_THREADS": "the processors"}
+PAGE = PAGES["docs/settings.md"]
+EXAMPLES = "".join(code(PAGE, "sh"))
+NAMES = [each.name for each in fields(Settings)]
 
 
-def test_the_tables_have_every_setting_once_with_its_default():
-    listed = [(name, default) for name, default, _, _ in ROWS]
-    assert sorted(listed) == sorted(DEFAULTS.items())
+def test_the_page_says_what_is_declared():
+    assert updated(PAGE) == PAGE
 
 
-@pytest.mark.parametrize(("name", "_default", "expected", "meaning"), ROWS, ids=lambda row: row)
-def test_a_row_says_what_a_value_must_be_and_means(name, _default, expected, meaning):
-    setting = declarations(Settings)[name]
-    assert expected.replace("`", "") == setting.expected
-    assert meaning.startswith(setting.meaning)
+@pytest.mark.parametrize("found", [r"^### (.*)", r"^export (\w+)="], ids=["block", "example"])
+def test_each_setting_has_one(found):
+    assert sorted(re.findall(found, PAGE, re.MULTILINE)) == sorted(NAMES)
+
+
+def test_a_block_gets_what_is_declared():
+    page = "## Mail\n\n### LINK_MINUTES\n\nMore.\n"
+    declared = "How long the link in an email can be used.\n\n- Default: `60`\n- Must be: a whole"
+    assert updated(page).startswith(f"## Mail\n\n### LINK_MINUTES\n\n{declared}")
+    assert updated(updated(page)) == updated(page)
+
+
+def test_the_examples_are_valid_together(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("secret.key", "former.key", "factor.key", "former-factor.key"):
+        (tmp_path / name).write_text(token_hex(32), "utf-8")
+    (tmp_path / "former-pepper.txt").write_text("pepper\n", "utf-8")
+    (tmp_path / "breached-passwords.txt").write_text(f"{'0' * 40}:1\n", "utf-8")
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "translations/de/LC_MESSAGES").mkdir(parents=True)
+    (tmp_path / "translations/de/LC_MESSAGES/wsgiauth.mo").touch()
+    listing = f"{sys.executable} -c 'import json, os; print(json.dumps(dict(os.environ)))'"
+    done = subprocess.check_output(["bash", "-euc", EXAMPLES + listing], text=True, env={})
+    Settings.from_mapping(json.loads(done))
 
 
 def test_the_templates_are_listed():

@@ -37,7 +37,7 @@ def _nothing(_value: object) -> None:
 class Setting(NamedTuple):
     """How a setting is parsed and checked, and what it means."""
 
-    meaning: str  # its row in docs/settings.md begins with this
+    meaning: str  # `make settings` writes it into docs/settings.md
     expected: str  # the end of the sentence "NAME must be …"
     is_valid: Callable[[Any], bool]
     risk: _Finding = _nothing  # of a valid value; the sentence begins with the setting's name
