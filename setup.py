@@ -100,7 +100,13 @@ APPS: list[str] = [
     "wsgidav>=4.4",
     "wagtail>=7",
 ]
-DOCS = ["djangorestframework>=3.16", "furo>=2025.12", "myst-parser>=5", "Sphinx>=9"]
+DOCS = [
+    "djangorestframework>=3.16",
+    "furo>=2025.12",
+    "myst-parser>=5",
+    "Sphinx>=9",
+    "sphinx-copybutton>=0.5.2",
+]
 BENCH = [  # what wsgiauth is timed beside, besides FORMER
     "djangorestframework>=3.16",
     "djangorestframework-simplejwt>=5.5",

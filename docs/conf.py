@@ -6,10 +6,13 @@ is its first page, and the list of the documentation there is its table of conte
 
 import importlib
 import inspect
+import json
+import os
 import pkgutil
 import re
 import sys
 import textwrap
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
@@ -28,7 +31,7 @@ project = html_title = "wsgiauth"
 author = project_copyright = "The wsgiauth authors"
 release = __version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/*.rst", "docs/**/README.md"]
 exclude_patterns = [".*", "artefacts", "build", "tests", "wsgiauth"]  # large folders, not to search
@@ -59,6 +62,55 @@ nitpick_ignore_regex = [
 html_theme = "furo"
 html_copy_source = False
 html_show_sphinx = False
+
+copybutton_prompt_text = "$ "  # and only the lines with it, if there is one
+
+# The pages that moved, and renamed sections of them, each with its page or section of today.
+MOVED = {
+    "docs/applications": "examples/README",
+    "docs/capacity": "docs/scaling#capacity",
+    "docs/clients": "docs/apps#clients-that-stay-logged-in",
+    "docs/clusters": "docs/scaling#clusters-and-failover",
+    "docs/code": "docs/application#users-and-groups-in-code",
+    "docs/events": "docs/application#events",
+    "docs/forward-auth": "docs/programs#forward-authentication-protect-anything-behind-nginx",
+    "docs/forward-auth#what-to-know": "docs/programs#what-to-know-about-forward-authentication",
+    "docs/from-django-auth": "docs/migration#from-djangocontribauth",
+    "docs/from-django-auth#import-the-users": "docs/migration#import-djangos-users",
+    "docs/from-django-auth#the-program": "docs/migration#the-django-program",
+    "docs/from-flask-login": "docs/migration#from-flask-login",
+    "docs/from-flask-login#before-and-after": "docs/migration#flask-login-before-and-after",
+    "docs/from-flask-login#bring-the-users": "docs/migration#users-of-flask-login",
+    "docs/from-flask-security": "docs/migration#from-flask-security",
+    "docs/from-flask-security#before-and-after": "docs/migration#flask-security-before-and-after",
+    "docs/from-flask-security#bring-the-users": "docs/migration#users-of-flask-security",
+    "docs/from-pyramid-jwt": "docs/migration#from-pyramid_jwt",
+    "docs/from-pyramid-jwt#after": "docs/migration#pyramid_jwt-after",
+    "docs/from-pyramid-jwt#before": "docs/migration#pyramid_jwt-before",
+    "docs/from-pyramid-jwt#the-users": "docs/migration#users-of-pyramid_jwt",
+    "docs/from-pyramid-jwt#what-changes": "docs/migration#what-changes-after-pyramid_jwt",
+    "docs/guards": "docs/application#guards",
+    "docs/keys": "docs/programs#api-keys",
+    "docs/own-data": "docs/application#your-own-data-about-users",
+    "docs/services": "docs/programs#tokens-for-other-services",
+    "docs/services#get-a-token": "docs/programs#get-a-token-for-a-service",
+    "docs/services#replace-a-key": "docs/programs#replace-a-signing-key",
+    "docs/services#set-it-up": "docs/programs#set-up-tokens-for-services",
+    "docs/speed": "docs/scaling#speed",
+    "docs/speed#other-services": "docs/scaling#tokens-for-services",
+    "docs/tools": "examples/README",
+}
+LEADS_ON = """\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>This page has moved</title>
+<link rel="canonical" href="{page}">
+<script>location.replace("{page}" + ({renamed}[location.hash] || location.hash))</script>
+<noscript><meta http-equiv="refresh" content="0; url={page}{anchor}"></noscript>
+<p>This page has moved: <a href="{page}{anchor}">{page}</a></p>
+</html>
+"""
 
 ROOT = Path(__file__).parents[1]
 CONTRIB = pkgutil.iter_modules(wsgiauth.contrib.__path__, "wsgiauth.contrib.")
@@ -106,8 +158,11 @@ def setup(app):
     app.connect("source-read", add_contents)
     app.connect("autodoc-skip-member", skip_internal)
     app.connect("autodoc-process-docstring", leave_out_internal, priority=400)  # before napoleon
+    app.connect("doctree-read", add_anchors, priority=400)  # before the table of contents
     app.connect("doctree-resolved", collect_external_links)
+    app.connect("html-page-context", add_description)
     app.connect("build-finished", list_external_links)
+    app.connect("build-finished", lead_on)
     (attributes,) = [each for each in PyObject.doc_field_types if each.name == "variable"]
     attributes.label = "Attributes"
 
@@ -215,3 +270,47 @@ def list_external_links(app, error):
     """List what a build without a network does not check."""
     lines = [f"{url} in {name}\n" for url, name in sorted(EXTERNAL)]
     (Path(app.outdir) / "external-links.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def add_anchors(app, tree):
+    """Give each section the anchor that GitHub gives it, in place of the one of docutils."""
+    for section in tree.findall(nodes.section):
+        slug = section.get("slug")
+        if slug:
+            section["ids"] = [slug, *(each for each in section["ids"] if each != slug)]
+
+
+def add_description(app, name, template, context, tree):
+    """Describe a page, for search engines, by the first sentences of its first paragraph."""
+    sections = tree.findall(nodes.section) if tree else ()
+    paragraphs = [each for section in sections for each in section if is_prose(each)]
+    if paragraphs:
+        text = " ".join(paragraphs[0].astext().split())
+        content = escape(re.match(r".{60,}?[.](?= |$)|.*", text)[0])
+        context["metatags"] += f'<meta name="description" content="{content}">'
+
+
+def is_prose(node):
+    """Return whether a node is a paragraph with more than a picture."""
+    return isinstance(node, nodes.paragraph) and node.astext() != ""
+
+
+def lead_on(app, error):
+    """Let the old address of each page that moved lead to its new one."""
+    pages = app.env.found_docs
+    for name in [each for each in MOVED if "#" not in each and each not in pages]:
+        target, anchor = address(MOVED[name])
+        if target not in pages:
+            continue
+        renamed = {
+            address(each)[1]: address(MOVED[each])[1] for each in MOVED if address(each)[0] == name
+        }
+        page = os.path.relpath(f"{target}.html", Path(name).parent)
+        html = LEADS_ON.format(page=page, anchor=anchor, renamed=json.dumps(renamed))
+        (Path(app.outdir) / f"{name}.html").write_text(html, encoding="utf-8")
+
+
+def address(target):
+    """Return the page and the anchor, with its #, of a page or section."""
+    page, sign, anchor = target.partition("#")
+    return page, sign + anchor

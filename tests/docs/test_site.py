@@ -1,0 +1,173 @@
+"""The site that `make docs` builds: no warning, each public Python name, and old addresses."""
+
+import re
+import subprocess
+import sys
+import zlib
+from functools import partial
+from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+from selenium.webdriver import ActionChains
+
+from tests.conftest import require
+from tests.docs.pages import PAGES, ROOT, shown
+from tests.support.browser import Visitor, start_browser
+
+LIST_PUBLIC_NAMES = """
+import importlib, pkgutil
+import django
+from django.conf import settings
+from wsgiauth import contrib
+
+names = ["wsgiauth", "wsgiauth.events", "wsgiauth.exceptions", "wsgiauth.testing"]
+names += [each.name for each in pkgutil.iter_modules(contrib.__path__, "wsgiauth.contrib.")]
+names += [f"wsgiauth.contrib.django.{each}" for each in ("testing", "rest")]
+apps = ["django.contrib.contenttypes", "django.contrib.auth", "wsgiauth.contrib.django"]
+settings.configure(INSTALLED_APPS=apps)
+django.setup()
+for module in map(importlib.import_module, names):
+    at_home = [name for name, it in vars(module).items() if not name.startswith("_")
+               and getattr(it, "__module__", None) == module.__name__]
+    for name in getattr(module, "__all__", at_home):
+        print(f"{module.__name__}.{name}")
+"""
+# The pages of before some of them were merged.
+OLD_PAGES = [
+    *("applications", "apps", "architecture", "asvs", "capacity", "clients", "clusters", "code"),
+    *("command-line", "concurrency", "deployment", "django", "endpoints", "events", "factors"),
+    *("flask", "forward-auth", "frameworks", "from-django-auth", "from-flask-login"),
+    *("from-flask-security", "from-pyramid-jwt", "guards", "guide", "keys", "languages", "logins"),
+    *("mail", "migration", "own-data", "providers", "pyramid", "reference", "security", "services"),
+    *("settings", "speed", "staff", "subdomains", "templates", "testing", "tools"),
+]
+MEMBERS = {"method", "classmethod", "staticmethod", "property", "attribute"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, unmeasured):
+    """Return the folder of the site, built as `make docs` does."""
+    require("sphinx", "myst_parser", "furo", "rest_framework")
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    rule = (ROOT / "Makefile").read_text("utf-8").partition("\ndocs:")[2]
+    _, *arguments = re.search(r"-m sphinx (.*)", rule)[0].split()
+    command = [sys.executable, "-m", *arguments[:-1], str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def visitor(built, chromium, tmp_path_factory):
+    """Return a person who reads the site."""
+    handler = partial(QuietHandler, directory=built)
+    profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
+    with ThreadingHTTPServer(("localhost", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with start_browser(*chromium, profile) as browser:
+            yield Visitor(browser, f"http://localhost:{server.server_port}")
+        server.shutdown()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without a log."""
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def documented(built):
+    """Return the kind of each name in the reference: `class`, `method` and so on."""
+    # After four lines of text; an alias in place of a definition has another number than 1.
+    *_, compressed = (built / "objects.inv").read_bytes().split(b"\n", 4)
+    lines = zlib.decompress(compressed).decode()
+    return dict(re.findall(r"^(\S+) py:(\w+) 1 ", lines, re.MULTILINE))
+
+
+def test_the_reference_has_each_public_name_and_no_other(documented):
+    listing = [sys.executable, "-Wignore", "-c", LIST_PUBLIC_NAMES]  # with frameworks' warnings
+    public = set(subprocess.check_output(listing, cwd=ROOT, text=True).split())
+    assert {name for name, kind in documented.items() if kind not in MEMBERS | {"module"}} == public
+
+
+def test_the_reference_has_what_users_can_do(documented):
+    methods = {name for name, kind in documented.items() if kind in MEMBERS}
+    assert methods >= {"wsgiauth.User.has_permission", "wsgiauth.User.join", "wsgiauth.Group.grant"}
+    assert not {each for each in methods if re.search(r"\._|DoesNotExist|for_server", each)}
+
+
+def test_each_page_is_a_chapter(built):
+    contents = (built / "README.html").read_text("utf-8").partition('class="sidebar-tree"')[2]
+    linked = set(re.findall(r'href="([^"#]*)\.html"', contents.partition("</aside>")[0]))
+    assert {page.removesuffix(".md") for page in PAGES.keys() - {"README.md"}} <= linked
+    assert "docs/reference" in linked
+
+
+def test_the_site_loads_nothing_from_other_hosts(built):
+    pages = [each.read_text("utf-8") for each in built.rglob("*.html")]
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        assert not re.search(r'<(?:script|img|link)\b[^>]*(?:src|href)="(?:https?:)?//', page)
+
+
+def test_the_links_to_other_sites_are_listed(built):
+    listed = (built / "external-links.txt").read_text("utf-8")
+    assert "https://jinja.palletsprojects.com/ in docs/templates\n" in listed
+
+
+@pytest.mark.parametrize("name", OLD_PAGES)
+def test_an_old_address_leads_on(built, name):
+    page = built / f"docs/{name}.html"
+    target = re.search(r'rel="canonical" href="(.*?)"', page.read_text("utf-8"))
+    if target is None:
+        return  # it is still a page
+    new = (page.parent / target[1]).read_text("utf-8")
+    for anchor in re.findall(r'(?<=: "#).*?(?=")', page.read_text("utf-8")):
+        assert f' id="{anchor}"' in new
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    {
+        "services.html": "programs.html#tokens-for-other-services",
+        "services.html#get-a-token": "programs.html#get-a-token-for-a-service",
+        "services.html#a-service-in-python": "programs.html#a-service-in-python",
+    }.items(),
+    ids=["the page", "a renamed section", "a section"],
+)
+def test_a_browser_follows_an_old_address(visitor, old, new):
+    visitor.browser.get("about:blank")  # another anchor of the same page would load nothing
+    visitor.open(f"/docs/{old}")
+    visitor.wait_until(lambda _: visitor.path == f"/docs/{new}")
+
+
+def test_each_page_has_a_description_of_its_own(built):
+    found = {}
+    for name in PAGES:
+        html = (built / name).with_suffix(".html").read_text("utf-8")
+        found[name] = unescape(re.search(r'<meta name="description" content="(.*?)"', html)[1])
+    assert len(set(found.values())) == len(found)
+    assert {name: text for name, text in found.items() if not 40 < len(text) < 300} == {}
+
+
+def test_sections_have_the_same_anchors_as_on_github(built):
+    factors = (built / "docs/factors.html").read_text("utf-8")
+    assert '<section id="what-is-checked-1">' in factors
+    assert '<section id="secret_key">' in (built / "docs/settings.html").read_text("utf-8")
+
+
+def test_the_copy_button_copies_commands_without_prompt_and_output(visitor):
+    visitor.open("/README.html")
+    origin = {"origin": visitor.address, "permissions": ["clipboardReadWrite"]}
+    visitor.browser.execute_cdp_cmd("Browser.grantPermissions", origin)
+    button = visitor.find("#a-program .highlight-console button.copybtn")
+    ActionChains(visitor.browser).move_to_element(button).click().perform()
+    visitor.wait_until(lambda _: "success" in button.get_attribute("class"))
+    copied = visitor.browser.execute_async_script(
+        "navigator.clipboard.readText().then(arguments[0])"
+    )
+    expected = shown(PAGES["README.md"], "A program")
+    assert copied.splitlines() == [command for command, _ in expected]
