@@ -125,7 +125,7 @@ def test_a_process_has_to_know_the_new_key_before_the_swap(accounts, ada, folder
 
 def servers(ports):
     """Return the page's configuration of nginx, for servers on these ports."""
-    (block,) = code(section(DEPLOYMENT, "Behind a proxy"), "nginx")
+    (block,) = code(section(DEPLOYMENT, "Behind nginx or another proxy"), "nginx")
     for written, here in {
         "127.0.0.1:8081": f"127.0.0.1:{ports[0]}",
         "127.0.0.1:8082": f"127.0.0.1:{ports[1]}",
@@ -166,7 +166,7 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
 
 PROXIED = [
     command
-    for title in ("One host", "Behind a proxy")
+    for title in ("One host", "Behind nginx or another proxy")
     for command, _ in shown(DEPLOYMENT, title)
     if "proxy" in command or "proxied" in command
 ]

@@ -138,7 +138,8 @@ CLIENT = "127.0.0.2"  # not the address of nginx
 
 def test_uwsgi_behind_nginx(serve_uwsgi, folder, ada):
     site, location = (
-        code(section(DEPLOYMENT, title), "nginx")[0] for title in ("Behind a proxy", "uWSGI")
+        code(section(DEPLOYMENT, title), "nginx")[0]
+        for title in ("Behind nginx or another proxy", "uWSGI")
     )
     with serve_uwsgi() as (port, _):
         location = location.replace("127.0.0.1:8081", f"127.0.0.1:{port}")
