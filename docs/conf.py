@@ -20,9 +20,11 @@ from types import FunctionType
 import django
 from django.conf import settings
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.domains.python import PyObject, PyXRefRole
 from sphinx.ext.napoleon import GoogleDocstring
 from sphinx.pycode import ModuleAnalyzer
+from sphinx.util.logging import getLogger
 
 import wsgiauth.contrib
 from wsgiauth.version import __version__
@@ -62,6 +64,9 @@ nitpick_ignore_regex = [
 html_theme = "furo"
 html_copy_source = False
 html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 copybutton_prompt_text = "$ "  # and only the lines with it, if there is one
 
@@ -112,6 +117,48 @@ LEADS_ON = """\
 </html>
 """
 
+# What people search for in words that the title of the section does not have.
+KEYWORDS = {
+    "docs/application#events-in-your-code": "webhook, webhooks, signals",
+    "docs/application#groups": "groups, roles",
+    "docs/application#profile-tables": "user model, user profile",
+    "docs/application#the-audit-trail": "audit log",
+    "docs/application#the-file-of-a-users-data": "gdpr, export data, personal data",
+    "docs/application#what-the-wrapped-application-sees": "current user",
+    "docs/apps#a-single-page-app-of-another-origin": "cors",
+    "docs/apps#a-single-page-app-of-the-same-origin": "spa, single page app, react",
+    "docs/apps#clients-that-stay-logged-in": "jwt, access token, bearer token",
+    "docs/command-line#importing-and-exporting-users": "import users, export users",
+    "docs/deployment#behind-nginx-or-another-proxy": "https, nginx, reverse proxy",
+    "docs/deployment#containers": "docker, kubernetes, podman",
+    "docs/deployment#key-rotation": "secret key rotation",
+    "docs/deployment#one-host": "gunicorn, production",
+    "docs/factors": "mfa, totp, two factor, two-factor authentication",
+    "docs/languages": "i18n, german, localization, translations",
+    "docs/logins#a-code-by-email": "magic link, passwordless",
+    "docs/logins#how-long-a-session-lasts": "session timeout, session expiry",
+    "docs/logins#keep-me-logged-in": "remember me",
+    "docs/logins#refresh-tokens": "refresh token",
+    "docs/logins#rename-or-close-an-account": "change username, delete account",
+    "docs/logins#where-am-i-logged-in": "logout everywhere, log out everywhere",
+    "docs/mail#forgotten-passwords": "forgot password, password reset, reset password",
+    "docs/mail#settings": "smtp",
+    "docs/mail#verified-registration-and-invitations": "email verification, verify email",
+    "docs/migration#from-djangocontribauth": "migrate from django",
+    "docs/migration#from-flask-login": "flask login, flask-login",
+    "docs/providers": "oauth, oidc, openid connect, single sign-on, social login, sso",
+    "docs/providers#github-and-discord": "github login",
+    "docs/providers#google": "google login",
+    "docs/settings#database_url": "postgres, database",
+    "docs/settings#login_failures_per_account": "brute force, lockout",
+    "docs/settings#password_min_length": "password policy, password strength",
+    "docs/staff": "admin",
+    "docs/staff#inviting-a-person": "invite users",
+    "docs/templates#emails": "email templates",
+    "docs/templates#shades-of-the-colour": "dark mode, theme",
+    "docs/testing": "test client",
+}
+
 ROOT = Path(__file__).parents[1]
 CONTRIB = pkgutil.iter_modules(wsgiauth.contrib.__path__, "wsgiauth.contrib.")
 MODULES = [
@@ -159,6 +206,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_internal)
     app.connect("autodoc-process-docstring", leave_out_internal, priority=400)  # before napoleon
     app.connect("doctree-read", add_anchors, priority=400)  # before the table of contents
+    app.connect("doctree-resolved", add_keywords)
     app.connect("doctree-resolved", collect_external_links)
     app.connect("html-page-context", add_description)
     app.connect("build-finished", list_external_links)
@@ -278,6 +326,21 @@ def add_anchors(app, tree):
         slug = section.get("slug")
         if slug:
             section["ids"] = [slug, *(each for each in section["ids"] if each != slug)]
+
+
+def add_keywords(app, tree, name):
+    """Let the search find sections by their keywords."""
+    ids = {"", *(f"#{each}" for node in tree.findall(nodes.section) for each in node["ids"])}
+    for target, keywords in KEYWORDS.items():
+        page, anchor = address(target)
+        if page == name and anchor not in ids:
+            getLogger(__name__).warning("KEYWORDS: there is no section %s", target)
+        elif page == name:
+            entries = [
+                ("single", each, anchor.removeprefix("#"), "main", None)
+                for each in keywords.split(", ")
+            ]
+            tree += addnodes.index(entries=entries)
 
 
 def add_description(app, name, template, context, tree):

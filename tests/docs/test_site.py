@@ -8,6 +8,7 @@ from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
+from urllib.parse import quote
 
 import pytest
 from selenium.webdriver import ActionChains
@@ -43,6 +44,74 @@ OLD_PAGES = [
     *("mail", "migration", "own-data", "providers", "pyramid", "reference", "security", "services"),
     *("settings", "speed", "staff", "subdomains", "templates", "testing", "tools"),
 ]
+# What people type into the search, and what must come first.
+SEARCHES = {
+    "webhook": "docs/application#events-in-your-code",
+    "registration fields": "docs/application#fields-of-registration",
+    "groups": "docs/application#groups",
+    "roles": "docs/application#groups",
+    "permissions": "docs/application#permissions",
+    "user model": "docs/application#profile-tables",
+    "audit log": "docs/application#the-audit-trail",
+    "gdpr": "docs/application#the-file-of-a-users-data",
+    "export data": "docs/application#the-file-of-a-users-data",
+    "current user": "docs/application#what-the-wrapped-application-sees",
+    "mobile app": "docs/apps#a-mobile-app",
+    "cors": "docs/apps#a-single-page-app-of-another-origin",
+    "single page app": "docs/apps#a-single-page-app-of-the-same-origin",
+    "jwt": "docs/apps#clients-that-stay-logged-in",
+    "csrf": "docs/apps#forms-from-other-sites-csrf",
+    "import users": "docs/command-line#importing-and-exporting-users",
+    "backup": "docs/deployment#backups",
+    "nginx": "docs/deployment#behind-nginx-or-another-proxy",
+    "docker": "docs/deployment#containers",
+    "secret key rotation": "docs/deployment#key-rotation",
+    "gunicorn": "docs/deployment#one-host",
+    "django": "docs/django",
+    "2fa": "docs/factors",
+    "totp": "docs/factors",
+    "authenticator app": "docs/factors#authenticator-apps-and-recovery-codes",
+    "recovery codes": "docs/factors#authenticator-apps-and-recovery-codes",
+    "passkey": "docs/factors#passkeys",
+    "flask": "docs/flask",
+    "translations": "docs/languages",
+    "german": "docs/languages",
+    "magic link": "docs/logins#a-code-by-email",
+    "change password": "docs/logins#change-the-password",
+    "session timeout": "docs/logins#how-long-a-session-lasts",
+    "remember me": "docs/logins#keep-me-logged-in",
+    "refresh token": "docs/logins#refresh-tokens",
+    "delete account": "docs/logins#rename-or-close-an-account",
+    "logout everywhere": "docs/logins#where-am-i-logged-in",
+    "password reset": "docs/mail#forgotten-passwords",
+    "reset password": "docs/mail#forgotten-passwords",
+    "forgot password": "docs/mail#forgotten-passwords",
+    "smtp": "docs/mail#settings",
+    "email verification": "docs/mail#verified-registration-and-invitations",
+    "migrate from django": "docs/migration#from-djangocontribauth",
+    "flask login": "docs/migration#from-flask-login",
+    "flask-login": "docs/migration#from-flask-login",
+    "api key": "docs/programs#api-keys",
+    "sso": "docs/providers",
+    "oauth": "docs/providers",
+    "github login": "docs/providers#github-and-discord",
+    "google login": "docs/providers#google",
+    "pyramid": "docs/pyramid",
+    "login_required": "docs/reference#wsgiauth.login_required",
+    "cookie domain": "docs/settings#cookie_domain",
+    "postgres": "docs/settings#database_url",
+    "lockout": "docs/settings#login_failures_per_account",
+    "brute force": "docs/settings#login_failures_per_account",
+    "rate limit": "docs/settings#rate-limits-of-one-account",
+    "SECRET_KEY": "docs/settings#secret_key",
+    "logo": "docs/settings#site_logo",
+    "admin": "docs/staff",
+    "invite users": "docs/staff#inviting-a-person",
+    "brand color": "docs/templates",
+    "email templates": "docs/templates#emails",
+    "dark mode": "docs/templates#shades-of-the-colour",
+    "test client": "docs/testing",
+}
 MEMBERS = {"method", "classmethod", "staticmethod", "property", "attribute"}
 
 
@@ -171,3 +240,11 @@ def test_the_copy_button_copies_commands_without_prompt_and_output(visitor):
     )
     expected = shown(PAGES["README.md"], "A program")
     assert copied.splitlines() == [command for command, _ in expected]
+
+
+@pytest.mark.parametrize(("words", "first"), SEARCHES.items(), ids=SEARCHES)
+def test_a_search_finds_the_section_first(visitor, words, first):
+    visitor.open(f"/search.html?q={quote(words)}")
+    visitor.wait_until(lambda _: visitor.find_all("#search-results li a"))
+    link = visitor.find("#search-results li a").get_attribute("href")
+    assert link.removeprefix(visitor.address).replace(".html", "") == f"/{first}"
