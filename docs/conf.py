@@ -70,6 +70,8 @@ html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 copybutton_prompt_text = "$ "  # and only the lines with it, if there is one
 
+SENTENCE = 35  # characters
+
 # The pages that moved, and renamed sections of them, each with its page or section of today.
 MOVED = {
     "docs/applications": "examples/README",
@@ -206,6 +208,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_internal)
     app.connect("autodoc-process-docstring", leave_out_internal, priority=400)  # before napoleon
     app.connect("doctree-read", add_anchors, priority=400)  # before the table of contents
+    app.connect("doctree-resolved", mark_sentences)
     app.connect("doctree-resolved", add_keywords)
     app.connect("doctree-resolved", collect_external_links)
     app.connect("html-page-context", add_description)
@@ -326,6 +329,13 @@ def add_anchors(app, tree):
         slug = section.get("slug")
         if slug:
             section["ids"] = [slug, *(each for each in section["ids"] if each != slug)]
+
+
+def mark_sentences(app, tree, name):
+    """Mark the cells of tables that need a wide column."""
+    for cell in tree.findall(nodes.entry):
+        if len(cell.astext()) > SENTENCE:
+            cell["classes"].append("sentence")
 
 
 def add_keywords(app, tree, name):

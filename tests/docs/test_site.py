@@ -15,7 +15,7 @@ from selenium.webdriver import ActionChains
 
 from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, shown
-from tests.support.browser import Visitor, start_browser
+from tests.support.browser import Visitor, set_screen, start_browser
 
 LIST_PUBLIC_NAMES = """
 import importlib, pkgutil
@@ -248,3 +248,19 @@ def test_a_search_finds_the_section_first(visitor, words, first):
     visitor.wait_until(lambda _: visitor.find_all("#search-results li a"))
     link = visitor.find("#search-results li a").get_attribute("href")
     assert link.removeprefix(visitor.address).replace(".html", "") == f"/{first}"
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_sentences_in_tables_are_readable(visitor, built, width):
+    set_screen(visitor.browser, width)
+    for page in PAGES:
+        visitor.open(f"/{page.removesuffix('.md')}.html")
+        narrow = visitor.run(
+            """
+            const cells = [...document.querySelectorAll("article td")];
+            const isNarrow = (cell) => cell.textContent.length > 40 && cell.clientWidth < 200;
+            const isWide = document.documentElement.scrollWidth > innerWidth;
+            return [isWide, ...cells.filter(isNarrow).map((cell) => cell.textContent)];
+            """
+        )
+        assert narrow == [False], page
