@@ -74,7 +74,7 @@ SENTENCE = 35  # characters
 
 # The pages that moved, and renamed sections of them, each with its page or section of today.
 MOVED = {
-    "docs/applications": "examples/README",
+    "docs/applications": "docs/examples/README",
     "docs/capacity": "docs/scaling#capacity",
     "docs/clients": "docs/apps#clients-that-stay-logged-in",
     "docs/clusters": "docs/scaling#clusters-and-failover",
@@ -105,7 +105,7 @@ MOVED = {
     "docs/services#set-it-up": "docs/programs#set-up-tokens-for-services",
     "docs/speed": "docs/scaling#speed",
     "docs/speed#other-services": "docs/scaling#tokens-for-services",
-    "docs/tools": "examples/README",
+    "docs/tools": "docs/examples/README",
 }
 LEADS_ON = """\
 <!doctype html>

@@ -1,4 +1,4 @@
-"""docs/providers.md: its entries are accepted, and its tables are those of the code."""
+"""docs/providers.md: its entries are accepted, and its facts are those of the code."""
 
 import ast
 import os
@@ -39,18 +39,17 @@ def tables(title):
     return [[row.strip("| ").split(" | ") for row in table.splitlines()] for table in found]
 
 
-def rows(title):
-    """Return the rows of the only table of a section."""
-    (table,) = tables(title)
-    return table
+def facts(title):
+    """Return the facts of the list in a section."""
+    return dict(re.findall(r"^- ([^:]+): (.*)$", section(PAGE, title), re.MULTILINE))
 
 
-def test_the_entries_have_the_issuers_and_redirect_uris_of_the_table():
-    parsed = [parse_entry(each) for each in ENTRIES]
-    listed = [(issuer, uri) for _, issuer, uri in rows("Entries for five providers")]
-    assert listed == [
-        (f"`{each.issuer}`", f"`{SITE}/auth/oidc/{each.name}/callback`") for each in parsed
-    ]
+def test_each_entry_has_its_issuer_and_redirect_uri():
+    titles = re.findall("^### (.*)", FIVE, re.MULTILINE)
+    for title, each in zip(titles, map(parse_entry, ENTRIES), strict=True):
+        listed = facts(title)
+        assert listed["Issuer"] == f"`{each.issuer}`"
+        assert listed["Redirect URI"] == f"`{SITE}/auth/oidc/{each.name}/callback`"
 
 
 def test_a_site_can_have_all_of_the_entries():
@@ -59,8 +58,9 @@ def test_a_site_can_have_all_of_the_entries():
     assert "secret" not in repr(settings)
 
 
-def test_the_table_has_every_parameter_with_its_values_and_its_default():
-    listed = {name.strip("`"): (values, default) for name, values, default, _ in rows("Parameters")}
+def test_every_parameter_has_its_values_and_its_default():
+    names = re.findall("^#### (.*)", section(PAGE, "Parameters"), re.MULTILINE)
+    listed = {name: (facts(name)["Values"], facts(name)["Default"]) for name in names}
     entry = parse_entry(CLIENT)
     identity = {"name", "issuer", "client_id", "client_secret", "kind"}
     assert listed.keys() == set(ProviderEntry._fields) - identity
@@ -81,18 +81,17 @@ def test_the_table_has_every_parameter_with_its_values_and_its_default():
     }
 
 
-def test_the_table_of_github_and_discord_is_that_of_the_code():
+def test_the_facts_of_github_and_discord_are_those_of_the_code():
     section_text = section(PAGE, "GitHub and Discord")
     (shown_entries,) = re.findall(r"^OIDC_PROVIDERS='(.*)'$", section_text, re.MULTILINE)
     parsed = [parse_entry(each) for each in shown_entries.split()]
     assert [each.kind for each in parsed] == [each for each in KINDS if each]
-    table = {row[0]: row[1:] for row in rows("GitHub and Discord")}
-    assert table["issuer of an account"] == [f"`{each.issuer}`" for each in parsed]
-    callbacks = [f"`{SITE}/auth/oidc/{each.name}/callback`" for each in parsed]
-    assert table["redirect URI"] == callbacks
-    assert table["`prompt`"] == [f"`{' '.join(KINDS[each.kind].prompts)}`" for each in parsed]
-    for text, each in zip(table["scopes"], parsed, strict=True):
-        kind, scopes = KINDS[each.kind], re.findall(r"`([^`]+)`", text)
+    for title, each in zip(("GitHub", "Discord"), parsed, strict=True):
+        listed, kind = facts(title), KINDS[each.kind]
+        assert listed["Issuer of an account"] == f"`{each.issuer}`"
+        assert listed["Redirect URI"] == f"`{SITE}/auth/oidc/{each.name}/callback`"
+        assert listed["`prompt`"] == f"`{' '.join(kind.prompts)}`"
+        scopes = re.findall(r"`([^`]+)`", listed["Scopes"])
         assert scopes == ["+".join(kind.scope), *kind.needed]
     github = parse_entry(re.search(r"`(work\+github:[^`]+)`", section_text)[1])
     assert GitHub(github.issuer).token_endpoint.startswith("https://github.example.org/")
@@ -181,7 +180,7 @@ def test_a_logout_goes_on_at_the_provider_which_knows_the_way_back(mock):
         log_in(browser).follow().forms[0].submit(status=303)
         url = browser.post("/auth/logout", headers=FORM, status=303).location
     assert url.startswith(f"{parse_entry(mock).issuer}/")
-    _, urls, _ = tables("The setting")
+    _, urls = tables("The setting")
     registered, _ = urls[-1]
     sent = parse_qs(urlsplit(url).query)["post_logout_redirect_uri"]
     assert [each.replace(LOCAL, SITE) for each in sent] == [registered.strip("`")]
