@@ -12,6 +12,7 @@ import pkgutil
 import re
 import sys
 import textwrap
+from dataclasses import fields
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,7 +71,14 @@ html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 
 copybutton_prompt_text = "$ "  # and only the lines with it, if there is one
 
+START = (
+    "Build [a site in twenty minutes](docs/guide.md), add accounts to"
+    " [your framework](docs/frameworks.md), [move an existing site](docs/migration.md), or look up"
+    " a [setting](docs/settings.md) or a [URL](docs/endpoints.md)."
+)
+
 SENTENCE = 35  # characters
+SETTINGS = {each.name for each in fields(wsgiauth.Settings)}
 
 # The pages that moved, and renamed sections of them, each with its page or section of today.
 MOVED = {
@@ -208,6 +216,7 @@ def setup(app):
     app.connect("autodoc-skip-member", skip_internal)
     app.connect("autodoc-process-docstring", leave_out_internal, priority=400)  # before napoleon
     app.connect("doctree-read", add_anchors, priority=400)  # before the table of contents
+    app.connect("doctree-resolved", link_settings)
     app.connect("doctree-resolved", mark_sentences)
     app.connect("doctree-resolved", add_keywords)
     app.connect("doctree-resolved", collect_external_links)
@@ -225,6 +234,7 @@ def add_contents(app, name, source):
         chapters = re.search(r"^## Documentation$(.*?)^## ", source[0], re.MULTILINE | re.DOTALL)[1]
         for caption, text in re.findall(r"^\d+\. \*\*(.*?):?\*\*(.*)", chapters, re.MULTILINE):
             source[0] += contents(caption, re.findall(r"\]\(([^):]+)\.md\)", text))
+        source[0] = source[0].replace("\n![", f"\n{START}\n\n![", 1)
         source[0] += contents("Look it up", ["docs/reference", "CHANGELOG", "CONTRIBUTING"])
     elif name == "docs/reference":
         for module in MODULES:
@@ -329,6 +339,15 @@ def add_anchors(app, tree):
         slug = section.get("slug")
         if slug:
             section["ids"] = [slug, *(each for each in section["ids"] if each != slug)]
+
+
+def link_settings(app, tree, name):
+    """Link the names of settings in code, alone or with a value, to their descriptions."""
+    for code in list(tree.findall(nodes.literal)):
+        setting = code.astext().partition("=")[0]
+        if setting in SETTINGS and isinstance(code.parent, nodes.paragraph):
+            uri = app.builder.get_relative_uri(name, "docs/settings") + f"#{setting.lower()}"
+            code.replace_self(nodes.reference("", "", code.deepcopy(), refuri=uri, internal=True))
 
 
 def mark_sentences(app, tree, name):

@@ -264,3 +264,13 @@ def test_sentences_in_tables_are_readable(visitor, built, width):
             """
         )
         assert narrow == [False], page
+
+
+def test_the_names_of_settings_are_links(built):
+    factors = (built / "docs/factors.html").read_text("utf-8")
+    assert re.search(r'href="settings\.html#passkeys"><code[^>]*><span[^>]*>PASSKEYS=on<', factors)
+
+
+def test_the_first_page_says_where_to_begin(built):
+    page = (built / "README.html").read_text("utf-8")
+    assert re.search(r'href="docs/guide\.html"><span[^>]*>a site in twenty minutes<', page)
