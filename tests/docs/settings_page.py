@@ -8,7 +8,7 @@ from wsgiauth import Settings
 from wsgiauth.settings.kinds import declarations
 
 PAGE = ROOT / "docs/settings.md"
-_FACTS = re.compile(r"^### (\w+)\n\n(?:.*\n\n- Default: .*\n- Must be: (.*)\n)?", re.MULTILINE)
+_FACTS = re.compile(r"^### (\w+)\n\n(?:.*\n\n- Default: .*\n- Must be: (.*)\n\n)?", re.MULTILINE)
 _INDEX = re.compile(r"(?<=\n<!-- index -->\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
 _WORDS = {"None": "none", "()": "none", "True": "`on`", "False": "`off`"}
 _DEFAULTS = {
@@ -27,7 +27,7 @@ def _facts(block):
     if expected is None or expected.replace("`", "") != setting.expected:
         expected = setting.expected  # put its literals into backticks by hand
     meaning = setting.meaning[0].upper() + setting.meaning[1:]
-    return f"### {name}\n\n{meaning}.\n\n- Default: {_DEFAULTS[name]}\n- Must be: {expected}\n"
+    return f"### {name}\n\n{meaning}.\n\n- Default: {_DEFAULTS[name]}\n- Must be: {expected}\n\n"
 
 
 def _index(page):
