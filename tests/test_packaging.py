@@ -26,7 +26,7 @@ PACKAGE_DATA = {
     "wsgiauth/openapi/common.json",
     "wsgiauth/features/links/openapi.json",
     "wsgiauth/data/common_passwords.txt",
-    "wsgiauth/storage/migrations/0001_tables.py",
+    "wsgiauth/storage/migrations/0001_schema.py",
     "wsgiauth/templates/error.html",
     "wsgiauth/templates/icon.svg",
     "wsgiauth/templates/logged_in.html",

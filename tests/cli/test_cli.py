@@ -776,7 +776,7 @@ def test_check_changes_nothing_in_a_new_file(wsgiauth, monkeypatch, tmp_path):
     file.touch(mode=0o600)
     status, output, _ = wsgiauth("check", "--database", f"sqlite:///{file}")
     assert status == 0
-    assert "note: Migrations to apply: 0001_tables" in output
+    assert "note: Migrations to apply: 0001_schema" in output
     assert file.read_bytes() == b""
 
 

@@ -1,7 +1,6 @@
 """Migrations: their result, which equals the models, and how they are applied."""
 
 import sqlite3
-import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from urllib.parse import urlsplit
@@ -12,15 +11,17 @@ from playhouse import db_url
 from playhouse.schema_diff import diff_models
 
 from tests.conftest import NAME, SERVERS, insert_user
-from tests.support.identities import account
-from tests.support.schema import MIGRATIONS, MODELS, take_back_migrations
+from tests.support.schema import (
+    LAST_BEFORE_1_0,
+    MIGRATIONS,
+    MODELS,
+    record,
+    take_back_migrations,
+)
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features.providers import identities
-from wsgiauth.features.providers.identities import Identity
 from wsgiauth.storage import context, schema
-from wsgiauth.storage.models import utc_now
 
 BY_DOMAIN = "wsgiauth_user_email_domain"  # of an expression, and so of no model
 TABLES = {model._meta.table_name for model in MODELS}
@@ -33,6 +34,13 @@ def unmigrated(database):
     yield database
     context.use(database)
     schema.migrate(database)
+
+
+@pytest.fixture
+def recorded(database):
+    """Return the database, for a test that records other migrations."""
+    yield database
+    record(database, *MIGRATIONS)
 
 
 @pytest.fixture
@@ -146,12 +154,22 @@ def test_a_file_whose_schema_is_behind_is_brought_up_to_date(unmigrated):
     assert schema.pending(reopened) == []
 
 
-def test_a_database_from_before_the_first_release_is_refused(database):
-    database.execute_sql(
-        "INSERT INTO wsgiauth_migration (name, applied) VALUES ('0001_initial', '2026-01-01')"
-    )
-    with pytest.raises(ConfigurationError, match="export --with-hashes"):
-        storage.open_database(f"sqlite:///{database.database}")
+@pytest.mark.every_database
+def test_the_tables_of_the_last_version_before_1_0_stay(recorded):
+    insert_user("Ada", "ada@example.org")
+    record(recorded, LAST_BEFORE_1_0)
+    assert schema.migrate(recorded) == ["0001_schema"]
+    assert schema.migrate(recorded) == []
+    assert User.get().username == "Ada"
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("last", ["0001_initial", "0001_tables", "0011_trusted_browsers"])
+def test_the_tables_of_an_older_version_are_refused(recorded, last):
+    record(recorded, last)
+    for prepare in (schema.make_ready, schema.migrate):
+        with pytest.raises(ConfigurationError, match=r"migrate` of the last version before 1\.0"):
+            prepare(recorded)
 
 
 def test_a_database_that_a_newer_version_has_migrated_is_used(database, own_migrations):
@@ -160,23 +178,6 @@ def test_a_database_that_a_newer_version_has_migrated_is_used(database, own_migr
     (own_migrations / "0002_more.py").unlink()
     reopened = storage.open_database(f"sqlite:///{database.database}")
     assert schema.pending(reopened) == []
-
-
-@pytest.mark.every_database
-@pytest.mark.promise(68)
-def test_a_migration_takes_addresses_as_proven_here_if_no_provider_can_have_vouched(database):
-    """What an older version has stored as verified was proven by a link, or by a provider."""
-    proven = {"email_verified_at": utc_now()}
-    users = {name: insert_user(name, f"{name}@x") for name in ("Ada", "Grace", "Lin", "Zoe")}
-    User.update(proven).where(User.username != "Zoe").execute()
-    identities.connect(users["Grace"], account(), time.time())
-    identities.connect(users["Lin"], account("s-2"), time.time())
-    Identity.delete().where(Identity.subject == "s-2").execute()  # the audit trail has it
-    database.execute_sql("ALTER TABLE wsgiauth_user DROP COLUMN email_verified_by")
-    database.execute_sql("DELETE FROM wsgiauth_migration WHERE name = '0008_proofs_of_addresses'")
-    assert schema.migrate(database) == ["0008_proofs_of_addresses"]
-    stored = {each.username: each.email_verified_by for each in User.select()}
-    assert stored == {"Ada": "link", "Grace": "", "Lin": "", "Zoe": ""}
 
 
 # Trouble

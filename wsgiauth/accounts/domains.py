@@ -11,7 +11,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import names
 
-# As in migration 0012: PostgreSQL and SQLite compare the text of the expression.
+# As in the migration: PostgreSQL and SQLite compare the text of the expression.
 _POSTGRESQL = "split_part(email_key, '@', 2)"
 _SQLITE = "substr(email_key, instr(email_key, '@') + 1)"
 _MARIADB = "email_domain"

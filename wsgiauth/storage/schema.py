@@ -18,7 +18,8 @@ MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
 
 _TABLE = "wsgiauth_migration"
-_BEFORE_RELEASES = "0001_initial"  # the first migration of versions that were never released
+_FIRST = "0001_schema"
+_LAST_BEFORE_1_0 = "0012_email_domains"  # the first migration accepts its tables
 _ADVISORY_LOCK = 0x77736769  # any number that no other application uses in the database
 _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's locks are server-wide
 
@@ -64,11 +65,10 @@ def pending(database: peewee.Database) -> list[str]:
     applied: set[str] = set()  # also migrations of a newer version
     if database.table_exists(_TABLE):
         applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
-    if _BEFORE_RELEASES in applied:
+    if applied and applied.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
         raise ConfigurationError(
-            "DATABASE_URL names a database from before the first release, which cannot be migrated:"
-            " with the version that created it, run `python -m wsgiauth export --with-hashes`, then"
-            " import the users into a new database."
+            "DATABASE_URL names a database of an older version: first run `python -m wsgiauth"
+            " migrate` of the last version before 1.0."
         )
     known = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}
     return sorted(known - applied)

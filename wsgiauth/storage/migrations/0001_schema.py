@@ -1,4 +1,4 @@
-"""All tables of the first release.
+"""All tables of version 1.0.
 
 The models are copies, frozen as they were when this migration was written.
 """
@@ -8,16 +8,27 @@ from playhouse.sqlite_ext import AutoIncrementField
 
 # Names are compared byte by byte: their keys are already folded, and MariaDB's own idea of which
 # letters are the same would let one user log in under another's name.
+# Databases of versions before 1.0 have these tables, if the last of their migrations is applied.
+# Their rows in the table of migrations stay, so processes of those versions still start.
+BEFORE_1_0 = "SELECT 1 FROM wsgiauth_migration WHERE name = '0012_email_domains'"
+
+EMAIL_DOMAIN = "wsgiauth_user_email_domain"  # an index, for searches by the staff and by operators
+
 MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
 
 
 def up(migrator, db):
+    if db.execute_sql(BEFORE_1_0).fetchone():
+        return
     is_sqlite = isinstance(db, peewee.SqliteDatabase)
     # SQLite would give the number of a deleted row to the next; whoever kept it would not know.
     number = AutoIncrementField if is_sqlite else peewee.BigAutoField
     # PostgreSQL's own order of strings is that of a language, in which names that begin alike are
     # not always together.
     bytewise = '"C"' if isinstance(db, peewee.PostgresqlDatabase) else None
+
+    def default(value):  # also for rows that another version of wsgiauth inserts
+        return [peewee.SQL(f"DEFAULT {value}")]
 
     class Table(peewee.Model):
         class Meta:
@@ -39,6 +50,9 @@ def up(migrator, db):
         created_at = peewee.DateTimeField()
         email_verified_at = peewee.DateTimeField(null=True)
         last_login_at = peewee.DateTimeField(null=True)
+        language = peewee.CharField(max_length=35, constraints=default("''"))
+        locks = peewee.IntegerField(constraints=default(0))
+        email_verified_by = peewee.CharField(max_length=255, constraints=default("''"))
 
         class Meta:
             table_name = "wsgiauth_user"
@@ -66,6 +80,9 @@ def up(migrator, db):
         refreshed_at = peewee.BigIntegerField()
         address = peewee.CharField(max_length=64)
         agent = peewee.CharField(max_length=255)
+        unused = peewee.IntegerField(constraints=default(0))
+        reissued = peewee.IntegerField(constraints=default(0))
+        reissued_for = peewee.IntegerField(constraints=default(0))
 
         class Meta:
             table_name = "wsgiauth_session"
@@ -143,9 +160,11 @@ def up(migrator, db):
         due_at = peewee.BigIntegerField(index=True)
         attempts = peewee.IntegerField()
         expires_at = peewee.BigIntegerField()
+        language = peewee.CharField(max_length=35, constraints=default("''"))
 
         class Meta:
             table_name = "wsgiauth_mail"
+            indexes = ((("kind", "due_at"), False),)  # finds the emails for which a person waits
 
     class OneTimeSecret(Table):
         id = peewee.CharField(max_length=64, primary_key=True)
@@ -180,6 +199,7 @@ def up(migrator, db):
         counter = peewee.BigIntegerField()
         created_at = peewee.BigIntegerField()
         confirmed_at = peewee.BigIntegerField()
+        key_id = peewee.CharField(max_length=16, constraints=default("''"))
 
         class Meta:
             table_name = "wsgiauth_totp"
@@ -201,4 +221,75 @@ def up(migrator, db):
         class Meta:
             table_name = "wsgiauth_passkey"
 
+    class FailedLogins(Table):
+        id = peewee.CharField(max_length=64, primary_key=True)
+        lines = peewee.CharField(max_length=1000)
+        expires_at = peewee.BigIntegerField(index=True)
+
+        class Meta:
+            table_name = "wsgiauth_failed_logins"
+
+    class Identity(Table):
+        id = peewee.CharField(max_length=64, primary_key=True)
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        provider = peewee.CharField(max_length=32)
+        issuer = peewee.CharField(max_length=255)
+        subject = peewee.CharField(max_length=255)
+        name = peewee.CharField(max_length=100)
+        joined = peewee.TextField()
+        created_at = peewee.BigIntegerField()
+        last_used_at = peewee.BigIntegerField()
+
+        class Meta:
+            table_name = "wsgiauth_identity"
+
+    class ProviderSession(Table):
+        session = peewee.ForeignKeyField(
+            Session, on_delete="CASCADE", on_update="CASCADE", index=False
+        )
+        identity = peewee.ForeignKeyField(Identity, on_delete="CASCADE")
+        sid = peewee.CharField(max_length=64, index=True)
+        is_first = peewee.BooleanField()
+        authenticated_at = peewee.BigIntegerField(null=True)
+
+        class Meta:
+            table_name = "wsgiauth_provider_session"
+            primary_key = peewee.CompositeKey("session", "identity", "sid")
+
+    class FormerPassword(Table):
+        user = peewee.ForeignKeyField(User, primary_key=True, on_delete="CASCADE")
+        scheme = peewee.CharField(max_length=32)
+        parameters = peewee.CharField(max_length=64)
+        salt = peewee.CharField(max_length=255)
+        hash_start = peewee.CharField(max_length=29)
+
+        class Meta:
+            table_name = "wsgiauth_former_password"
+
+    class TrustedBrowser(Table):
+        id = peewee.CharField(max_length=16, primary_key=True)
+        user = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        digest = peewee.CharField(max_length=64, unique=True)
+        stamp = peewee.IntegerField()
+        factors = peewee.CharField(max_length=64)
+        created_at = peewee.BigIntegerField()
+        last_used_at = peewee.BigIntegerField(null=True)
+        expires_at = peewee.BigIntegerField(index=True)
+        address = peewee.CharField(max_length=64)
+        agent = peewee.CharField(max_length=255)
+
+        class Meta:
+            table_name = "wsgiauth_trusted_browser"
+
     db.create_tables(Table.__subclasses__())
+    if isinstance(db, peewee.MySQLDatabase):  # which has no indexes of expressions
+        db.execute_sql(
+            "ALTER TABLE wsgiauth_user ADD COLUMN email_domain VARCHAR(254)"
+            " AS (SUBSTRING_INDEX(email_key, '@', -1)) VIRTUAL,"
+            f" ADD INDEX {EMAIL_DOMAIN} (email_domain, id)"
+        )
+        return
+    domain = "split_part(email_key, '@', 2)"
+    if is_sqlite:
+        domain = "substr(email_key, instr(email_key, '@') + 1)"
+    db.execute_sql(f"CREATE INDEX {EMAIL_DOMAIN} ON wsgiauth_user (({domain}), id)")
