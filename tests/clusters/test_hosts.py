@@ -1,9 +1,5 @@
 """Eight processes on two hosts whose clocks are three seconds apart, under traffic."""
 
-import os
-import shutil
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -13,7 +9,8 @@ import jwt
 import pytest
 
 from tests.support.factors import FACTOR_KEY
-from tests.support.hosts import ROOT, Hosts, OpenServer
+from tests.support.hosts import Hosts, OpenServer
+from tests.support.later import LATER, later_version, migrate
 from tests.support.members import SERVICE, LaterMember, Member
 from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.settings import LONG_KEY
@@ -27,13 +24,6 @@ from wsgiauth.testing import api_key, make_user
 APART = 3  # seconds
 CLIENTS = 3
 NEW_FACTOR_KEY = FACTOR_KEY[::-1] + "x"
-MIGRATION = """
-def up(migrator, db):
-    for table in ("wsgiauth_user", "wsgiauth_session", "wsgiauth_totp"):
-        column = "ADD COLUMN more VARCHAR(9) NOT NULL DEFAULT ''"
-        db.execute_sql(f"ALTER TABLE {table} {column}")
-    db.execute_sql("CREATE TABLE wsgiauth_more (id BIGINT PRIMARY KEY)")
-"""
 ANSWERS = {200, 201, 202, 401, 410, 503}
 CHANGES = {"registration", "login", "logout", "new password", "use of a link", "app", "refresh"}
 CHANGES |= {"login with a code", "token for a service"}
@@ -151,28 +141,16 @@ def check_accounts(name, here, there):
 def test_a_rolling_restart_with_a_migration_loses_nothing(
     hosts, server, settings, services, letters, tmp_path
 ):
-    shutil.copytree(ROOT / "wsgiauth", tmp_path / "new/wsgiauth")
-    (tmp_path / "new/wsgiauth/storage/migrations/0099_more.py").write_text(MIGRATION)
+    later = later_version(tmp_path / "later")
     hosts.start(settings)
     fetch_keys(services, hosts)
     with Traffic(hosts.addresses, letters, CLIENTS, Member) as traffic:
         traffic.wait(80)
-        assert migrate(server, tmp_path / "new") == "Applied 0099_more.\n"
+        assert migrate(server.url, later) == f"Applied {LATER}.\n"
         traffic.wait(20)
-        hosts.roll(settings, tmp_path / "new")
+        hosts.roll(settings, later)
         wait_for_each_change(traffic)
     assert_nothing_is_lost(traffic)
-
-
-def migrate(server, package):
-    return subprocess.run(
-        [sys.executable, "-m", "wsgiauth", "migrate"],
-        cwd=package,
-        env={"PATH": os.environ["PATH"], "DATABASE_URL": server.url, "PYTHONPATH": str(package)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
 
 
 @pytest.mark.promise(78)

@@ -1,6 +1,6 @@
 """PostgreSQL with a hot standby: the primary is killed under traffic, and the standby promoted."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -9,13 +9,12 @@ from webtest import TestApp
 from tests.support.postgres_pair import running_pair
 from tests.support.processes import started
 from tests.support.sites import PASSWORD, SECRET_KEY, echo
-from tests.support.traffic import Traffic, settings_for_traffic
+from tests.support.traffic import PROCESSES, settings_for_traffic, traffic_on
 from tests.support.traffic_client import PATIENCE
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.storage import schema
 from wsgiauth.testing import bearer, make_user
 
-PROCESSES = 2
 MOST = 3  # connections of each
 GUESSES = 8  # at each, one after the other
 CONNECTIONS = """SELECT count(*) FROM pg_stat_activity
@@ -39,15 +38,6 @@ def close(database):
     storage.discard_connection(database)
     if hasattr(database, "close_all"):
         database.close_all()
-
-
-@contextmanager
-def traffic_on(url, letters):
-    """Yield traffic on two processes, which serve until the end of the body."""
-    settings = Settings(**settings_for_traffic(url, letters))
-    with ExitStack() as stack:
-        addresses = [stack.enter_context(started(settings))[1] for _ in range(PROCESSES)]
-        yield Traffic(addresses, letters)
 
 
 @pytest.mark.promise(28)

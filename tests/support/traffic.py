@@ -4,11 +4,15 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
+from tests.support.processes import started
 from tests.support.sites import SECRET_KEY
 from tests.support.traffic_client import PATIENCE, Client, Letters
+from wsgiauth import Settings
 
 CLIENTS = 6
+PROCESSES = 2
 
 
 def settings_for_traffic(url, letters, **changes):
@@ -97,3 +101,12 @@ class Traffic:
         for each in self._clients:
             each.compare()
         return self.mistakes
+
+
+@contextmanager
+def traffic_on(url, letters):
+    """Yield traffic on two processes, which serve until the end of the body."""
+    settings = Settings(**settings_for_traffic(url, letters))
+    with ExitStack() as stack:
+        addresses = [stack.enter_context(started(settings))[1] for _ in range(PROCESSES)]
+        yield Traffic(addresses, letters)
