@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
+.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -102,6 +102,9 @@ code-guesses: .venv/dev ## count how many codes from emails are compared in a da
 
 house: .venv/dev ## count what the kernel and the features import, and their lines
 	$(BIN)/python -m tests.support.house
+
+dumps: .venv/dev ## dump the tables of this version, for tests of later ones (VERSION=1.0.0)
+	$(BIN)/python -m tests.support.dumps $(VERSION)
 
 panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
 	$(BIN)/python -m tests.load.panel
