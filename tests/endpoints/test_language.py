@@ -259,7 +259,7 @@ def test_an_error_message_is_in_the_language_of_the_reader_and_its_code_in_engli
     headers = {"Accept-Language": "de"}
     refused = client.post_json("/auth/register", fields, headers=headers, status=422).json
     assert refused["code"] == "invalid"
-    assert refused["title"] == "Unprocessable Entity"
+    assert refused["title"] == "Unprocessable Content"
     assert "Passwort" in refused["errors"]["password"][0]
 
 

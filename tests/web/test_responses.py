@@ -96,6 +96,15 @@ def test_a_problem_has_the_members_of_rfc_9457():
     }
 
 
+@pytest.mark.parametrize(
+    ("status", "name"), [(413, "Content Too Large"), (422, "Unprocessable Content")]
+)
+def test_the_names_of_statuses_do_not_depend_on_the_version_of_python(status, name):
+    answer = shown(problem(HTTPStatus(status), "code", "Detail."))
+    assert answer.status == f"{status} {name}"
+    assert answer.json["title"] == name
+
+
 def test_a_problem_may_have_messages_by_field():
     errors = {"username": ["Enter a username."]}
     response = problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", "Invalid.", errors=errors)

@@ -8,6 +8,7 @@ gigabytes.
 import hashlib
 import os
 import re
+from contextlib import suppress
 from functools import cache
 from io import BytesIO
 from itertools import pairwise
@@ -49,6 +50,8 @@ def file_problem(file: str | os.PathLike[str]) -> str | None:
     ends too early, are not detected.
     """
     try:
+        with suppress(FileNotFoundError, NotADirectoryError, ValueError):
+            Path(file).stat()  # raises other errors, which since Python 3.14 `is_file` does not
         if not Path(file).is_file():  # opening a pipe would block
             return "does not exist or is not a file"
         with Path(file).open("rb", buffering=_MAX_LINE) as lines:

@@ -126,13 +126,18 @@ def _file_of(url: str) -> Path | None:
 
 def _parse_url(url: str) -> dict[str, Any] | None:
     """Parse a URL like `playhouse.db_url`, which would load every kind of driver."""
+    scheme, _, rest = url.partition("://")
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    user, at, places = authority.rpartition("@")
+    first, *others = places.split(",")
     try:
-        parts = urlsplit(url)
+        # Since Python 3.14, `urlsplit` refuses an IPv6 address after another host.
+        parts = urlsplit(f"{scheme}://{user}{at}{first}{rest.removeprefix(authority)}")
         named = {
             "database": parts.path[1:] or (":memory:" if parts.scheme.startswith("sqlite") else ""),
             "user": unquote(parts.username or "") or None,
             "password": unquote(parts.password or "") or None,
-            **_place(parts),
+            **(_several(places.split(",")) if others else _one(parts)),
         }
         options = parse_qsl(parts.query, keep_blank_values=True)
         parameters = {name: value for name, value in named.items() if value is not None}
@@ -141,13 +146,14 @@ def _parse_url(url: str) -> dict[str, Any] | None:
         return None
 
 
-def _place(parts: SplitResult) -> dict[str, Any]:
-    """Return the host and the port, or libpq's lists of several."""
-    _, _, place = parts.netloc.rpartition("@")
-    if "," not in place:
-        return {"host": parts.hostname, "port": parts.port or None}
-    hosts = [urlsplit(f"//{each}") for each in place.split(",")]
-    if " " in place or not all(each.hostname for each in hosts):
+def _one(parts: SplitResult) -> dict[str, Any]:
+    return {"host": parts.hostname, "port": parts.port or None}
+
+
+def _several(places: list[str]) -> dict[str, Any]:
+    """Return libpq's lists of hosts and ports."""
+    hosts = [urlsplit(f"//{each}") for each in places]
+    if any(" " in each for each in places) or not all(each.hostname for each in hosts):
         raise ValueError("a host is missing, or has a space")
     return {
         "host": ",".join(str(each.hostname) for each in hosts),
@@ -230,6 +236,8 @@ def _make_private_file(path: Path) -> None:
 def _refuse_unusable(path: Path) -> None:
     """Say why a file cannot be written or created, which SQLite does not."""
     with _file_errors(path):
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.lstat()  # raises PermissionError, which since Python 3.14 `is_dir` does not
         if not path.parent.is_dir():
             raise ConfigurationError(
                 f"DATABASE_URL names a file in a folder that does not exist: {path.parent}"

@@ -24,7 +24,7 @@ from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
 from wsgiauth.web.request import is_by_script, prefers_html
-from wsgiauth.web.responses import Header, Response, problem, redirect
+from wsgiauth.web.responses import Header, Response, phrase, problem, redirect
 from wsgiauth.web.urls import (
     ASKED_AT,
     Destinations,
@@ -139,7 +139,7 @@ def failure(
     page = ErrorPage(
         around=around,
         status=status.value,
-        title=HEADLINES.get(code, status.phrase),
+        title=HEADLINES.get(code, phrase(status)),
         detail=Joined(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,

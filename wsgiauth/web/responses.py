@@ -19,6 +19,9 @@ PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 # `Origin` header"). Without Sec-Fetch-Site, wsgiauth refuses such forms.
 WITHOUT_PATHS = "strict-origin"
 
+# Names of statuses in RFC 9110, which Python has since 3.13.
+_PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}
+
 # OWASP ASVS 5.0, 3.4.3 and 3.4.6: a browser that shows JSON or a redirect loads and frames nothing.
 _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
@@ -46,7 +49,7 @@ class Response:
             length = () if self.app_iter else (("Content-Length", str(len(self.body))),)
             content = (("Content-Type", self.content_type), *length)
         start_response(
-            f"{self.status.value} {self.status.phrase}",
+            f"{self.status.value} {phrase(self.status)}",
             [
                 *content,
                 ("Cache-Control", self.cache),
@@ -68,6 +71,11 @@ class Response:
         body = _encoded(translated(self.document, language))
         headers = (*self.headers, *language_headers(language))
         return replace(self, document=None, body=body, headers=headers)
+
+
+def phrase(status: HTTPStatus) -> str:
+    """Return the name of a status, which does not depend on the version of Python."""
+    return _PHRASES.get(status, status.phrase)
 
 
 def language_headers(language: Language) -> tuple[Header, ...]:
@@ -114,7 +122,7 @@ def problem(
     """
     document: dict[str, object] = {
         "type": "about:blank",
-        "title": status.phrase,
+        "title": phrase(status),
         "status": status.value,
         "detail": detail,
         "code": code,

@@ -206,7 +206,10 @@ CHANGES = {
     "null": lambda answer: "null",
     "a list": lambda answer: "[]",
     "a string": lambda answer: '"x"',
-    "deep": lambda answer: "[" * 11_000,
+    "deep": lambda answer: answer[:-1] + ', "more": ' + "[" * 500 + "]" * 500 + "}",
+    "deep client data": lambda answer: changed(
+        answer, clientDataJSON=encode(b"[" * 1000 + b"]" * 1000)
+    ),
     "no object inside": lambda answer: '{"id": "AA", "type": "public-key", "response": 7}',
     "client data is a list": lambda answer: changed(answer, clientDataJSON=encode(b"[]")),
     "client data is no UTF-8": lambda answer: changed(answer, clientDataJSON=encode(b"\xff")),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.passkeys.challenges import REGISTER
+from wsgiauth.web.request import has_many_brackets
 
 # ES256, EdDSA and RS256: every authenticator has one of them (level 3, section 5.4).
 ALGORITHMS = (-7, -8, -257)
@@ -99,7 +100,7 @@ def read(text: str, ceremony: str, origin: str) -> Answer | None:
 
     It is a `RegistrationResponseJSON` or `AuthenticationResponseJSON` (level 3, section 5.1).
     """
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_LENGTH or has_many_brackets(text):
         return None
     try:
         sent = json.loads(text)
@@ -109,11 +110,13 @@ def read(text: str, ceremony: str, origin: str) -> Answer | None:
             return None
         if not all(_is_base64(part, _MAX_LENGTHS[name]) for name, part in parts.items()):
             return None
-        client_data = json.loads(decode(parts["clientDataJSON"]))
-        challenge = _challenge(client_data, ceremony, origin)
+        client_text = decode(parts["clientDataJSON"]).decode()
+        if has_many_brackets(client_text):
+            return None
+        challenge = _challenge(json.loads(client_text), ceremony, origin)
         said = response.get("transports") or ()
         transports = " ".join(name for name in _TRANSPORTS if name in said)
-    except (ValueError, TypeError, LookupError, RecursionError):
+    except (ValueError, TypeError, LookupError):
         return None
     if challenge is None or encode(decode(credential_id)) != credential_id:
         return None
