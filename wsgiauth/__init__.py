@@ -1,5 +1,6 @@
 """Accounts for any WSGI application: `application = AuthMiddleware(app)`."""
 
+import wsgiauth.drivers  # noqa: F401 - before anything else imports Peewee
 from wsgiauth.accounts import delete_user, find_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
