@@ -29,7 +29,7 @@ SERVERS = [
     "cheroot>=10",
     "gevent>=24.10",
     "gunicorn>=23",
-    'pyuwsgi>=2.0.28; sys_platform == "linux"',  # uWSGI, without a compiler
+    'pyuwsgi>=2.0.28; sys_platform == "linux" and python_version < "3.15"',  # has wheels for these
 ]
 CLIENTS = ["httpx>=0.27", "requests>=2.32"]
 FORMER = [  # what people come from
@@ -154,6 +154,8 @@ with TemporaryDirectory() as build:
             "Programming Language :: Python :: 3.11",
             "Programming Language :: Python :: 3.12",
             "Programming Language :: Python :: 3.13",
+            "Programming Language :: Python :: 3.14",
+            "Programming Language :: Python :: 3.15",
             "Topic :: Internet :: WWW/HTTP :: Session",
             "Topic :: Internet :: WWW/HTTP :: WSGI :: Middleware",
             "Topic :: Security",
@@ -180,10 +182,10 @@ with TemporaryDirectory() as build:
         install_requires=[
             "bcrypt>=4.1",
             "Jinja2>=3.1.5",
-            "peewee>=4.5,<5",
+            "peewee>=4.5.3,<5",
             "pyjwt>=2.13,<3",
-            "waitress>=3.0.1",
-            "webob>=1.8.8",
+            "waitress>=3.0.2",
+            "webob>=1.8.11,<2",
         ],
         extras_require={
             **DRIVERS,
