@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check clusters engines format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
+.PHONY: help install run example test check clusters engines pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -75,6 +75,9 @@ clusters: .venv/dev ## test clusters of databases and several hosts, which CI do
 
 engines: .venv/dev ## test the pages in Firefox and WebKit, which CI does, too, in a minute
 	$(BIN)/python -m pytest tests/engines
+
+pythons: .venv/dev ## run the quick tests with each Python and two sets of dependencies (PYTHONS="3.11 3.15" for some)
+	$(BIN)/python -m tests.load.pythons $(PYTHONS)
 
 format: .venv/dev ## format the code and fix what lint can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
