@@ -239,7 +239,7 @@ def test_after_a_wrong_code_people_correct_it_at_once(visitor, ada, device):
     visitor.submit("wrong")
     assert visitor.focus == "code"
     visitor.submit(code)
-    assert methods() == "pwd otp"
+    assert methods() == "pwd otp recovery"
 
 
 def test_a_passkey_makes_a_login_fresh(visitor, ada, device):
@@ -274,7 +274,7 @@ def test_without_script_all_but_the_passkeys_works(visitor, ada, device):
         assert "Passkeys need JavaScript" in visitor.find("main").text
         visitor.find("[name=code]").send_keys(code)
         visitor.press("Log in with the code")
-        assert methods() == "pwd otp"
+        assert methods() == "pwd otp recovery"
         visitor.open("/auth/passkeys")
         visitor.find("summary").click()
         visitor.press("Remove the passkey")
@@ -337,7 +337,7 @@ def test_there_are_five_ways_to_log_in(visitor, ada, site, device):
     recovery, *_ = recovery_codes.replace(ada, rounds=4)
     visitor.log_in()
     visitor.submit(recovery)
-    assert methods() == "pwd otp"
+    assert methods() == "pwd otp recovery"
 
     visitor.open("/auth/passkeys")
     visitor.find("[name=name]").send_keys("Laptop")

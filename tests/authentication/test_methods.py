@@ -11,6 +11,7 @@ from wsgiauth.authentication.methods import has_second_factor, methods_in_words,
         ([], ""),
         (["pwd"], "password"),
         (["pwd", "otp"], "password, one-time code"),
+        (["pwd", "otp", "recovery"], "password, one-time code, recovery code"),
         (["saml"], "saml"),
     ],
 )

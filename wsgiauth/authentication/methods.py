@@ -10,6 +10,7 @@ PASSWORD = "pwd"  # noqa: S105 - a method, not a password
 ONE_TIME_CODE = "otp"
 EMAIL_CODE = "email"  # RFC 8176 has no name for it
 EMAIL = "mail"  # a link by email; RFC 8176 has no name for it
+RECOVERY_CODE = "recovery"  # beside "otp"; RFC 8176 has no name for it
 HARDWARE_KEY = "hwk"  # a passkey
 FEDERATED = "fed"  # by another provider; RFC 8176 has no name for it
 TRUSTED = "trusted"  # the second step was skipped in a trusted browser; it proves nothing
@@ -27,6 +28,7 @@ _WORDS = {
     "otp": pgettext("a way to log in", "one-time code"),
     "pin": pgettext("a way to log in", "PIN"),
     "pwd": pgettext("a way to log in", "password"),
+    "recovery": pgettext("a way to log in", "recovery code"),
     "sc": pgettext("a way to log in", "smart card"),
     "sms": pgettext("a way to log in", "code by text message"),
     "swk": pgettext("a way to log in", "software key"),

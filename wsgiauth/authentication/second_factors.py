@@ -10,9 +10,9 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.methods import TRUSTED, has_second_factor
+from wsgiauth.authentication.methods import ONE_TIME_CODE, TRUSTED, has_second_factor
 from wsgiauth.settings import Settings
-from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.models import from_timestamp, utc_text
 
 FEW_CODES = 2  # left, with which a user should make new ones
 
@@ -41,7 +41,8 @@ class Risk(NamedTuple):
 class FactorKind(ABC):
     """A kind of second factor, or of codes that can replace one."""
 
-    set_up_path: str  # where a user adds a first one, below the mount
+    set_up_path: str  # where a user adds and removes them, below the mount
+    code_methods: str = ONE_TIME_CODE  # that a code proves: see `methods`
 
     @abstractmethod
     def is_asked_for(self, settings: Settings) -> bool:
@@ -134,9 +135,24 @@ class SecondFactors:
         """Return how many codes a user has left that can replace a factor."""
         return sum(each.codes_left(user) for each in self._kinds)
 
-    def accept(self, user: User, code: str, now: float) -> bool:
-        """Return whether a code proves a factor of the user, or replaces one. It works once."""
-        return any(each.accept(user, code, self._settings, now) for each in self._kinds)
+    def accept(self, user: User, code: str, now: float) -> str:
+        """Return the methods that a code of the user proves, or "". It works once."""
+        accepting = (each for each in self._kinds if each.accept(user, code, self._settings, now))
+        return next((each.code_methods for each in accepting), "")
+
+    def path_of_lost(self, user: User, authenticated_at: int) -> str:
+        """Return the path, below the mount, of the page that removes a lost factor.
+
+        Factors added since `authenticated_at`, the time of the login without the lost one, do not
+        count. Return "" if the user has no older factor.
+        """
+        then = from_timestamp(authenticated_at)
+        kinds = (
+            kind
+            for kind in self._asked
+            if any(each.added_at <= then for each in kind.list_factors(user))
+        )
+        return next((each.set_up_path for each in kinds), "")
 
     def risks(self) -> list[str]:
         """Return a warning about each kind of factor that users have, and no login asks for."""

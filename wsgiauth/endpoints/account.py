@@ -7,7 +7,8 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.methods import HARDWARE_KEY
+from wsgiauth.authentication.freshness import Proof, proof_of
+from wsgiauth.authentication.methods import HARDWARE_KEY, RECOVERY_CODE
 from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
 from wsgiauth.forms.done import notice_of
@@ -38,7 +39,7 @@ _NOTICES = {
 
 
 class Missing(NamedTuple):
-    """Something that an account should have, and the page that adds it."""
+    """Something that the user should do about the account, and the page for it."""
 
     text: str
     url: str = ""  # empty if one of several links of the page leads there
@@ -80,13 +81,17 @@ class Account(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the profile as JSON."""
-        user = require_login(environ, site).user
+        user, session_id = require_login(environ, site)
         if not prefers_html(environ):
             return json_response(profile(user))
         mount = mount_url(environ)
         listed, origins = site.factors.of(user), site.part(Origins)
         connected = origins.connected(user) if origins else []
         codes_left = site.factors.codes_left(user) if listed else None
+        proof = proof_of(session_id) or Proof(0, "")
+        methods = proof.methods.split()
+        is_recovered = RECOVERY_CODE in methods
+        lost = site.factors.path_of_lost(user, proof.authenticated_at) if is_recovered else ""
         found = [
             (link, mount + path)
             for path, each in self._endpoints.items()
@@ -110,15 +115,29 @@ class Account(Endpoint):
             has_other_ways=site.settings.PASSKEYS or origins is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
-            missing=tuple(_missing(user, site, mount, codes_left)),
+            missing=tuple(_missing(user, site, mount, codes_left, lost)),
             links={group: each for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
 
 
-def _missing(user: User, site: Site, mount: str, codes_left: int | None) -> Iterator[Missing]:
-    """Yield what the account lacks; `codes_left` is None without a second factor."""
+def _missing(
+    user: User, site: Site, mount: str, codes_left: int | None, lost: str
+) -> Iterator[Missing]:
+    """Yield what the user should do.
+
+    Args:
+        codes_left: None without a second factor.
+        lost: After a login with a recovery code, the path at which a lost factor is removed.
+    """
+    if lost and codes_left is not None:
+        text = ngettext(
+            "You logged in with a recovery code; %(num)s is left.",
+            "You logged in with a recovery code; %(num)s are left.",
+            codes_left,
+        )
+        yield Missing(text, mount + lost, _("Lost your phone? Remove it."))
     if not site.ways_in.has_one(user):
         yield Missing(
             ngettext(

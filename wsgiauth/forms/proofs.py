@@ -16,7 +16,6 @@ from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.browser_keys import BrowserKeys, Purpose
 from wsgiauth.authentication.methods import (
     EMAIL_CODE,
-    ONE_TIME_CODE,
     PASSWORD,
     TRUSTED,
     with_method,
@@ -232,4 +231,4 @@ def _passkey_methods(submission: Submission, user: User, purpose: Purpose, bound
 
 def _code_methods(submission: Submission, user: User) -> str:
     site, code = submission.site, submission.fields[CODE]
-    return ONE_TIME_CODE if site.factors.accept(user, code, site.tokens.now()) else ""
+    return site.factors.accept(user, code, site.tokens.now())

@@ -40,7 +40,7 @@ def test_a_type_that_the_site_does_not_have_does_not_count(ada, site):
 def test_without_apps_a_recovery_code_is_accepted(ada):
     code, *_ = recovery_codes.replace(ada, rounds=4)
     assert not SecondFactors(factors.KINDS, WITHOUT).accept(ada, "123456", 0)
-    assert SecondFactors(factors.KINDS, WITHOUT).accept(ada, code, 0)
+    assert SecondFactors(factors.KINDS, WITHOUT).accept(ada, code, 0) == "otp recovery"
 
 
 def test_a_session_that_has_ended_meanwhile_adds_no_factor(ada, settings):

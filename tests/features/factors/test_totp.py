@@ -33,7 +33,7 @@ def add_app(user, name="Phone", now=NOW):
 
 
 def accepts(user, code, now, settings=WITH_KEY):
-    return SecondFactors(factors.KINDS, settings).accept(user, code, now)
+    return bool(SecondFactors(factors.KINDS, settings).accept(user, code, now))
 
 
 # RFC 6238, appendix B, with SHA-1, cut to six digits.

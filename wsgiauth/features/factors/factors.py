@@ -8,7 +8,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_handle
 from wsgiauth.accounts.tables import end_trust
-from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE
+from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
@@ -96,6 +96,8 @@ class _Passkeys(FactorKind):
 
 class _RecoveryCodes(FactorKind):
     """Recovery codes, which replace a factor and are not one."""
+
+    code_methods = f"{ONE_TIME_CODE} {RECOVERY_CODE}"
 
     def is_asked_for(self, settings: Settings) -> bool:
         return False

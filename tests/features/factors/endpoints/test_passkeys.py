@@ -500,7 +500,7 @@ def test_a_recovery_code_stands_for_a_passkey(client, key, ada):
     code, *_ = recovery_codes.replace(ada, rounds=4)
     begin(client)
     client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
-    assert Session.get().methods == "pwd otp"
+    assert Session.get().methods == "pwd otp recovery"
 
 
 def test_a_program_learns_the_methods_and_sends_a_recovery_code(client, key, ada):
@@ -640,7 +640,7 @@ def test_a_user_of_passkeys_confirms_with_a_recovery_code_but_not_the_password(k
     form = browser.get("/auth/confirm", headers=BROWSER).forms[1]
     form["code"] = code
     form.submit(headers=SAME_ORIGIN, status=303)
-    assert Session.get().methods == "otp"
+    assert Session.get().methods == "otp recovery"
 
 
 def test_a_passkey_without_verification_of_the_user_makes_a_login_fresh(key, browser):

@@ -91,9 +91,47 @@ def test_a_recovery_code_stands_for_a_code(client, app, ada):
     enter(client, code.lower())
     assert client.get("/").json["user"] == USERNAME
     assert RecordedEvent.select().where(RecordedEvent.name == "recovery_code_used").count() == 1
+    assert Session.get().methods == "pwd otp recovery"
     client.reset()
     log_in(client)
     enter(client, code, status=401)
+
+
+def reminders(client):
+    page = client.get("/auth/account", headers=BROWSER)
+    return [" ".join(each.text.split()) for each in page.html.find_all(role="note")]
+
+
+@pytest.mark.parametrize(
+    ("used", "said"), [(1, "; 9 are left."), (9, "; 1 is left."), (10, "; 0 are left.")]
+)
+def test_after_a_recovery_code_the_account_page_asks_first_for_the_lost_phone(
+    client, app, ada, used, said
+):
+    code, *others = recovery_codes.replace(ada, rounds=4)
+    for each in others[: used - 1]:
+        recovery_codes.use(ada, each, rounds=4)
+    log_in(client)
+    enter(client, code)
+    first, *_ = reminders(client)
+    assert first == f"You logged in with a recovery code{said} Lost your phone? Remove it."
+    page = client.get("/auth/account", headers=BROWSER)
+    assert page.html.find("a", string="Lost your phone? Remove it.")["href"] == "/auth/totp"
+
+
+def test_after_a_code_of_the_app_the_account_page_asks_for_no_lost_phone(client, app, ada):
+    recovery_codes.replace(ada, rounds=4)
+    log_in(client)
+    enter(client, app.code())
+    assert reminders(client) == []
+
+
+def test_a_phone_from_after_the_recovery_code_is_not_lost(client, app, ada):
+    code, *_ = recovery_codes.replace(ada, rounds=4)
+    log_in(client)
+    enter(client, code)
+    Totp.update(confirmed_at=Totp.confirmed_at + 60).execute()
+    assert reminders(client) == []
 
 
 def test_the_second_step_names_the_account_also_after_a_login_by_the_address(client, app):
