@@ -129,6 +129,39 @@ def methods():
     return session.methods
 
 
+def open_account(visitor):
+    """Open the account page, and return what it offers once its script has run."""
+    visitor.open("/auth/account")
+    # Browsers answer in order: the script of the page asked before.
+    visitor.run("return PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable()")
+    return visitor.shown("[data-device] a")
+
+
+def test_after_a_password_a_device_that_verifies_its_user_is_offered_once(visitor, ada, device):
+    visitor.log_in()
+    visitor.run("localStorage.clear()")
+    assert open_account(visitor) == ["Next time, use this device"]
+    assert open_account(visitor) == []
+    visitor.run("localStorage.clear()")
+    open_account(visitor)
+    visitor.press("Next time, use this device")
+    assert visitor.path == "/auth/passkeys"
+
+
+def test_a_device_that_cannot_verify_its_user_is_not_offered(visitor, ada):
+    visitor.log_in()
+    visitor.run("localStorage.clear()")
+    assert open_account(visitor) == []
+    assert visitor.run("return localStorage.length") == 0
+
+
+def test_a_browser_that_stores_nothing_is_offered_nothing(visitor, ada, device):
+    visitor.log_in()
+    source = "Storage.prototype.getItem = () => { throw new DOMException('', 'SecurityError'); }"
+    with running_first(device, source):
+        assert open_account(visitor) == []
+
+
 def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
     add_passkey(visitor)
     assert visitor.path == "/auth/recovery-codes?done=passkey"

@@ -48,13 +48,14 @@ WORDS = {
     """,
     "unit": "% em fr px rem svh",
     "method": """
-        abort abs addEventListener append catch charCodeAt clear click contains create
-        createElement createObjectURL every fetch filter findLast flatMap floor focus forEach
-        format from fromCharCode get getAll getElementById getRandomValues has includes keys map
-        min normalize now padStart parse parseFromString preventDefault querySelector
-        querySelectorAll remove repeat replace replaceState revokeObjectURL round selectAllChildren
-        set setCustomValidity setTimeout slice some split stringify submit text toLowerCase
-        toString trim writeText atob btoa getSelection print
+        abort abs addEventListener append catch charCodeAt clear click contains create createElement
+        createObjectURL every fetch filter findLast flatMap floor focus forEach format from
+        fromCharCode get getAll getElementById getItem getRandomValues has includes
+        isUserVerifyingPlatformAuthenticatorAvailable keys map min normalize now padStart parse
+        parseFromString preventDefault querySelector querySelectorAll remove repeat replace
+        replaceState revokeObjectURL round selectAllChildren set setCustomValidity setItem
+        setTimeout slice some split stringify submit text toLowerCase toString trim writeText atob
+        btoa getSelection print
     """,
     "class": """
         AbortController Blob Boolean DOMParser Date DateTimeFormat Intl JSON Locale Map Math Object

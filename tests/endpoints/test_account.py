@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
+from tests.support.authenticators import PASSKEYS, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage import context
@@ -134,6 +136,38 @@ def test_what_is_missing_has_one_next_step(settings):
     assert (email.a["href"], email.a["class"]) == ("/auth/email", ["button"])
     assert (factor.a["href"], factor.a.get("class")) == ("/auth/totp", None)
     assert "Two-step verification is off." in factor.text
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize(
+    ("is_on", "methods", "has_passkey", "is_offered"),
+    [
+        pytest.param(True, "pwd", False, True, id="password"),
+        pytest.param(True, "pwd otp", False, True, id="password and code"),
+        pytest.param(True, "fed", False, False, id="provider"),
+        pytest.param(True, "pwd hwk", True, False, id="has a passkey"),
+        pytest.param(False, "pwd", False, False, id="no passkeys here"),
+    ],
+)
+def test_a_script_can_offer_this_device_after_a_password(
+    settings, is_on, methods, has_passkey, is_offered
+):
+    passkeys = PASSKEYS | {"PASSKEYS": is_on}
+    site = AuthMiddleware(echo, replace(settings, **passkeys, FACTOR_KEY=FACTOR_KEY))
+    grace = make_user(site, "grace")
+    client = logged_in(site, grace)
+    if has_passkey:
+        add_passkey(site, grace)
+    with context.using(site.database):
+        Session.update(methods=methods).execute()
+    page = client.get("/auth/account", headers=BROWSER)
+    offers = page.html.select("[data-device]")
+    assert [(each.a["href"], each.has_attr("hidden")) for each in offers] == (
+        [("/auth/passkeys", True)] if is_offered else []
+    )
+    if not has_passkey:
+        first = page.html.find(role="note")
+        assert first.a["href"] == "/auth/totp"  # the advice about the second factor stays first
     storage.discard_connection(site.database)
 
 

@@ -8,7 +8,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.freshness import Proof, proof_of
-from wsgiauth.authentication.methods import HARDWARE_KEY, RECOVERY_CODE
+from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
 from wsgiauth.forms.done import notice_of
@@ -63,6 +63,7 @@ class AccountPage(Page):
     factors: Sequence[Factor] | None = None  # None where the site has no second factors
     codes_left: int | None = None  # None for a user without a second factor
     missing: Sequence[Missing] = ()  # the most important one first
+    passkeys_url: str = ""  # to offer this device, which `page.js` does once; empty: no offer
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     notice: str = ""
 
@@ -103,6 +104,8 @@ class Account(Endpoint):
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for link, url in sorted(found, key=lambda item: item[0].place):
             links[link.group][url] = link
+        passkeys = [each for each in listed if each.method == HARDWARE_KEY]
+        is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
         page = AccountPage(
             username=user.username,
             email=user.email,
@@ -111,11 +114,12 @@ class Account(Endpoint):
             has_password=site.ways_in.has_password(user),
             has_way_in=site.ways_in.has_one(user),
             connected=[each for each in connected if each.is_offered],
-            passkeys=[each for each in listed if each.method == HARDWARE_KEY],
+            passkeys=passkeys,
             has_other_ways=site.settings.PASSKEYS or origins is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             missing=tuple(_missing(user, site, mount, codes_left, lost)),
+            passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
             notice=notice_of(environ, _NOTICES),
         )

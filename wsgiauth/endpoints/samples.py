@@ -104,6 +104,7 @@ ACCOUNT = AccountPage(
         Missing("Your email address is not verified.", "/auth/email", "Verify it"),
         Missing("1 recovery code is left.", "/auth/recovery-codes", "Make new ones"),
     ),
+    passkeys_url="/auth/passkeys",
     links={
         LOGIN: {
             "/auth/email": AccountLink(

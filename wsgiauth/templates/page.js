@@ -27,6 +27,16 @@
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
 
+  // Offer once to log in with this device, if it can verify its user.
+  const device = document.querySelector("[data-device]");
+  const offer = async () => {
+    const isAble = await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable();
+    if (!isAble || localStorage.getItem("wsgiauth-device")) return;
+    localStorage.setItem("wsgiauth-device", "offered");
+    device.hidden = false;
+  };
+  if (device && window.PublicKeyCredential) offer().catch(() => {}); // storage can be off
+
   // Let people go on where they stopped: browsers put the caret before the text.
   for (const input of all("input[autofocus]:not([type=checkbox])")) {
     const { value } = input;
