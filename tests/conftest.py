@@ -107,7 +107,7 @@ THOROUGH = {
     "test_packaging.py",
     "test_typing.py",
     # programs and commands of the pages
-    "docs/test_applications.py",
+    "docs/test_examples.py",
     "docs/test_clients.py",
     "docs/test_code_page.py",
     "docs/test_command_line_page.py",
@@ -129,12 +129,12 @@ THOROUGH = {
     "docs/test_migration.py",
     "docs/test_pyramid_page.py",
     "docs/test_readme.py",
-    "docs/test_reference.py",
+    "docs/test_site.py",
     "docs/test_servers.py",
     "docs/test_services_page.py",
     "docs/test_subdomains_page.py",
     "docs/test_testing_page.py",
-    "docs/test_tools_page.py",
+    "docs/test_examples_of_tools.py",
     # processes that race or are killed
     "test_concurrency.py",
     "test_leftovers.py",

