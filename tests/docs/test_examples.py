@@ -322,6 +322,14 @@ def test_bepasty_accepts_no_password_of_its_own(bepasty, paste):
         assert client.post("/+login", data={"token": ""}).status_code == 401
 
 
+def test_bepasty_runs_no_script_of_a_redirect(bepasty):
+    with bepasty.program(USERNAME) as client:
+        sent = upload(client, "javascript:alert(1)", "text/x-bepasty-redirect")
+        page = client.get(f"/{sent.headers['Content-Location'].rpartition('/')[2]}")
+    assert 'href="javascript:alert(1)"' in page.text
+    assert page.headers["Content-Security-Policy"] == "sandbox"
+
+
 def test_bepasty_runs_no_script_of_a_paste(bepasty, paste):
     with bepasty.program(USERNAME) as client:
         page = client.get(f"/{paste}/+inline")

@@ -213,6 +213,23 @@ def test_hgweb_changes_nothing_without_the_permission(terminal):
     site.revoke(key_id)
 
 
+def test_hgweb_runs_no_script_of_an_author(terminal):
+    hg = terminal("hg")
+    key, key_id = hg.site.new_key("code.pull", "code.push")
+    hg.save(".hgrc", key)
+    author = "-u '<script>alert(1)</script>'"
+    commands = f"{CLONE} other; touch other/b; hg -R other commit -qA {author} -m x; {PUSH}"
+    status, output = hg.run(commands.replace("-R library", "-R other"))
+    assert status == 0, output
+    with hg.site.program() as client:
+        client.auth = (USERNAME, key)
+        page = client.get("/library/shortlog")
+    hg.site.revoke(key_id)
+    assert "<script>alert(1)</script>" in page.text  # so the header is needed
+    allowed = "sandbox allow-forms allow-downloads; form-action 'self'"
+    assert page.headers["Content-Security-Policy"] == allowed
+
+
 def test_hg_without_a_key_asks_for_one(terminal):
     status, output = terminal("hg").run(CLONE)
     assert (status != 0, "http authorization required" in output) == (True, True), output

@@ -5,7 +5,7 @@ from pathlib import Path
 from bepasty.app import create_app
 from bepasty.config import Config
 from bepasty.utils.permissions import permission_icons as icons
-from flask import g, redirect, request
+from flask import g, redirect, request, template_rendered
 
 from wsgiauth import AuthMiddleware
 
@@ -22,9 +22,14 @@ def use_permissions():
     g.logged_in = True  # shows the logout button instead of a password field
 
 
-@app.after_request
+@template_rendered.connect_via(app)
+def note_template(app, template, **_):
+    g.template = template.name
+
+
+@app.after_request  # a paste can be a page or, as a redirect, a link with a script
 def forbid_scripts(response):
-    if request.endpoint == "bepasty.inline":
+    if request.endpoint == "bepasty.inline" or g.get("template") == "redirect.html":
         response.headers["Content-Security-Policy"] = "sandbox"
     return response
 
