@@ -13,6 +13,7 @@ from wsgiauth import AuthMiddleware, login_required, permission_required, reader
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in
 
@@ -158,6 +159,15 @@ def test_the_choice_of_a_user_is_stored_and_goes_with_them(site, ada):
     assert program.headers["Content-Language"] == "de"
     guarded = other.get("/auth/admin/users", headers=BROWSER, status=404)
     assert guarded.headers["Content-Language"] == "de"
+
+
+def test_the_same_choice_again_is_no_change(site, ada):
+    browser = logged_in(site, ada)
+    for language in ("de", "de", "ar"):
+        choose(browser, language, "/auth/account")
+    with context.using(site.database):
+        trail = RecordedEvent.select().where(RecordedEvent.name == "language_changed")
+        assert [each.reason for each in trail.order_by(RecordedEvent.id)] == ["de", "ar"]
 
 
 def test_a_session_goes_on_after_a_choice(site, ada):

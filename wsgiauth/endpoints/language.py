@@ -39,7 +39,9 @@ class ChooseLanguage(PublicForm):
         identity = site.identifier.identify(environ)
         if identity.user is not None and identity.key_id is None:
             with suppress(User.DoesNotExist):  # deleted meanwhile
-                update_user(User.get_by_id(identity.user.id), language=language.name)
+                user = User.get_by_id(identity.user.id)
+                if user.language != language.name:
+                    update_user(user, language=language.name)
         cookie = site.identifier.own_cookie(environ, LANGUAGE, language.name)
         if submission.wants_json:
             return json_response({"language": language.name}, headers=(cookie,))
