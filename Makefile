@@ -8,7 +8,7 @@ SECONDS ?= 60
 BIN := .venv/bin
 
 help: ## show this help
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/sample: setup.py
 	$(PYTHON) -m venv .venv
@@ -47,7 +47,7 @@ run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=
 # In an environment of its own, it runs the commands of the example's README.
 example: EXAMPLE := $(CURDIR)/.venv/example-$(NAME)/bin
 example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sqlite-web, for example)
-	@ls docs/examples/$(NAME)/requirements.txt >/dev/null
+	@test -f "docs/examples/$(NAME)/requirements.txt" || { echo "Choose one, as in make example NAME=sqlite-web:" $$(ls docs/examples | grep -v README); exit 2; }
 	@$(PYTHON) -m venv .venv/example-$(NAME)
 	@$(EXAMPLE)/pip install --quiet --disable-pip-version-check --editable .
 	@echo 'For another port: make example NAME=$(NAME) PORT=8081. To create a superuser, run in another terminal:'
@@ -131,7 +131,7 @@ endpoints: .venv/dev ## make the sections of docs/endpoints.md from the OpenAPI 
 	$(BIN)/python -m tests.docs.endpoints_page
 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
-	$(BIN)/python -W ignore:pkg_resources -m sphinx --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
+	$(BIN)/python -W ignore:pkg_resources -m sphinx --fresh-env --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
 	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
 
 settings: .venv/dev ## write into docs/settings.md what the code declares
