@@ -46,6 +46,15 @@ OLD_PAGES = [
 ]
 # What people type into the search, and what must come first.
 SEARCHES = {
+    "swagger": "docs/endpoints#get-authopenapijson",
+    "two-factor": "docs/factors",
+    "migrate django": "docs/migration#from-djangocontribauth",
+    "static site": "docs/programs#a-folder-of-files-behind-a-login",
+    "account locked": "docs/settings#login_failures_per_account",
+    "disable registration": "docs/settings#registration",
+    "change color": "docs/settings#site_color",
+    "change the logo": "docs/settings#site_logo",
+    "delete user": "docs/staff#who-can-do-what",
     "webhook": "docs/application#events-in-your-code",
     "registration fields": "docs/application#fields-of-registration",
     "groups": "docs/application#groups",
