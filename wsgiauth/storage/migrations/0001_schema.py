@@ -6,14 +6,14 @@ The models are copies, frozen as they were when this migration was written.
 import peewee
 from playhouse.sqlite_ext import AutoIncrementField
 
-# Names are compared byte by byte: their keys are already folded, and MariaDB's own idea of which
-# letters are the same would let one user log in under another's name.
 # Databases of versions before 1.0 have these tables, if the last of their migrations is applied.
 # Their rows in the table of migrations stay, so processes of those versions still start.
 BEFORE_1_0 = "SELECT 1 FROM wsgiauth_migration WHERE name = '0012_email_domains'"
 
 EMAIL_DOMAIN = "wsgiauth_user_email_domain"  # an index, for searches by the staff and by operators
 
+# Names are compared byte by byte: their keys are already folded, and MariaDB's own idea of which
+# letters are the same would let one user log in under another's name.
 MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
 
 
