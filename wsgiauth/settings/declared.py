@@ -56,8 +56,8 @@ class Declared:
         30,
         0,
         3_650,
-        'the maximum duration of a session with "Keep me logged in", in days; `0` does not offer'
-        " it; a browser stays logged in for at most 400, because it cuts longer cookies",
+        'the maximum duration of a session with "Keep me logged in", in days; `0` removes the'
+        " choice; browsers keep no cookie for more than 400 days",
         risk=checks.longer_than(checks.DAYS),
     )
     REMEMBER_IDLE_DAYS: int = whole_number(
