@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check clusters engines pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
+.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -57,24 +57,34 @@ example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sql
 	  sh -ec "$$(sed -n '/^## Run it/,/^## /{s/8080/$(PORT)/;s/^[$$] //p}' README.md)"
 
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
-test check: export PYTHONDONTWRITEBYTECODE =
+test check programs browsers databases: export PYTHONDONTWRITEBYTECODE =
 
-test: .venv/dev ## run the tests that need only Python and SQLite, in two minutes on two quiet processors
-	$(BIN)/python -m pytest --quick -n auto --dist loadfile --no-loadscope-reorder
+TESTS := -m pytest -n auto --dist loadfile --no-loadscope-reorder --target
+OF_SERVERS := wsgiauth/storage/mariadb.py,wsgiauth/storage/postgres*.py,wsgiauth/storage/psycopg_connection.py,wsgiauth/storage/synchronous.py
+
+test: .venv/dev ## run the tests that need only Python and SQLite, in a minute on two quiet processors
+	$(BIN)/python $(TESTS) test
 
 # While mypy uses one processor, the other compiles the tests, which each worker would do otherwise.
-check: .venv/check ## what CI runs: lint, types, all tests, with branch coverage
+check: .venv/dev ## lint, types, and the tests that need only Python, with branch coverage, in five minutes
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	@$(BIN)/python -m pytest --collect-only --quiet >/dev/null & $(BIN)/mypy && wait
+	@$(BIN)/python -m pytest --collect-only --quiet --target check >/dev/null & $(BIN)/mypy && wait
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n auto --dist loadfile --no-loadscope-reorder && $(BIN)/coverage combine --quiet && $(BIN)/coverage report
+	$(BIN)/coverage run $(TESTS) check && $(BIN)/coverage combine --quiet && $(BIN)/coverage report --omit '$(OF_SERVERS)'
+
+programs: .venv/check ## test with other servers, frameworks, type checkers, builds and the documentation's programs
+	$(BIN)/python $(TESTS) programs
+
+browsers: .venv/check ## test the pages in Chromium, Firefox and WebKit
+	$(BIN)/python $(TESTS) browsers
+
+databases: .venv/dev ## test on PostgreSQL and MariaDB, and processes that race, with coverage of what is theirs
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run $(TESTS) databases && $(BIN)/coverage combine --quiet && $(BIN)/coverage report --include '$(OF_SERVERS)'
 
 # Whole clusters, one after the other: each takes all processors.
-clusters: .venv/dev ## test clusters of databases and several hosts, which CI does, too, in a few minutes
+clusters: .venv/dev ## test clusters of databases and several hosts, in a few minutes
 	$(BIN)/python -m pytest tests/clusters
-
-engines: .venv/dev ## test the pages in Firefox and WebKit, which CI does, too, in a minute
-	$(BIN)/python -m pytest tests/engines
 
 pythons: .venv/dev ## run the quick tests with each Python and two sets of dependencies (PYTHONS="3.11 3.15" for some)
 	$(BIN)/python -m tests.load.pythons $(PYTHONS)

@@ -73,7 +73,7 @@ TEST = [
     *CLIENTS,
     *FORMER,
 ]
-# Applications and extensions behind wsgiauth, which only `make check` needs.
+# Applications and extensions behind wsgiauth, which only `make programs` needs.
 APPS: list[str] = [
     "a2wsgi>=1.10.10",
     "authlib>=1.6",  # asks about tokens, for Flask

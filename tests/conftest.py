@@ -19,6 +19,7 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
+from tests.support import targets
 from tests.support.coverage import TracedTests, trace_less
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.page_forms import add_accounts
@@ -66,110 +67,40 @@ HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an u
 HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
 
 
-# What `--quick` leaves out: whatever needs more than Python and SQLite, or takes long. Begun first
-# in a whole run, and then those with many tests, these files do not keep a worker at the end.
+# These files do not keep a worker at the end, because a run begins with them.
 MANY = 75
-THOROUGH = {
-    # Chromium
-    "docs/test_apps_page.py",
-    "mail/test_journey.py",
-    "test_accessibility.py",
-    "test_browser.py",
-    "test_browser_passkeys.py",
-    "test_browser_providers.py",
-    # other servers than waitress, for the site or in front of it; frameworks
-    "contrib/test_pyramid.py",
-    "contrib/django",
-    "contrib/test_django_versions.py",
-    "frameworks/test_forward_auth.py",
-    "frameworks/test_framework_views.py",
-    "frameworks/test_logout.py",
-    "frameworks/test_nginx.py",
-    "features/providers/oidc/test_proxy.py",
-    "frameworks/test_oidc_providers.py",
-    "frameworks/test_public_paths.py",
-    "frameworks/test_pyramid.py",
-    "frameworks/test_recipes.py",
-    "frameworks/test_servers.py",
-    "frameworks/test_transfers.py",
-    "contrib/test_flask.py",
-    "contrib/test_flask_extensions.py",
-    "contrib/test_flask_servers.py",
-    "contrib/test_flask_versions.py",
-    "storage/test_faults.py",
-    "storage/test_pooler.py",
-    "storage/test_synchronous.py",
-    "test_framing.py",
-    # builds, type checkers, linters, generated clients, requests made of anything
-    "endpoints/test_openapi.py",
-    "endpoints/test_openapi_tools.py",
-    "test_hostile.py",
-    "test_packaging.py",
-    "test_typing.py",
-    # programs and commands of the pages
-    "docs/test_examples.py",
-    "docs/test_clients.py",
-    "docs/test_code_page.py",
-    "docs/test_command_line_page.py",
-    "docs/test_deployment.py",
-    "docs/test_django_page.py",
-    "docs/test_events_page.py",
-    "docs/test_factors_page.py",
-    "docs/test_flask_page.py",
-    "docs/test_forward_auth_page.py",
-    "docs/test_from_pyramid_jwt_page.py",
-    "docs/test_from_flask_login_page.py",
-    "docs/test_from_flask_security_page.py",
-    "docs/test_guards_page.py",
-    "docs/test_from_django_auth_page.py",
-    "docs/test_own_data_page.py",
-    "docs/test_guide.py",
-    "docs/test_logins_page.py",
-    "docs/test_mail_page.py",
-    "docs/test_migration.py",
-    "docs/test_pyramid_page.py",
-    "docs/test_readme.py",
-    "docs/test_site.py",
-    "docs/test_servers.py",
-    "docs/test_services_page.py",
-    "docs/test_subdomains_page.py",
-    "docs/test_testing_page.py",
-    "docs/test_examples_of_tools.py",
-    # processes that race or are killed
-    "test_concurrency.py",
-    "test_leftovers.py",
-    "test_races.py",
+LEFT_OUT = {
+    "test": "Left to `make check`: slow tests. Left to `make programs`, `make browsers` and"
+    " `make databases`: everything that needs more than Python and SQLite.",
+    "check": "Left to `make programs`, `make browsers` and `make databases`: everything that needs"
+    " more than Python and SQLite.",
 }
-THOROUGH_PATHS = {Path(__file__).parent / name for name in THOROUGH}
-THOROUGH_FIXTURES = {"chromium", "in_processes", "server_urls"}
-LEFT_OUT = (
-    "Left to `make check`: PostgreSQL and MariaDB, browsers, other servers, frameworks, builds,"
-    " type checkers, OpenAPI, the programs of docs/, processes that race, and slow tests."
-)
 
 
 def pytest_addoption(parser):
-    """Add the option of `make test`."""
-    parser.addoption("--quick", action="store_true", help="leave out what `make check` is for")
+    """Add the option of the Makefile's targets."""
+    parser.addoption(
+        "--target", choices=targets.TARGETS, help="run the tests of `make TARGET` only"
+    )
 
 
 def pytest_configure(config):
     """Load the plugin of Schemathesis, unless what uses it is left out, and that of coverage."""
-    if not config.option.quick:
+    if config.option.target in (None, "check"):
         config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
     if sys.gettrace() is not None:  # coverage is measured
         config.pluginmanager.register(TracedTests())
 
 
 def pytest_ignore_collect(collection_path, config):
-    """With `--quick`, do not even import what is left out."""
-    return True if config.option.quick and collection_path in THOROUGH_PATHS else None
+    """Do not even import the files of other targets."""
+    return None if targets.has_file(config.option.target, collection_path) else True
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Say what `--quick` leaves out."""
-    if config.option.quick:
-        terminalreporter.write_line(LEFT_OUT)
+    """Say what a target leaves out."""
+    if config.option.target in LEFT_OUT:
+        terminalreporter.write_line(LEFT_OUT[config.option.target])
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -178,23 +109,17 @@ def pytest_xdist_auto_num_workers(config):
 
     Each takes some seconds of a processor to import and collect all tests.
     """
-    return (os.cpu_count() or 1) + (0 if config.option.quick else 2)
+    return (os.cpu_count() or 1) + (0 if config.option.target in ("test", "check") else 2)
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random
 def pytest_collection_modifyitems(config, items):
-    """Begin with the files that take longest; with `--quick`, leave out what needs more."""
-    tests = Counter(item.path for item in items)
-    items.sort(key=lambda item: (item.path not in THOROUGH_PATHS, tests[item.path] < MANY))
-    if config.option.quick:
-        left_out = [item for item in items if is_thorough(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not is_thorough(item)]
-
-
-def is_thorough(item):
-    """Return whether a test needs more than Python and SQLite, or takes long."""
-    return item.get_closest_marker("slow") or THOROUGH_FIXTURES & set(item.fixturenames)
+    """Begin with the files that take longest, and leave out the tests of other targets."""
+    chosen = [item for item in items if targets.has_test(config.option.target, item)]
+    config.hook.pytest_deselected(items=[*set(items) - set(chosen)])
+    tests = Counter(item.path for item in chosen)
+    chosen.sort(key=lambda item: (targets.part_of(item.path) is None, tests[item.path] < MANY))
+    items[:] = chosen
 
 
 def pytest_collection_finish():
@@ -203,11 +128,12 @@ def pytest_collection_finish():
 
 
 def pytest_generate_tests(metafunc):
-    """Run tests marked `every_database` on each; the others, and with `--quick` all, on SQLite."""
+    """Run tests marked `every_database` on those of the target, and the others on SQLite."""
     if "database_url" in metafunc.fixturenames:
         is_marked = metafunc.definition.get_closest_marker("every_database")
-        others = SERVERS if is_marked and not metafunc.config.option.quick else ()
-        metafunc.parametrize("database_url", ["sqlite", *others], indirect=True)
+        target = metafunc.config.option.target if is_marked else "test"
+        kinds = targets.database_kinds(target, metafunc.fixturenames)
+        metafunc.parametrize("database_url", kinds, indirect=True)
 
 
 def skip_or_fail(reason):

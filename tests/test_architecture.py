@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import THOROUGH_PATHS
+from tests.support import targets
 from tests.support.coverage import OF_SERVERS
 from tests.support.house import (
     DESCRIBED,
@@ -202,5 +202,5 @@ def test_every_promise_of_the_security_page_has_a_test():
 
 
 def test_the_tests_that_the_configuration_names_exist():
-    named = {*THOROUGH_PATHS, *(TESTS.parent / each for each in OF_SERVERS)}
+    named = {*targets.PARTS, *(TESTS.parent / each for each in OF_SERVERS)}
     assert {path for path in named if not path.exists()} == set()

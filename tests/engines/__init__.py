@@ -1,1 +1,1 @@
-"""A journey in browsers of other engines than Chromium's: `make engines`."""
+"""A journey in browsers of other engines than Chromium's."""

@@ -22,7 +22,7 @@ UV = (sys.executable, "-m", "uv")
 EXTRAS = {"argon2", "mysql", "oidc", "passkeys", "postgres", "services", "totp"}
 SETS = ("lowest", "newest")
 WHEELS = ("--only-binary", ":all:", "--no-binary", "wsgi-accounts")
-TESTS = ("--quick", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+TESTS = ("--target", "test", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 README = "tests/docs/test_readme.py"
 
 

@@ -1,0 +1,135 @@
+"""Which tests each command of the Makefile runs: `pytest --target NAME`.
+
+A test belongs to one of five parts, by its file, its fixtures and its marks:
+
+- ``databases`` needs PostgreSQL or MariaDB, or has processes that race on any database;
+- ``browsers`` needs Chromium, Firefox or WebKit;
+- ``programs`` runs what is not wsgiauth: other servers, frameworks in processes of their own,
+  command lines, type checkers, builds, and the programs of the documentation;
+- ``slow`` takes longer than a second a test, or imports a framework;
+- all others need Python and SQLite alone.
+
+``make test`` runs the last, and ``make check`` the last two. Without a target, all run.
+"""
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent.parent
+TARGETS = ("test", "check", "programs", "browsers", "databases")
+FILES = {
+    "browsers": (
+        "docs/test_apps_page.py",
+        "docs/test_guide.py",
+        "docs/test_site.py",
+        "docs/test_subdomains_page.py",
+        "engines",
+        "languages/test_phone.py",
+        "mail/test_journey.py",
+        "test_accessibility.py",
+        "test_browser.py",
+        "test_browser_panel.py",
+        "test_browser_passkeys.py",
+        "test_browser_providers.py",
+    ),
+    "programs": (
+        "contrib/test_django_versions.py",
+        "contrib/test_flask_extensions.py",
+        "contrib/test_flask_servers.py",
+        "contrib/test_flask_versions.py",
+        "docs/test_clients.py",
+        "docs/test_code_page.py",
+        "docs/test_command_line_page.py",
+        "docs/test_deployment.py",
+        "docs/test_django_page.py",
+        "docs/test_events_page.py",
+        "docs/test_examples.py",
+        "docs/test_examples_of_tools.py",
+        "docs/test_factors_page.py",
+        "docs/test_flask_page.py",
+        "docs/test_forward_auth_page.py",
+        "docs/test_from_django_auth_page.py",
+        "docs/test_from_flask_login_page.py",
+        "docs/test_from_flask_security_page.py",
+        "docs/test_from_pyramid_jwt_page.py",
+        "docs/test_guards_page.py",
+        "docs/test_logins_page.py",
+        "docs/test_mail_page.py",
+        "docs/test_migration.py",
+        "docs/test_own_data_page.py",
+        "docs/test_pyramid_page.py",
+        "docs/test_readme.py",
+        "docs/test_servers.py",
+        "docs/test_services_page.py",
+        "docs/test_testing_page.py",
+        "endpoints/test_openapi_tools.py",
+        "features/providers/oidc/test_proxy.py",
+        "frameworks",
+        "test_framing.py",
+        "test_leftovers.py",
+        "test_packaging.py",
+        "test_typing.py",
+    ),
+    "databases": (
+        "storage/test_pooler.py",
+        "storage/test_synchronous.py",
+        "test_concurrency.py",
+        "test_races.py",
+    ),
+    "slow": (
+        "contrib/django",
+        "contrib/test_flask.py",
+        "contrib/test_pyramid.py",
+        "endpoints/test_openapi.py",
+        "storage/test_faults.py",
+        "test_hostile.py",
+    ),
+}
+PARTS = {TESTS / name: part for part, names in FILES.items() for name in names}
+OF_DATABASES = {"in_processes", "server_urls"}  # fixtures
+RUN_BY = {  # the parts of files whose tests a target runs, or looks through
+    "test": {None},
+    "check": {None, "slow"},
+    "programs": {"programs"},
+    "browsers": {"browsers"},
+    "databases": {None, "slow", "databases"},
+}
+
+
+def part_of(path):
+    """Return the part that a file belongs to as a whole, or None; the nearest name decides."""
+    return next((PARTS[each] for each in (path, *path.parents) if each in PARTS), None)
+
+
+def has_file(target, path):
+    """Return whether a target runs tests of a file, so that others are not even imported."""
+    part = part_of(path)
+    return target is None or part in RUN_BY[target] or (part is None and path.is_dir())
+
+
+def has_test(target, item):
+    """Return whether a target runs a test of a file that it has."""
+    of_databases = is_of_databases(item)
+    if target == "databases":
+        return of_databases
+    if target in ("test", "check"):
+        return not of_databases and not (target == "test" and item.get_closest_marker("slow"))
+    return True
+
+
+def is_of_databases(item):
+    """Return whether a test needs a database server, or races."""
+    kind = item.callspec.params.get("database_url") if hasattr(item, "callspec") else None
+    return (
+        part_of(item.path) == "databases"
+        or kind not in (None, "sqlite")
+        or not OF_DATABASES.isdisjoint(item.fixturenames)
+    )
+
+
+def database_kinds(target, fixtures):
+    """Return the kinds of database that a test marked `every_database` runs on."""
+    if target in ("test", "check"):
+        return ("sqlite",)
+    if target == "databases" and "in_processes" not in fixtures:
+        return ("postgresql", "mariadb")
+    return ("sqlite", "postgresql", "mariadb")
