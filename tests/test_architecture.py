@@ -44,6 +44,22 @@ def imported_names(tree):
     }
 
 
+def changes_in(tree):
+    """Return the expressions by which a module changes what it imports.
+
+    By an assignment anywhere, or by a call when it is imported, such as that of `append`.
+    """
+    imported = imported_names(tree)
+    assigned = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+    ]
+    assigned += [node.target for node in tree.body if isinstance(node, ast.AugAssign)]
+    called = [node.value for node in tree.body if isinstance(node, ast.Expr)]
+    return {ast.unparse(node) for node in assigned + called if root_of(node) in imported}
+
+
 def root_of(node):
     """Return the name that an expression such as `models.listeners[0].append()` begins with."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
@@ -55,16 +71,28 @@ def test_every_room_has_its_place_on_the_map():
     assert set(ROOMS) == LEVEL.keys()
 
 
-@pytest.mark.parametrize("path", sorted(each for each in ROUTES if not each.startswith("/admin")))
-def test_each_url_below_auth_has_a_file_of_its_own(path):
+def stem_of(path):
+    """Return the name of the module that serves a path below the mount."""
     words = path.replace("/{provider}", "").removeprefix("/").removesuffix(".json")
-    stem = words.replace("-", "_").replace("/", "_")
-    assert type(ROUTES[path]).__module__.rpartition(".")[2] in (stem, f"verified_{stem}")
+    return words.replace("-", "_").replace("/", "_")
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_imports_lead_to_the_rows_above_or_stay_in_the_room(module):
-    assert imports_upward(module) == set()
+def test_each_url_below_auth_has_a_file_of_its_own():
+    files = {
+        path: type(view).__module__.rpartition(".")[2]
+        for path, view in ROUTES.items()
+        if not path.startswith("/admin")
+    }
+    of_others = {
+        path: file
+        for path, file in files.items()
+        if file not in (stem_of(path), f"verified_{stem_of(path)}")
+    }
+    assert of_others == {}
+
+
+def test_imports_lead_to_the_rows_above_or_stay_in_the_room():
+    assert {module: rooms for module in MODULES if (rooms := imports_upward(module))} == {}
 
 
 def test_every_folder_of_modules_is_a_package():
@@ -73,9 +101,8 @@ def test_every_folder_of_modules_is_a_package():
     assert {each for each in folders if not (each / "__init__.py").exists()} == set()
 
 
-@pytest.mark.parametrize("module", KERNEL)
-def test_the_kernel_imports_no_feature(module):
-    assert imported_features(module) == {}
+def test_the_kernel_imports_no_feature():
+    assert {module: found for module in KERNEL if (found := imported_features(module))} == {}
 
 
 def test_a_feature_imports_another_one_only_for_a_reason_that_the_page_gives():
@@ -87,60 +114,46 @@ def test_every_feature_of_the_page_has_its_declaration():
     assert {each.name for each in FEATURES} == DESCRIBED
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_no_module_changes_what_it_imports(module):
-    """By an assignment anywhere, or by a call when it is imported, such as that of `append`."""
-    tree = tree_of(MODULES[module])
-    imported = imported_names(tree)
-    assigned = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-    ]
-    assigned += [node.target for node in tree.body if isinstance(node, ast.AugAssign)]
-    called = [node.value for node in tree.body if isinstance(node, ast.Expr)]
-    changed = {ast.unparse(node) for node in assigned + called if root_of(node) in imported}
-    assert changed == set()
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: ",".join(sorted(row)))
-def test_no_imports_within_a_row_lead_in_a_circle(row):
-    graph = {
-        module: {each for each in internal_imports(module) if room_of(each) in row}
-        for module in MODULES
-        if room_of(module) in row
+def test_no_module_changes_what_it_imports():
+    changes = {
+        name: found for name, path in MODULES.items() if (found := changes_in(tree_of(path)))
     }
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        pytest.fail(" imports ".join(reversed(error.args[1])))
+    assert changes == {}
 
 
-@pytest.mark.parametrize(
-    ("library", "modules"),
-    [
-        ("argon2", {"features.former_passwords.argon"}),
-        ("bcrypt", {"accounts.passwords"}),
-        (
-            "jwt",
-            {
-                "features.providers.oidc.key_sets",
-                "features.services.signing",
-                "authentication.tokens",
-            },
-        ),
-        ("cryptography", {"features.services.signing"}),
-        ("fido2", {"features.factors.passkeys.webauthn"}),
-        ("urllib3", {"features.providers.oidc.transport"}),
-    ],
-)
-def test_few_modules_import(library, modules):
-    importers = {
-        name
-        for name, path in MODULES.items()
-        if library in {found.partition(".")[0] for found in imports(path)}
-    }
-    assert importers == modules
+def test_no_imports_within_a_row_lead_in_a_circle():
+    for row in ROWS:
+        graph = {
+            module: {each for each in internal_imports(module) if room_of(each) in row}
+            for module in MODULES
+            if room_of(module) in row
+        }
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+DOORS_OF_LIBRARIES = {
+    "argon2": {"features.former_passwords.argon"},
+    "bcrypt": {"accounts.passwords"},
+    "jwt": {
+        "features.providers.oidc.key_sets",
+        "features.services.signing",
+        "authentication.tokens",
+    },
+    "cryptography": {"features.services.signing"},
+    "fido2": {"features.factors.passkeys.webauthn"},
+    "urllib3": {"features.providers.oidc.transport"},
+}
+
+
+def test_few_modules_import_these_libraries():
+    importers = {library: set() for library in DOORS_OF_LIBRARIES}
+    for name, path in MODULES.items():
+        for library in {found.partition(".")[0] for found in imports(path)} & importers.keys():
+            importers[library].add(name)
+    assert importers == DOORS_OF_LIBRARIES
 
 
 FRAMEWORKS = {"bottle", "cherrypy", "django", "falcon", "flask", "pyramid", "rest_framework"}
@@ -175,7 +188,7 @@ def test_one_module_of_the_command_line_alone_prints():
         module
         for module, path in MODULES.items()
         if room_of(module) in ("cli", "console", "features")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Name) and node.id == "print"
     }
     assert printing == {"console.output"}
