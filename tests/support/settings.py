@@ -1,4 +1,4 @@
-"""A second key, and a setting that is refused."""
+"""A second key, and settings that are refused."""
 
 import pytest
 
@@ -14,3 +14,16 @@ def refused(name, value):
     with pytest.raises(ConfigurationError, match=f"^{name} must be ") as caught:
         Settings(**{name: value})
     return caught.value
+
+
+def accepted(name, values, **others):
+    """Return the values of a setting that `Settings` does not refuse by its name."""
+    return [value for value in values if not _is_refused(name, value, others)]
+
+
+def _is_refused(name, value, others):
+    try:
+        Settings(**{name: value}, **others)
+    except ConfigurationError as error:
+        return str(error).startswith(f"{name} must be ")
+    return False
