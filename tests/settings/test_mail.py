@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.settings import refused
+from tests.support.settings import accepted, refused
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.mail import MailUrl, parse_mail_url, parse_sender
@@ -14,24 +14,22 @@ MAIL = {"MAIL_FROM": "accounts@example.org", "PUBLIC_URL": "https://example.org"
 pytestmark = pytest.mark.promise(29)
 
 
-@pytest.mark.parametrize(
-    ("url", "parsed"),
-    [
-        ("console:", MailUrl("console")),
-        ("memory:", MailUrl("memory")),
-        ("callable:", MailUrl("callable")),
-        ("smtp://localhost", MailUrl("smtp", "localhost", 587)),
-        ("smtp://localhost:25/", MailUrl("smtp", "localhost", 25)),
-        ("smtps://[::1]", MailUrl("smtps", "::1", 465)),
-        (
-            "smtp://ada%40example.org:four%20%2Fwords@mail.example.org:2525",
-            MailUrl("smtp", "mail.example.org", 2525, "ada@example.org", "four /words"),
-        ),
-    ],
-)
-def test_a_url_of_mail_is_parsed(url, parsed):
-    assert parse_mail_url(url) == parsed
-    assert url == Settings(MAIL_URL=url, **MAIL).MAIL_URL
+URLS = {
+    "console:": MailUrl("console"),
+    "memory:": MailUrl("memory"),
+    "callable:": MailUrl("callable"),
+    "smtp://localhost": MailUrl("smtp", "localhost", 587),
+    "smtp://localhost:25/": MailUrl("smtp", "localhost", 25),
+    "smtps://[::1]": MailUrl("smtps", "::1", 465),
+    "smtp://ada%40example.org:four%20%2Fwords@mail.example.org:2525": MailUrl(
+        "smtp", "mail.example.org", 2525, "ada@example.org", "four /words"
+    ),
+}
+
+
+def test_a_url_of_mail_is_parsed():
+    assert {url: parse_mail_url(url) for url in URLS} == URLS
+    assert {url: Settings(MAIL_URL=url, **MAIL).MAIL_URL for url in URLS} == {u: u for u in URLS}
 
 
 def test_a_folder_for_mail_must_exist(tmp_path):
@@ -41,36 +39,35 @@ def test_a_folder_for_mail_must_exist(tmp_path):
     assert "folder exists" in str(refused("MAIL_URL", f"{url}/missing"))
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "smtp:",
-        "smtp://",
-        "smtp://mail.example.org:port",
-        "smtp://mail.example.org:0x19",
-        "smtp://mail.example.org:70000",
-        "smtp://mail.example.org/path",
-        "smtp://mail.example.org?tls=off",
-        "smtp://mail.example.org#x",
-        "smtp://user@mail.example.org",
-        f"smtp://:{PASSWORD}@mail.example.org",
-        f"smtp://user:{PASSWORD}ä@mail.example.org",
-        f"smtp://user:{PASSWORD}%0A@mail.example.org",
-        f"smtp://user:{PASSWORD}\n@mail.example.org",
-        f"smtp://user:{PASSWORD}@mail example.org",
-        f"smtp://user:{PASSWORD}@mail/example.org",
-        f"http://user:{PASSWORD}@mail.example.org",
-        "file://folder",
-        "file:folder",
-        "file:///folder?x",
-        "console",
-        "console://x",
-        "smtp://[::1",
-    ],
-)
-def test_what_is_no_url_of_mail_is_refused_without_being_shown(url):
-    error = refused("MAIL_URL", url)
-    assert PASSWORD not in str(error)
+NO_URLS = [
+    "smtp:",
+    "smtp://",
+    "smtp://mail.example.org:port",
+    "smtp://mail.example.org:0x19",
+    "smtp://mail.example.org:70000",
+    "smtp://mail.example.org/path",
+    "smtp://mail.example.org?tls=off",
+    "smtp://mail.example.org#x",
+    "smtp://user@mail.example.org",
+    f"smtp://:{PASSWORD}@mail.example.org",
+    f"smtp://user:{PASSWORD}ä@mail.example.org",
+    f"smtp://user:{PASSWORD}%0A@mail.example.org",
+    f"smtp://user:{PASSWORD}\n@mail.example.org",
+    f"smtp://user:{PASSWORD}@mail example.org",
+    f"smtp://user:{PASSWORD}@mail/example.org",
+    f"http://user:{PASSWORD}@mail.example.org",
+    "file://folder",
+    "file:folder",
+    "file:///folder?x",
+    "console",
+    "console://x",
+    "smtp://[::1",
+]
+
+
+def test_what_is_no_url_of_mail_is_refused_without_being_shown():
+    for url in NO_URLS:
+        assert PASSWORD not in str(refused("MAIL_URL", url))
 
 
 def test_the_password_for_mail_is_not_shown():
@@ -79,10 +76,10 @@ def test_the_password_for_mail_is_not_shown():
     assert PASSWORD not in repr(settings) + repr(parse_mail_url(url)) + " ".join(settings.risks())
 
 
-@pytest.mark.parametrize("name", MAIL)
-def test_mail_needs_a_sender_and_a_public_url(name):
-    with pytest.raises(ConfigurationError, match=f"^{name} must be set, because MAIL_URL is"):
-        Settings(MAIL_URL="console:", **{**MAIL, name: None})
+def test_mail_needs_a_sender_and_a_public_url():
+    for name in MAIL:
+        with pytest.raises(ConfigurationError, match=f"^{name} must be set, because MAIL_URL is"):
+            Settings(MAIL_URL="console:", **{**MAIL, name: None})
 
 
 @pytest.mark.parametrize("name", ["VERIFICATION", "LOGIN_NOTICES"])
@@ -93,87 +90,88 @@ def test_what_cannot_do_without_mail_needs_it(name):
     assert getattr(Settings(), name) is False
 
 
-@pytest.mark.parametrize(
-    ("host", "is_local"),
-    [
-        *(("localhost", True), ("LOCALHOST", True), ("127.0.0.1", True), ("127.9.9.9", True)),
-        *(("[::1]", True), ("192.0.2.1", False), ("localhost.example.org", False)),
-        *(("notlocalhost", False), ("127.0.0.1.example.org", False)),
-    ],
-)
-def test_only_this_host_is_local(host, is_local):
-    assert parse_mail_url(f"smtp://{host}").is_local is is_local
+HOSTS = {
+    "localhost": True,
+    "LOCALHOST": True,
+    "127.0.0.1": True,
+    "127.9.9.9": True,
+    "[::1]": True,
+    "192.0.2.1": False,
+    "localhost.example.org": False,
+    "notlocalhost": False,
+    "127.0.0.1.example.org": False,
+}
 
 
-@pytest.mark.parametrize(
-    ("sender", "parsed"),
-    [
-        ("accounts@example.org", ("", "accounts@example.org")),
-        ("Library <accounts@example.org>", ("Library", "accounts@example.org")),
-        ('"Ada, Bücher" <a+b@example.org>', ("Ada, Bücher", "a+b@example.org")),
-        ("<accounts@example.org>", ("", "accounts@example.org")),
-    ],
-)
-def test_a_sender_is_an_address_perhaps_with_a_name(sender, parsed):
-    assert parse_sender(sender) == parsed
-    assert sender == Settings(MAIL_FROM=sender).MAIL_FROM
+def test_only_this_host_is_local():
+    assert {host: parse_mail_url(f"smtp://{host}").is_local for host in HOSTS} == HOSTS
 
 
-@pytest.mark.parametrize(
-    "sender",
-    [
-        "accounts",
-        "Library accounts@example.org",
-        "a@b@c",
-        "a@example.org, b@example.org",
-        "Library <a@example.org> <b@example.org>",
-        "Library\nBcc: x <a@example.org>",
-        "=?utf-8?q?a=0d=0aBcc:x?= <a@example.org>",
-        "a@example.org\r\nBcc: b@example.org",
-        "ädä@example.org",
-        "@example.org",
-        "a@",
-    ],
-)
-def test_what_is_no_sender_is_refused(sender):
-    refused("MAIL_FROM", sender)
+SENDERS = {
+    "accounts@example.org": ("", "accounts@example.org"),
+    "Library <accounts@example.org>": ("Library", "accounts@example.org"),
+    '"Ada, Bücher" <a+b@example.org>': ("Ada, Bücher", "a+b@example.org"),
+    "<accounts@example.org>": ("", "accounts@example.org"),
+}
 
 
-@pytest.mark.promise(34)
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://example.org",
-        "https://example.org/",
-        "https://example.org:8443/shop/eu",
-        "http://localhost:8080",
-        "http://127.0.0.1:8080/shop",
-    ],
-)
-def test_a_public_url_is_an_https_origin_perhaps_with_a_path(url):
-    assert url == Settings(PUBLIC_URL=url).PUBLIC_URL
+def test_a_sender_is_an_address_perhaps_with_a_name():
+    assert {sender: parse_sender(sender) for sender in SENDERS} == SENDERS
+    assert [sender for sender in SENDERS if sender != Settings(MAIL_FROM=sender).MAIL_FROM] == []
+
+
+NO_SENDERS = [
+    "accounts",
+    "Library accounts@example.org",
+    "a@b@c",
+    "a@example.org, b@example.org",
+    "Library <a@example.org> <b@example.org>",
+    "Library\nBcc: x <a@example.org>",
+    "=?utf-8?q?a=0d=0aBcc:x?= <a@example.org>",
+    "a@example.org\r\nBcc: b@example.org",
+    "ädä@example.org",
+    "@example.org",
+    "a@",
+]
+
+
+def test_what_is_no_sender_is_refused():
+    assert accepted("MAIL_FROM", NO_SENDERS) == []
+
+
+PUBLIC_URLS = [
+    "https://example.org",
+    "https://example.org/",
+    "https://example.org:8443/shop/eu",
+    "http://localhost:8080",
+    "http://127.0.0.1:8080/shop",
+]
 
 
 @pytest.mark.promise(34)
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://example.org",
-        "https://",
-        "example.org",
-        "/shop",
-        "https://ada@example.org",
-        "https://example.org?x",
-        "https://example.org/#x",
-        "https://example.org/a b",
-        "https://example.org//shop",
-        "https://example.org\n",
-        "https://example.org/shop\r\nBcc: x",
-        "javascript://example.org",
-    ],
-)
-def test_what_is_no_public_url_is_refused(url):
-    refused("PUBLIC_URL", url)
+def test_a_public_url_is_an_https_origin_perhaps_with_a_path():
+    assert [Settings(PUBLIC_URL=url).PUBLIC_URL for url in PUBLIC_URLS] == PUBLIC_URLS
+
+
+NO_PUBLIC_URLS = [
+    "http://example.org",
+    "https://",
+    "example.org",
+    "/shop",
+    "https://ada@example.org",
+    "https://example.org?x",
+    "https://example.org/#x",
+    "https://example.org/a b",
+    "https://example.org//shop",
+    "https://example.org\n",
+    "https://example.org/shop\r\nBcc: x",
+    "javascript://example.org",
+]
+
+
+@pytest.mark.promise(34)
+def test_what_is_no_public_url_is_refused():
+    assert accepted("PUBLIC_URL", NO_PUBLIC_URLS) == []
 
 
 def test_mail_for_development_is_a_risk(tmp_path):
