@@ -1,7 +1,5 @@
 """Which names are taken for misspelt settings, and which are those of other programs."""
 
-import pytest
-
 from wsgiauth.settings.misspelt import misspelt_settings
 
 # What is set on developers' machines, on servers, in containers and in CI.
@@ -36,48 +34,41 @@ OF_EXTENSIONS = """
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "setting"),
-    [
-        # one letter in a long name
-        ("JWT_EXPIRY_MINUTE", "JWT_EXPIRY_MINUTES"),
-        ("JWT_EXPIRES_MINUTES", "JWT_EXPIRY_MINUTES"),
-        ("BCRYPT_ROUND", "BCRYPT_ROUNDS"),
-        ("PASSWORD_MIN_LENGHT", "PASSWORD_MIN_LENGTH"),
-        ("LOGIN_FAILURE_PER_ACCOUNT", "LOGIN_FAILURES_PER_ACCOUNT"),
-        ("TRUSTED_ORIGIN", "TRUSTED_ORIGINS"),
-        ("REGISTRATON", "REGISTRATION"),
-        ("SITE_COLOUR", "SITE_COLOR"),
-        ("DATABASE_URI", "DATABASE_URL"),
-        # in a short one
-        ("MAIL_URI", "MAIL_URL"),
-        ("MAIL_FORM", "MAIL_FROM"),
-        ("MIAL_URL", "MAIL_URL"),
-        ("EMAIL_URL", "MAIL_URL"),
-        ("PASSKEYZ", "PASSKEYS"),
-        # another word or order
-        ("DB_URL", "DATABASE_URL"),
-        ("SMTP_URL", "MAIL_URL"),
-        ("MIN_PASSWORD_LENGTH", "PASSWORD_MIN_LENGTH"),
-        ("FROM_MAIL", "MAIL_FROM"),
-        # as other programs write theirs
-        ("cookie_secure", "COOKIE_SECURE"),
-        ("WSGIAUTH_REGISTRATION", "REGISTRATION"),
-    ],
-)
-def test_a_name_that_is_nearly_a_setting_is_named(name, setting):
-    assert misspelt_settings([name]) == [
-        f"{name} is not a setting and is ignored; the similar {setting} is not set."
-    ]
-    assert misspelt_settings([name, setting]) == []
+SLIPS = {
+    "JWT_EXPIRY_MINUTE": "JWT_EXPIRY_MINUTES",
+    "JWT_EXPIRES_MINUTES": "JWT_EXPIRY_MINUTES",
+    "BCRYPT_ROUND": "BCRYPT_ROUNDS",
+    "PASSWORD_MIN_LENGHT": "PASSWORD_MIN_LENGTH",
+    "LOGIN_FAILURE_PER_ACCOUNT": "LOGIN_FAILURES_PER_ACCOUNT",
+    "TRUSTED_ORIGIN": "TRUSTED_ORIGINS",
+    "REGISTRATON": "REGISTRATION",
+    "SITE_COLOUR": "SITE_COLOR",
+    "DATABASE_URI": "DATABASE_URL",
+    "MAIL_URI": "MAIL_URL",
+    "MAIL_FORM": "MAIL_FROM",
+    "MIAL_URL": "MAIL_URL",
+    "EMAIL_URL": "MAIL_URL",
+    "PASSKEYZ": "PASSKEYS",
+    "DB_URL": "DATABASE_URL",
+    "SMTP_URL": "MAIL_URL",
+    "MIN_PASSWORD_LENGTH": "PASSWORD_MIN_LENGTH",
+    "FROM_MAIL": "MAIL_FROM",
+    "cookie_secure": "COOKIE_SECURE",
+    "WSGIAUTH_REGISTRATION": "REGISTRATION",
+}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["REGISTRATIONS\x1b[2J", "REGISTRATION\nE x", "REGISTRATION\u202e", b"MAIL_URI", 1, None],
-)
-def test_nothing_else_than_a_printable_name_is_a_slip(name):
-    assert misspelt_settings({name: "off"}) == []
+def test_a_name_that_is_nearly_a_setting_is_named():
+    for name, setting in SLIPS.items():
+        assert misspelt_settings([name]) == [
+            f"{name} is not a setting and is ignored; the similar {setting} is not set."
+        ]
+        assert misspelt_settings([name, setting]) == []
+
+
+def test_nothing_else_than_a_printable_name_is_a_slip():
+    unprintable = ("REGISTRATIONS\x1b[2J", "REGISTRATION\nE x", "REGISTRATION\u202e")
+    assert misspelt_settings(dict.fromkeys((*unprintable, b"MAIL_URI", 1, None), "off")) == []
 
 
 def test_names_of_other_programs_are_no_misspelt_settings():
