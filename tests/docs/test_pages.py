@@ -2,9 +2,8 @@
 
 import re
 from dataclasses import fields
+from functools import cache
 from urllib.parse import urlsplit
-
-import pytest
 
 from tests.docs.pages import PAGES, ROOT, slug
 from wsgiauth import Settings
@@ -26,29 +25,35 @@ OTHERS = {
 FAMILIES = {each.name.partition("_")[0] for each in fields(Settings)} - {"TEMPLATES"}
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_links_lead_somewhere(page):
-    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        path, _, anchor = target.partition("#")
-        if urlsplit(target).scheme:
-            continue
-        found = (ROOT / page).parent / path if path else ROOT / page
-        assert found.exists(), target
-        headings = re.findall(r"^#+ (.*)", found.read_text("utf-8"), re.MULTILINE) if anchor else ()
-        assert not anchor or anchor in map(slug, headings), target
+@cache
+def anchors(path):
+    """Return the anchors of the headings of a page."""
+    return {slug(each) for each in re.findall(r"^#+ (.*)", path.read_text("utf-8"), re.MULTILINE)}
 
 
-@pytest.mark.parametrize("page", [*sorted(PAGES.keys() - {"docs/architecture.md"}), *EXAMPLES])
-def test_programs_import_from_public_modules_only(page):
+def test_the_links_lead_somewhere():
+    for page, text in PAGES.items():
+        text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            path, _, anchor = target.partition("#")
+            if urlsplit(target).scheme:
+                continue
+            found = (ROOT / page).parent / path if path else ROOT / page
+            assert found.exists(), (page, target)
+            assert not anchor or anchor in anchors(found), (page, target)
+
+
+def test_programs_import_from_public_modules_only():
     """The program of the other page is a part of wsgiauth."""
-    text = (ROOT / page).read_text("utf-8")
-    modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", text, re.MULTILINE)
-    assert {each for each in modules if not each.startswith("wsgiauth.contrib.")} <= PUBLIC
+    for page in [*sorted(PAGES.keys() - {"docs/architecture.md"}), *EXAMPLES]:
+        text = (ROOT / page).read_text("utf-8")
+        modules = re.findall(r"^ *(?:from|import) (wsgiauth\b[\w.]*)", text, re.MULTILINE)
+        own = {each for each in modules if not each.startswith("wsgiauth.contrib.")}
+        assert own <= PUBLIC, page
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_settings_that_are_named_exist(page):
-    text = PAGES[page]
-    named = set(re.findall(rf"(?<![\w$])(?:{'|'.join(FAMILIES)})_[A-Z_]+\b", text))
-    assert named - OTHERS <= {each.name for each in fields(Settings)}
+def test_the_settings_that_are_named_exist():
+    names = {each.name for each in fields(Settings)} | OTHERS
+    pattern = re.compile(rf"(?<![\w$])(?:{'|'.join(FAMILIES)})_[A-Z_]+\b")
+    unknown = {page: set(pattern.findall(text)) - names for page, text in PAGES.items()}
+    assert unknown == {page: set() for page in PAGES}
