@@ -47,16 +47,16 @@ def ask(site, path_info, method="GET", **headers):
 # What is public.
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("/", "/pub/", "/pub/open", "/pub/a/b/", "/pub/a.b-c_d~e/.hidden", "/pub/[id]/{x}"),
-        *("/pub/two words.txt", "/pub/ leading", "/pub/a=b&c,d!e$f'(g)*@h+", "/pub/v1.2.3"),
-        *("/pub/caf\xe9", "/pub/\u65e5\u672c.html", "/pub/e\u0301.\xe9", "/pub/\u0438/\U0001f600"),
-    ],
-)
-def test_an_ordinary_public_path_needs_no_login(site, path):
-    assert ask(site, wsgi(path)).json["path_info"] == wsgi(path)
+ORDINARY = [
+    *("/", "/pub/", "/pub/open", "/pub/a/b/", "/pub/a.b-c_d~e/.hidden", "/pub/[id]/{x}"),
+    *("/pub/two words.txt", "/pub/ leading", "/pub/a=b&c,d!e$f'(g)*@h+", "/pub/v1.2.3"),
+    *("/pub/caf\xe9", "/pub/\u65e5\u672c.html", "/pub/e\u0301.\xe9", "/pub/\u0438/\U0001f600"),
+]
+
+
+def test_an_ordinary_public_path_needs_no_login(site):
+    paths = [*map(wsgi, ORDINARY)]
+    assert [ask(site, path).json["path_info"] for path in paths] == paths
 
 
 def test_the_address_of_the_application_without_a_slash_is_the_home_page(make_site):
@@ -73,17 +73,17 @@ def test_a_request_without_a_path_is_one_to_the_home_page(site, make_site):
 
 
 @pytest.mark.promise(48)
-@pytest.mark.parametrize("path", ["/priv", "/pub", "/public/x", "/pubx", "/Pub/x", "/PUB/", "*"])
-def test_everything_else_needs_one(site, path):
-    assert ask(site, path).status_int == 401
+def test_everything_else_needs_one(site):
+    paths = ("/priv", "/pub", "/public/x", "/pubx", "/Pub/x", "/PUB/", "*")
+    assert [path for path in paths if ask(site, path).status_int != 401] == []
 
 
 @pytest.mark.promise(48)
-@pytest.mark.parametrize("path", ["/robots.txt/", "/robots.txt/x", "/robots.tx", "/robots.txt "])
-def test_an_exact_path_is_no_prefix(make_site, path):
+def test_an_exact_path_is_no_prefix(make_site):
     site = make_site(public=["/robots.txt"])
     assert ask(site, "/robots.txt").status_int == 200
-    assert ask(site, path).status_int == 401
+    others = ("/robots.txt/", "/robots.txt/x", "/robots.tx", "/robots.txt ")
+    assert [path for path in others if ask(site, path).status_int != 401] == []
 
 
 ODD = {
@@ -136,9 +136,8 @@ ODD = {
 
 
 @pytest.mark.promise(48)
-@pytest.mark.parametrize("path", ODD.values(), ids=ODD)
-def test_below_a_public_prefix_what_is_not_in_normal_form_needs_a_login(site, path):
-    assert ask(site, path).status_int == 401
+def test_below_a_public_prefix_what_is_not_in_normal_form_needs_a_login(site):
+    assert [name for name, path in ODD.items() if ask(site, path).status_int != 401] == []
 
 
 @pytest.mark.promise(48)
@@ -181,11 +180,11 @@ def test_files_of_webob_beside_the_public_ones_need_a_login(make_site, tmp_path,
 
 
 @pytest.mark.promise(48)
-@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "get", "PURGE"])
-def test_no_method_needs_less(site, method):
+def test_no_method_needs_less(site):
     preflight = {"Origin": "https://other.example", "Access-Control-Request-Method": "GET"}
-    assert ask(site, "/priv", method, **preflight).status_int == 401
-    assert ask(site, "/pub/open", method, **preflight).status_int == 200
+    for method in ("GET", "HEAD", "POST", "OPTIONS", "get", "PURGE"):
+        assert ask(site, "/priv", method, **preflight).status_int == 401, method
+        assert ask(site, "/pub/open", method, **preflight).status_int == 200, method
 
 
 @pytest.mark.promise(48)
@@ -240,17 +239,17 @@ def test_a_browser_is_sent_to_the_login_page_and_back(make_site, ada):
     assert client.get("/priv", headers=BROWSER).json["user"] == USERNAME
 
 
+DESTINATIONS = [
+    ("//evil.example/", "/auth/login?next=%2Fevil.example%2F"),
+    ("/\\evil.example/", "/auth/login"),
+    ("/pub/\r\nx", "/auth/login"),
+]
+
+
 @pytest.mark.promise(18)
-@pytest.mark.parametrize(
-    ("path", "location"),
-    [
-        ("//evil.example/", "/auth/login?next=%2Fevil.example%2F"),
-        ("/\\evil.example/", "/auth/login"),
-        ("/pub/\r\nx", "/auth/login"),
-    ],
-)
-def test_an_unsafe_path_is_no_destination(site, path, location):
-    assert ask(site, path, **BROWSER).headers["Location"] == location
+def test_an_unsafe_path_is_no_destination(site):
+    for path, location in DESTINATIONS:
+        assert ask(site, path, **BROWSER).headers["Location"] == location
 
 
 def test_what_the_application_refuses_itself_is_still_challenged(make_site):
@@ -263,13 +262,13 @@ def test_what_the_application_refuses_itself_is_still_challenged(make_site):
         assert ask(site, path).headers["WWW-Authenticate"] == CHALLENGE
 
 
-@pytest.mark.parametrize("public", [(), ["/"]])
-def test_wsgiauth_itself_stays_reachable(make_site, public):
-    client = TestApp(make_site(public=public, require="site.enter"))
-    for path in ("/auth/login", "/auth/register", "/auth/openapi.json"):
-        client.get(path, status=200)
-    client.get("/.well-known/change-password", status=302)
-    client.post("/.well-known/change-password", status=401)
+def test_wsgiauth_itself_stays_reachable(make_site):
+    for public in ((), ["/"]):
+        client = TestApp(make_site(public=public, require="site.enter"))
+        for path in ("/auth/login", "/auth/register", "/auth/openapi.json"):
+            client.get(path, status=200)
+        client.get("/.well-known/change-password", status=302)
+        client.post("/.well-known/change-password", status=401)
 
 
 def test_an_application_that_is_a_class_is_not_changed(make_site):
@@ -291,16 +290,17 @@ def test_an_application_that_is_a_class_is_not_changed(make_site):
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize("path", ["/", "/priv"])
-def test_the_body_is_the_application_s_own(make_site, ada, bearer, path):
+def test_the_body_is_the_application_s_own(make_site, ada, bearer):
     body = [b"body"]
 
     def app(environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain")])
         return body
 
-    environ = Request.blank(path, headers=bearer(ada)).environ
-    assert make_site(app, public=["/"])(environ, lambda *_: None) is body
+    site = make_site(app, public=["/"])
+    for path in ("/", "/priv"):
+        environ = Request.blank(path, headers=bearer(ada)).environ
+        assert site(environ, lambda *_: None) is body
 
 
 # One permission for everything.
@@ -331,24 +331,36 @@ def test_a_path_instead_of_a_list_is_refused(make_site):
         make_site(public="/")
 
 
-@pytest.mark.parametrize("entry", ["", "static/", "*", "http://site/"])
-def test_a_path_without_a_slash_in_front_is_refused(make_site, entry):
-    with pytest.raises(ConfigurationError, match=r"^public: each path must begin with a slash"):
-        make_site(public=["/", entry])
+def test_a_path_without_a_slash_in_front_is_refused():
+    for entry in ("", "static/", "*", "http://site/"):
+        with pytest.raises(ConfigurationError, match=r"^public: each path must begin with a slash"):
+            PathRules(["/", entry], None, "/auth")
 
 
-@pytest.mark.parametrize(
-    "entry", ["//", "/a//b", "/./", "/a/../b", "/a\\b", "/a%20b", "/a?b", "/a;b", "/a.", "/\ud800"]
-)
-def test_a_path_that_is_not_in_normal_form_is_refused(make_site, entry):
-    with pytest.raises(ConfigurationError, match=r"^public: '/.*' is not in normal form\."):
-        make_site(public=["/", entry])
+NOT_NORMAL = [
+    "//",
+    "/a//b",
+    "/./",
+    "/a/../b",
+    "/a\\b",
+    "/a%20b",
+    "/a?b",
+    "/a;b",
+    "/a.",
+    "/\ud800",
+]
 
 
-@pytest.mark.parametrize("require", ["", "enter", "site.enter.now", 5, ["site.enter"]])
-def test_a_malformed_permission_is_refused(make_site, require):
-    with pytest.raises(ConfigurationError, match=r'^require: .* "<app>.<action>"'):
-        make_site(public=["/"], require=require)
+def test_a_path_that_is_not_in_normal_form_is_refused():
+    for entry in NOT_NORMAL:
+        with pytest.raises(ConfigurationError, match=r"^public: '/.*' is not in normal form\."):
+            PathRules(["/", entry], None, "/auth")
+
+
+def test_a_malformed_permission_is_refused():
+    for require in ("", "enter", "site.enter.now", 5, ["site.enter"]):
+        with pytest.raises(ConfigurationError, match=r'^require: .* "<app>.<action>"'):
+            PathRules(["/"], require, "/auth")
 
 
 def test_any_iterable_is_a_list_of_paths(make_site):

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 
-import pytest
 from markupsafe import Markup, escape
 
 from wsgiauth.messages import (
@@ -38,11 +37,9 @@ def test_a_message_is_its_english_string():
     assert {message: 1}["<Ada> is taken."] == 1
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 keys"), (1, "1 key"), (2, "2 keys"), (1000, "1,000 keys")]
-)
-def test_a_number_chooses_the_form_and_is_written_with_separators(number, text):
-    assert ngettext("%(num)s key", "%(num)s keys", number) == text
+def test_a_number_chooses_the_form_and_is_written_with_separators():
+    texts = {0: "0 keys", 1: "1 key", 2: "2 keys", 1000: "1,000 keys"}
+    assert {each: ngettext("%(num)s key", "%(num)s keys", each) for each in texts} == texts
 
 
 def test_only_numbers_are_written_in_another_way():
@@ -64,9 +61,9 @@ def test_several_messages_are_one():
     assert list_of(["a", _("b"), "c"]) == "a, b, c"
 
 
-@pytest.mark.parametrize("text", ["100% sure", "%(name)s", "%%", ""])
-def test_a_text_of_the_application_is_shown_as_it_is(text):
-    assert of_application(text) == text
+def test_a_text_of_the_application_is_shown_as_it_is():
+    for text in ("100% sure", "%(name)s", "%%", ""):
+        assert of_application(text) == text
 
 
 def test_a_message_of_the_application_stays_one():
@@ -83,10 +80,9 @@ def test_a_page_shows_it_escaped_in_its_language():
     assert escape(message) == Markup("&lt;i&gt; is taken")
 
 
-@pytest.mark.parametrize(
-    "copied",
-    [copy.copy, copy.deepcopy, lambda message: pickle.loads(pickle.dumps(message))],  # noqa: S301
-)
-def test_a_copy_is_the_string(copied):
-    assert copied(_("Too short.")) == "Too short."
-    assert type(copied(_("Too short."))) is str
+def test_a_copy_is_the_string():
+    message = _("Too short.")
+    pickled = pickle.loads(pickle.dumps(message))  # noqa: S301
+    for copied in (copy.copy(message), copy.deepcopy(message), pickled):
+        assert copied == "Too short."
+        assert type(copied) is str
