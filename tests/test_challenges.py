@@ -213,60 +213,69 @@ def a_cookie_setter(request, app):
 
 a_guarded_view = a_cookie_setter(login_required(echo))
 
-ANSWERS = pytest.mark.parametrize(
-    "view",
-    [
-        pytest.param(a_list, id="list"),
-        pytest.param(an_empty_list, id="empty list"),
-        pytest.param(an_empty_chunk, id="empty chunk"),
-        pytest.param(an_iterator, id="iterator"),
-        pytest.param(written, id="write"),
-        pytest.param(a_generator, id="generator"),
-        pytest.param(a_generator_of_an_empty_chunk, id="generator of an empty chunk"),
-        pytest.param(a_generator_without_a_chunk, id="generator without a chunk"),
-        pytest.param(a_generator_that_writes, id="generator that writes"),
-        pytest.param(a_late_iterator, id="late iterator"),
-        pytest.param(AClass, id="class"),
-        pytest.param(a_change_of_mind, id="401 after 200"),
-        pytest.param(a_generators_change_of_mind, id="generator's 401 after 200"),
-        pytest.param(a_second_401, id="401 after 401"),
-        pytest.param(a_status_without_a_reason, id="no reason phrase"),
-        pytest.param(a_webob_response, id="wsgify's response"),
-        pytest.param(a_webob_exception, id="wsgify's exception"),
-        pytest.param(a_guarded_view, id="login_required"),
-    ],
-)
+ANSWERS = {
+    "list": a_list,
+    "empty list": an_empty_list,
+    "empty chunk": an_empty_chunk,
+    "iterator": an_iterator,
+    "write": written,
+    "generator": a_generator,
+    "generator of an empty chunk": a_generator_of_an_empty_chunk,
+    "generator without a chunk": a_generator_without_a_chunk,
+    "generator that writes": a_generator_that_writes,
+    "late iterator": a_late_iterator,
+    "class": AClass,
+    "401 after 200": a_change_of_mind,
+    "generator's 401 after 200": a_generators_change_of_mind,
+    "401 after 401": a_second_401,
+    "no reason phrase": a_status_without_a_reason,
+    "wsgify's response": a_webob_response,
+    "wsgify's exception": a_webob_exception,
+    "login_required": a_guarded_view,
+}
+
+
+def ask_each(site, stage, **request):
+    """Yield the name of each of these ways, and what becomes of it; both sides are validated."""
+    client = TestApp(validator(site))
+    for name, view in ANSWERS.items():
+        stage.view = validator(view)
+        yield name, client.request(ADDRESS, status="*", **request)
 
 
 # What becomes of it.
 
 PREFIX = {"SCRIPT_NAME": "/shop"}
+BELOW_PREFIX = "/shop/auth/login?next=%2Fshop%2Freports%3Fpage%3D2"
+STALE = {**BROWSER, "Cookie": "wsgiauth=x.y.z"}
+
+
+def redirect_of(answer):
+    """Return where an answer leads, its cookie and its body."""
+    cookie = answer.headers["Set-Cookie"].partition(";")[0]
+    length = answer.headers["Content-Length"]
+    return answer.status_int, answer.headers["Location"], cookie, answer.body, length
 
 
 @pytest.mark.promise(21)
-@ANSWERS
-@pytest.mark.parametrize(
-    ("method", "headers", "prefix", "location"),
-    [
-        pytest.param("GET", BROWSER, {}, LOGIN_AND_BACK, id="a browser"),
-        pytest.param("HEAD", BROWSER, {}, LOGIN_AND_BACK, id="its HEAD"),
-        pytest.param("POST", SAME_ORIGIN, {}, UNSENT_AND_BACK, id="its POST"),
-        pytest.param(
-            "GET", {**BROWSER, "Cookie": "wsgiauth=x.y.z"}, {}, LOGIN_AND_BACK, id="a stale cookie"
-        ),
-        pytest.param(
-            *("GET", BROWSER, PREFIX, "/shop/auth/login?next=%2Fshop%2Freports%3Fpage%3D2"),
-            id="below a prefix",
-        ),
-    ],
-)
-def test_a_browser_is_sent_to_the_login_page(site, stage, view, method, headers, prefix, location):
-    stage.view = validator(view)
+def test_a_browser_is_sent_to_the_login_page(site, stage):
+    answers = {name: redirect_of(answer) for name, answer in ask_each(site, stage, headers=BROWSER)}
+    assert answers == dict.fromkeys(ANSWERS, (302, LOGIN_AND_BACK, "theme=dark", b"", "0"))
+
+
+@pytest.mark.promise(21)
+def test_a_browser_is_sent_there_however_it_asks(site, stage):
     client = TestApp(validator(site))
-    answer = client.request(ADDRESS, environ=prefix, method=method, headers=headers, status=302)
-    assert answer.headers["Location"] == location
-    assert answer.headers["Set-Cookie"].startswith("theme=dark")
-    assert (answer.body, answer.headers["Content-Length"]) == (b"", "0")
+    for view in (a_list, a_late_iterator):
+        stage.view = validator(view)
+        for method, headers, prefix, location in (
+            ("HEAD", BROWSER, {}, LOGIN_AND_BACK),
+            ("POST", SAME_ORIGIN, {}, UNSENT_AND_BACK),
+            ("GET", STALE, {}, LOGIN_AND_BACK),
+            ("GET", BROWSER, PREFIX, BELOW_PREFIX),
+        ):
+            answer = client.request(ADDRESS, environ=prefix, method=method, headers=headers)
+            assert redirect_of(answer) == (302, location, "theme=dark", b"", "0"), view
 
 
 DETAILS = {
@@ -275,23 +284,7 @@ DETAILS = {
 }
 
 
-@pytest.mark.promise(21)
-@ANSWERS
-@pytest.mark.parametrize(
-    ("headers", "code", "challenge"),
-    [
-        pytest.param({}, "unauthenticated", CHALLENGE, id="a program"),
-        pytest.param(
-            {"Authorization": "Basic eDp5"}, "unauthenticated", CHALLENGE, id="another scheme"
-        ),
-        pytest.param(
-            {"Authorization": "Bearer x.y.z"}, "invalid_token", INVALID_TOKEN, id="a bad token"
-        ),
-    ],
-)
-def test_a_program_is_challenged(site, stage, view, headers, code, challenge):
-    stage.view = validator(view)
-    answer = TestApp(validator(site)).get(ADDRESS, headers=headers, status=401)
+def check_challenge(answer, code, challenge):
     assert answer.headers.getall("WWW-Authenticate") == [challenge]
     assert answer.content_type == "application/problem+json"
     assert answer.json == {
@@ -305,22 +298,36 @@ def test_a_program_is_challenged(site, stage, view, headers, code, challenge):
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize(
-    "view", [a_change_of_mind, a_generators_change_of_mind], ids=["at once", "late"]
-)
-def test_a_challenge_in_the_place_of_another_answer_tells_the_server_so(site, stage, view):
-    stage.view = view
-    server = Server(site).send().close()  # which knows by the `exc_info`
-    assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK)
+def test_a_program_is_challenged(site, stage):
+    for name, answer in ask_each(site, stage):
+        assert answer.status_int == 401, name
+        check_challenge(answer, "unauthenticated", CHALLENGE)
 
 
-@ANSWERS
-def test_a_programs_head_gets_the_headers_alone(site, stage, view):
-    stage.view = validator(view)
+@pytest.mark.promise(21)
+def test_a_program_is_challenged_by_what_it_has_sent(site, stage):
     client = TestApp(validator(site))
-    answer, whole = client.head(ADDRESS, status=401), client.get(ADDRESS, status=401)
-    assert answer.body == b""
-    assert sorted(answer.headerlist) == sorted(whole.headerlist)
+    for view in (a_list, a_late_iterator):
+        stage.view = validator(view)
+        another_scheme = client.get(ADDRESS, headers={"Authorization": "Basic eDp5"}, status=401)
+        check_challenge(another_scheme, "unauthenticated", CHALLENGE)
+        bad_token = client.get(ADDRESS, headers={"Authorization": "Bearer x.y.z"}, status=401)
+        check_challenge(bad_token, "invalid_token", INVALID_TOKEN)
+
+
+@pytest.mark.promise(21)
+def test_a_challenge_in_the_place_of_another_answer_tells_the_server_so(site, stage):
+    for view in (a_change_of_mind, a_generators_change_of_mind):
+        stage.view = view
+        server = Server(site).send().close()  # which knows by the `exc_info`
+        assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK)
+
+
+def test_a_programs_head_gets_the_headers_alone(site, stage):
+    heads, whole = ask_each(site, stage, method="HEAD"), ask_each(site, stage)
+    for (name, head), (_, get) in zip(heads, whole, strict=True):
+        assert (name, head.status_int, head.body) == (name, 401, b"")
+        assert sorted(head.headerlist) == sorted(get.headerlist), name
 
 
 def test_a_browser_with_a_bad_token_gets_the_page_of_the_challenge(client, stage):
@@ -346,53 +353,47 @@ def test_the_redirect_leads_through_the_login_page_back_to_the_page(client, stag
     assert (page.request.path_qs, page.json["user"]) == (ADDRESS, USERNAME)
 
 
+def with_headers(begin, headers):
+    """Return a view that answers 401 with other headers than `begin`."""
+    return lambda environ, start_response: begin(
+        environ, lambda status, _: start_response(status, headers)
+    )
+
+
 @pytest.mark.parametrize("begin", [a_list, a_generator], ids=["at once", "late"])
-@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
 def test_cookies_and_what_other_origins_are_told_are_kept_and_no_other_headers(
-    client, stage, begin, headers
+    client, stage, begin
 ):
     cookies = [("Set-Cookie", "theme=dark"), ("set-cookie", "theme=; Max-Age=0; Path=/old")]
     origins = [("Access-Control-Allow-Origin", "https://b.example"), ("Vary", "Origin")]
-    others = [*origins, PLAIN, ("Content-Length", str(len(BODY))), ("ETag", '"x"')]
-    others.append(("Location", "/x"))
-
-    def with_cookies(environ, start_response):
-        return begin(
-            environ, lambda status, _: start_response(status, [*cookies, *origins, *others])
-        )
-
-    stage.view = with_cookies
-    answer = client.get(ADDRESS, headers=headers, status="*")
-    assert answer.headers.getall("Set-Cookie") == [value for _, value in cookies]
-    assert [(name, answer.headers.get(name)) for name, _ in origins] == origins
-    assert "ETag" not in answer.headers
-    assert answer.headers.getall("Content-Length") == [str(len(answer.body))]
-    assert answer.headers.getall("Location") == [LOGIN_AND_BACK] * (headers is BROWSER)
+    others = [PLAIN, ("Content-Length", str(len(BODY))), ("ETag", '"x"'), ("Location", "/x")]
+    stage.view = with_headers(begin, [*cookies, *origins, *others])
+    for headers in (BROWSER, {}):
+        answer = client.get(ADDRESS, headers=headers, status="*")
+        assert answer.headers.getall("Set-Cookie") == [value for _, value in cookies]
+        assert [(name, answer.headers.get(name)) for name, _ in origins] == origins
+        assert "ETag" not in answer.headers
+        assert answer.headers.getall("Content-Length") == [str(len(answer.body))]
+        assert answer.headers.getall("Location") == [LOGIN_AND_BACK] * (headers is BROWSER)
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        pytest.param(None, id="none"),
-        pytest.param("Bearer", id="bare"),
-        pytest.param('bearer realm="api"', id="realm"),
-        pytest.param('BEARER error="x",error_uri="/x", scope="a b"', id="parameters"),
-        pytest.param(
-            'Bearer error="invalid_token", error_description="It has expired, log in again"',
-            id="comma in a text",
-        ),
-    ],
-)
-def test_a_bearer_challenge_of_the_application_becomes_ours(client, stage, scheme):
-    def refuse(environ, start_response):
+BEARER = [
+    None,  # none
+    "Bearer",  # bare
+    'bearer realm="api"',  # realm
+    'BEARER error="x",error_uri="/x", scope="a b"',  # parameters
+    # a comma in a string
+    'Bearer error="invalid_token", error_description="It has expired, log in again"',
+]
+
+
+def test_a_bearer_challenge_of_the_application_becomes_ours(client, stage):
+    for scheme in BEARER:
         challenge = [("www-authenticate", scheme)] if scheme else []
-        start_response("401 Unauthorized", [PLAIN, *challenge])
-        return [BODY]
-
-    stage.view = refuse
-    answer = client.get(ADDRESS, status=401)
-    assert answer.headers.getall("WWW-Authenticate") == [CHALLENGE]
-    client.get(ADDRESS, headers=BROWSER, status=302)
+        stage.view = with_headers(a_list, [PLAIN, *challenge])
+        answer = client.get(ADDRESS, status=401)
+        assert answer.headers.getall("WWW-Authenticate") == [CHALLENGE], scheme
+        client.get(ADDRESS, headers=BROWSER, status=302)
 
 
 # The application's own request.
@@ -413,16 +414,24 @@ def delete(environ):
             del environ[name]
 
 
-@pytest.mark.parametrize("change", [shift, take_another_method, delete, dict.clear])
-@pytest.mark.parametrize("begin", [a_list, a_generator], ids=["at once", "late"])
-def test_what_the_application_does_to_its_environ_changes_no_redirect(site, stage, begin, change):
+def after(change, begin):
+    """Return a view that changes its environ first."""
+
     def change_and_begin(environ, start_response):
         change(environ)
         return begin(environ, start_response)
 
-    stage.view = change_and_begin
-    server = Server(site).send().close()
-    assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK)
+    return change_and_begin
+
+
+def test_what_the_application_does_to_its_environ_changes_no_redirect(site, stage):
+    for change in (shift, take_another_method, delete, dict.clear):
+        for begin in (a_list, a_generator):
+            stage.view = after(change, begin)
+            server = Server(site).send().close()
+            assert (server.status, server.headers["Location"]) == ("302 Found", LOGIN_AND_BACK), (
+                change
+            )
 
 
 def test_the_application_gets_the_servers_environ_itself(site, stage):
@@ -469,24 +478,22 @@ def test_the_body_of_a_late_401_is_read_no_further_and_closed(site, stage):
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize("chunks_taken", [0, 1, 2], ids=["before", "after one chunk", "after two"])
-def test_an_answer_that_begins_late_is_closed_once_when_the_client_leaves(
-    site, stage, chunks_taken
-):
+def test_an_answer_that_begins_late_is_closed_once_when_the_client_leaves(site, stage):
     bodies = []
 
     def answer(environ, start_response):
         bodies.append(Body(b"one", b"two", begin=lambda: start_response(*FINE)))
-        return bodies[0]
+        return bodies[-1]
 
     stage.view = answer
-    server = Server(site)
-    chunks = iter(server.app_iter)
-    taken = [next(chunks) for _ in range(chunks_taken)]
-    assert taken == [b"one", b"two"][:chunks_taken]
-    server.close()
-    assert bodies[0].done == ["read"] * chunks_taken + ["closed"]
-    assert server.status == ("200 OK" if chunks_taken else None)
+    for chunks_taken in (0, 1, 2):
+        server = Server(site)
+        chunks = iter(server.app_iter)
+        taken = [next(chunks) for _ in range(chunks_taken)]
+        assert taken == [b"one", b"two"][:chunks_taken]
+        server.close()
+        assert bodies[-1].done == ["read"] * chunks_taken + ["closed"]
+        assert server.status == ("200 OK" if chunks_taken else None)
 
 
 @pytest.mark.promise(21)
@@ -522,32 +529,37 @@ def test_an_answer_that_begins_late_need_not_have_anything_to_close(site, stage)
 # What is left as it is.
 
 
-@pytest.mark.promise(21)
-@pytest.mark.parametrize(
-    "status",
-    [
-        "200 OK",
-        "204 No Content",
-        "302 Found",
-        "400 Bad Request",
-        "403 Forbidden",
-        "407 Proxy",
-        "500 X",
-    ],
-)
-def test_an_answer_of_another_status_is_handed_on_unread(site, stage, status):
-    body = Body(BODY)
+def answering(status, body):
+    """Return a view with a status and a body."""
 
     def answer(environ, start_response):
         start_response(status, [PLAIN, COOKIE])
         return body
 
-    stage.view = answer
-    server = Server(site)
-    assert body.done == []
-    assert (server.status, server.headers) == (status, dict([PLAIN, COOKIE]))
-    server.close()
-    assert body.done == ["closed"]
+    return answer
+
+
+OTHER_STATUSES = [
+    "200 OK",
+    "204 No Content",
+    "302 Found",
+    "400 Bad Request",
+    "403 Forbidden",
+    "407 Proxy",
+    "500 X",
+]
+
+
+@pytest.mark.promise(21)
+def test_an_answer_of_another_status_is_handed_on_unread(site, stage):
+    for status in OTHER_STATUSES:
+        body = Body(BODY)
+        stage.view = answering(status, body)
+        server = Server(site)
+        assert body.done == []
+        assert (server.status, server.headers) == (status, dict([PLAIN, COOKIE]))
+        server.close()
+        assert body.done == ["closed"]
 
 
 @pytest.mark.promise(21)
@@ -581,43 +593,37 @@ def test_a_server_that_knows_no_exc_info_is_not_given_any(site, stage):
     assert began == ["200 OK"]
 
 
-@pytest.mark.parametrize(
-    "schemes",
-    [
-        pytest.param(['Basic realm="x"'], id="Basic"),
-        pytest.param(["Negotiate"], id="Negotiate"),
-        pytest.param(["Bearer", 'Basic realm="x"'], id="Bearer and Basic"),
-        pytest.param(['Basic realm="x"', "Bearer"], id="Basic and Bearer"),
-        pytest.param(['Bearer realm="x", Basic realm="x"'], id="both in one line"),
-        pytest.param(["Bearer, Negotiate"], id="both without parameters"),
-        pytest.param(["Negotiate, Bearer"], id="Bearer last"),
-    ],
-)
-@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
-def test_a_401_that_asks_for_another_scheme_is_left_to_the_application(
-    client, stage, schemes, headers
-):
-    def ask(environ, start_response):
-        challenges = [("Www-Authenticate", scheme) for scheme in schemes]
-        start_response("401 Unauthorized", [PLAIN, *challenges])
-        return [BODY]
+OTHER_SCHEMES = [
+    ['Basic realm="x"'],
+    ["Negotiate"],
+    ["Bearer", 'Basic realm="x"'],
+    ['Basic realm="x"', "Bearer"],
+    ['Bearer realm="x", Basic realm="x"'],  # both in one line
+    ["Bearer, Negotiate"],  # both without parameters
+    ["Negotiate, Bearer"],
+]
 
-    stage.view = ask
-    answer = client.get(ADDRESS, headers=headers, status=401)
-    assert (answer.body, answer.headers.getall("WWW-Authenticate")) == (BODY, schemes)
+
+def test_a_401_that_asks_for_another_scheme_is_left_to_the_application(client, stage):
+    for schemes in OTHER_SCHEMES:
+        challenges = [("Www-Authenticate", scheme) for scheme in schemes]
+        stage.view = with_headers(a_list, [PLAIN, *challenges])
+        for headers in (BROWSER, {}):
+            answer = client.get(ADDRESS, headers=headers, status=401)
+            assert (answer.body, answer.headers.getall("WWW-Authenticate")) == (BODY, schemes)
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize("view", [a_list, a_late_iterator], ids=["at once", "late"])
-def test_a_401_to_a_user_is_left_to_the_application(site, stage, ada, bearer, view):
-    stage.view = view
-    server = Server(site, {**BROWSER, **bearer(ada)}).send().close()
-    private = {"Cache-Control": "private", "Vary": "Authorization, Cookie"}
-    assert (server.status, server.headers, server.sent) == (
-        UNAUTHORIZED[0],
-        {**dict(UNAUTHORIZED[1]), **private},
-        [BODY],
-    )
+def test_a_401_to_a_user_is_left_to_the_application(site, stage, ada, bearer):
+    for view in (a_list, a_late_iterator):
+        stage.view = view
+        server = Server(site, {**BROWSER, **bearer(ada)}).send().close()
+        private = {"Cache-Control": "private", "Vary": "Authorization, Cookie"}
+        assert (server.status, server.headers, server.sent) == (
+            UNAUTHORIZED[0],
+            {**dict(UNAUTHORIZED[1]), **private},
+            [BODY],
+        )
 
 
 # A 403 to an anonymous client, on request.
@@ -639,16 +645,12 @@ def strict_site(settings, application):
     storage.discard_connection(storage.current())
 
 
-@pytest.mark.parametrize("view", [forbidden, a_late_403, a_list], ids=["403", "late 403", "401"])
-@pytest.mark.parametrize(
-    ("headers", "status"), [(BROWSER, 302), ({}, 401)], ids=["a browser", "a program"]
-)
-def test_a_403_to_an_anonymous_client_becomes_the_challenge_too(
-    strict_site, stage, view, headers, status
-):
-    stage.view = view
-    answer = TestApp(strict_site).get(ADDRESS, headers=headers, status=status)
-    assert BODY not in answer.body
+def test_a_403_to_an_anonymous_client_becomes_the_challenge_too(strict_site, stage):
+    client = TestApp(strict_site)
+    for view in (forbidden, a_late_403, a_list):
+        stage.view = view
+        assert BODY not in client.get(ADDRESS, headers=BROWSER, status=302).body
+        assert BODY not in client.get(ADDRESS, status=401).body
 
 
 @pytest.mark.promise(21)
@@ -670,14 +672,12 @@ def a_generators_500_after_all(environ, start_response):
     yield b"sorry"
 
 
-@pytest.mark.parametrize(
-    "view", [a_500_after_all, a_generators_500_after_all], ids=["at once", "late"]
-)
-def test_a_401_that_becomes_another_failure_is_that_failure(site, stage, view):
-    stage.view = view
-    server = Server(site).send().close()
-    assert (server.status, server.headers) == (FAILED[0], dict(FAILED[1]))
-    assert server.sent == [b"sorry"]
+def test_a_401_that_becomes_another_failure_is_that_failure(site, stage):
+    for view in (a_500_after_all, a_generators_500_after_all):
+        stage.view = view
+        server = Server(site).send().close()
+        assert (server.status, server.headers) == (FAILED[0], dict(FAILED[1]))
+        assert server.sent == [b"sorry"]
 
 
 def test_a_401_that_comes_with_the_first_chunk_of_an_answer_that_has_begun_is_left(site, stage):
@@ -726,18 +726,8 @@ def a_generators_401_after_a_write(environ, start_response):
     yield BODY
 
 
-@pytest.mark.promise(21)
-@pytest.mark.parametrize(
-    "view",
-    [
-        pytest.param(a_401_after_a_chunk, id="generator"),
-        pytest.param(a_401_after_a_chunk_of_a_list, id="begun at once"),
-        pytest.param(a_401_after_a_write, id="write"),
-        pytest.param(a_generators_401_after_a_write, id="generator that writes"),
-    ],
-)
-def test_a_401_after_the_headers_have_gone_out_stops_the_application(site, stage, view):
-    seen = []
+def noting(view, seen):
+    """Return a view that appends each status with which the server's `start_response` returns."""
 
     def watch(environ, start_response):
         def note(*arguments):
@@ -747,10 +737,22 @@ def test_a_401_after_the_headers_have_gone_out_stops_the_application(site, stage
 
         return view(environ, note)
 
-    stage.view = watch
-    with pytest.raises(LookupError, match="of the application"):
-        Server(site).send()
-    assert seen == ["200 OK"]
+    return watch
+
+
+@pytest.mark.promise(21)
+def test_a_401_after_the_headers_have_gone_out_stops_the_application(site, stage):
+    for view in (
+        a_401_after_a_chunk,
+        a_401_after_a_chunk_of_a_list,
+        a_401_after_a_write,
+        a_generators_401_after_a_write,
+    ):
+        seen = []
+        stage.view = noting(view, seen)
+        with pytest.raises(LookupError, match="of the application"):
+            Server(site).send()
+        assert seen == ["200 OK"], view
 
 
 # Failures of the application.
@@ -777,38 +779,26 @@ def fails_late_after_its_401(environ, start_response):
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize(
-    "view",
-    [fails_at_once, fails_after_its_401, fails_late, fails_late_after_its_401],
-    ids=lambda view: view.__name__,
-)
-def test_an_exception_of_the_application_reaches_the_server(site, stage, view):
+def test_an_exception_of_the_application_reaches_the_server(site, stage):
     began = []
-
-    def begin(*arguments):
-        began.append(arguments)
-
-    stage.view = view
-    with pytest.raises(LookupError):
-        list(site(Request.blank("/").environ, begin))
+    for view in (fails_at_once, fails_after_its_401, fails_late, fails_late_after_its_401):
+        stage.view = view
+        with pytest.raises(LookupError):
+            list(site(Request.blank("/").environ, lambda *arguments: began.append(arguments)))
     assert began == []
 
 
 # Without it.
 
 
-@pytest.mark.parametrize("options", [{}, {"challenge": False}], ids=["unasked", "off"])
-@pytest.mark.parametrize("headers", [BROWSER, {}], ids=["a browser", "a program"])
-def test_unless_asked_for_a_401_is_the_applications(settings, options, headers):
-    body = Body(BODY)
-
-    def refuse(environ, start_response):
-        start_response(*UNAUTHORIZED)
-        return body
-
-    server = Server(AuthMiddleware(refuse, settings, **options), headers)
-    assert body.done == []
-    assert (server.status, server.headers) == (UNAUTHORIZED[0], dict(UNAUTHORIZED[1]))
+def test_unless_asked_for_a_401_is_the_applications(settings):
+    for options in ({}, {"challenge": False}):
+        for headers in (BROWSER, {}):
+            body = Body(BODY)
+            app = answering("401 Unauthorized", body)
+            server = Server(AuthMiddleware(app, settings, **options), headers)
+            assert body.done == []
+            assert (server.status, server.headers) == ("401 Unauthorized", dict([PLAIN, COOKIE]))
 
 
 def test_the_answers_below_the_mount_are_no_applications_401(client):
