@@ -272,8 +272,39 @@ def change_password_while_logged_out(scene):
     scene.client.post_json("/auth/password", fields, headers=headers, status=401)
 
 
-def fetch_logout_in_advance(scene):
+def fail_to_log_in(scene):
+    for wrong in (UNKNOWN, WRONG):
+        scene.log_in(wrong, status=401)
+        scene.log_in_by_form(wrong, status=401)
+    User.update(is_active=False).execute()
+    scene.log_in(status=401)
+    scene.log_in(WRONG, status=401)
+
+
+def be_asked_by_others(scene):
+    scene.log_in_by_form(headers=CROSS_SITE, status=403)
+    scene.client.post("/auth/register", GRACE, headers=CROSS_SITE, status=403)
+    scene.client.get("/auth/logout", headers=CROSS_SITE, status=403)
     scene.client.get("/auth/logout", headers={"Sec-Purpose": "prefetch"}, status=403)
+
+
+def confirm_rightly_and_wrongly(scene):
+    confirm({"password": PASSWORD}, scene, status=200)
+    confirm(WRONG, scene, status=401)
+
+
+def change_password_wrongly_and_rightly(scene):
+    change_password("mistyped words", scene, status=401)
+    change_password(PASSWORD, scene, status=200)
+
+
+def ask_in_vain(scene):
+    log_out(scene)
+    log_out(scene, headers={"Authorization": "Bearer x.y.z"})
+    scene.register({**GRACE, "username": USERNAME}, status=409)
+    scene.register({**GRACE, "password": "short"}, status=422)
+    scene.client.post_json("/auth/login", [], status=400)
+    scene.client.get("/auth/me", status=401)
 
 
 LOGIN = ("login", USERNAME, ADDRESS, "pwd")
@@ -328,37 +359,22 @@ OVER_HTTP = [
         ],
         id="wrong codes",
     ),
-    pytest.param(lambda scene: scene.log_in(status=200), [LOGIN], id="login, JSON"),
-    pytest.param(lambda scene: scene.log_in_by_form(status=303), [LOGIN], id="login, form"),
     pytest.param(
-        lambda scene: scene.log_in(UNKNOWN, status=401),
-        [("login_failed", None, ADDRESS, "no such user")],
-        id="login of nobody, JSON",
+        lambda scene: (scene.log_in(status=200), scene.log_in_by_form(status=303)),
+        [LOGIN, LOGIN],
+        id="login, JSON and form",
     ),
     pytest.param(
-        lambda scene: scene.log_in_by_form(UNKNOWN, status=401),
-        [("login_failed", None, ADDRESS, "no such user")],
-        id="login of nobody, form",
-    ),
-    pytest.param(
-        lambda scene: scene.log_in(WRONG, status=401),
-        [("login_failed", USERNAME, ADDRESS, "wrong password")],
-        id="wrong password, JSON",
-    ),
-    pytest.param(
-        lambda scene: scene.log_in_by_form(WRONG, status=401),
-        [("login_failed", USERNAME, ADDRESS, "wrong password")],
-        id="wrong password, form",
-    ),
-    pytest.param(
-        lambda scene: (User.update(is_active=False).execute(), scene.log_in(status=401)),
-        [("login_failed", USERNAME, ADDRESS, "inactive")],
-        id="login of an inactive user",
-    ),
-    pytest.param(
-        lambda scene: (User.update(is_active=False).execute(), scene.log_in(WRONG, status=401)),
-        [("login_failed", USERNAME, ADDRESS, "wrong password")],
-        id="wrong password of an inactive user",
+        fail_to_log_in,
+        [
+            ("login_failed", None, ADDRESS, "no such user"),
+            ("login_failed", None, ADDRESS, "no such user"),
+            ("login_failed", USERNAME, ADDRESS, "wrong password"),
+            ("login_failed", USERNAME, ADDRESS, "wrong password"),
+            ("login_failed", USERNAME, ADDRESS, "inactive"),
+            ("login_failed", USERNAME, ADDRESS, "wrong password"),
+        ],
+        id="logins of nobody, with a wrong password and of an inactive user",
     ),
     pytest.param(
         log_in_while_deactivated,
@@ -396,24 +412,9 @@ OVER_HTTP = [
         id="busy for too long",
     ),
     pytest.param(
-        lambda scene: scene.log_in_by_form(headers=CROSS_SITE, status=403),
-        [CROSS_ORIGIN],
-        id="login by another site",
-    ),
-    pytest.param(
-        lambda scene: scene.client.post("/auth/register", GRACE, headers=CROSS_SITE, status=403),
-        [CROSS_ORIGIN],
-        id="registration by another site",
-    ),
-    pytest.param(
-        lambda scene: scene.client.get("/auth/logout", headers=CROSS_SITE, status=403),
-        [CROSS_ORIGIN],
-        id="logout by another site",
-    ),
-    pytest.param(
-        fetch_logout_in_advance,
-        [("refused", None, ADDRESS, "prefetch")],
-        id="logout fetched in advance",
+        be_asked_by_others,
+        [CROSS_ORIGIN, CROSS_ORIGIN, CROSS_ORIGIN, ("refused", None, ADDRESS, "prefetch")],
+        id="login, registration and logout by another site, logout fetched in advance",
     ),
     pytest.param(
         lambda scene: scene.view(permission_required("reports.publish")(echo)),
@@ -441,52 +442,27 @@ OVER_HTTP = [
         id="refresh with a copied token",
     ),
     pytest.param(
-        lambda scene: confirm({"password": PASSWORD}, scene, status=200),
-        [LOGIN, ("confirmed", USERNAME, ADDRESS, "pwd")],
+        confirm_rightly_and_wrongly,
+        [
+            *(LOGIN, ("confirmed", USERNAME, ADDRESS, "pwd")),
+            *(LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")),
+        ],
         id="confirmation",
     ),
     pytest.param(
-        lambda scene: confirm(WRONG, scene, status=401),
-        [LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")],
-        id="confirmation with a wrong password",
-    ),
-    pytest.param(
-        lambda scene: change_password(PASSWORD, scene, status=200),
-        [LOGIN, ("password_changed", USERNAME, ADDRESS, None)],
+        change_password_wrongly_and_rightly,
+        [
+            *(LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")),
+            *(LOGIN, ("password_changed", USERNAME, ADDRESS, None)),
+        ],
         id="change of the password",
-    ),
-    pytest.param(
-        lambda scene: change_password("mistyped words", scene, status=401),
-        [LOGIN, ("login_failed", USERNAME, ADDRESS, "wrong password")],
-        id="change of the password without the current one",
     ),
     pytest.param(
         change_password_while_logged_out,
         [LOGIN, ("logout", USERNAME, ADDRESS, "all sessions")],
         id="change of the password by a login that ends meanwhile",
     ),
-    pytest.param(log_out, [], id="logout of nobody"),
-    pytest.param(
-        lambda scene: log_out(scene, headers={"Authorization": "Bearer x.y.z"}),
-        [],
-        id="logout with garbage",
-    ),
-    pytest.param(
-        lambda scene: scene.register({**GRACE, "username": USERNAME}, status=409),
-        [],
-        id="registration of a taken name",
-    ),
-    pytest.param(
-        lambda scene: scene.register({**GRACE, "password": "short"}, status=422),
-        [],
-        id="registration that breaks a rule",
-    ),
-    pytest.param(
-        lambda scene: scene.client.post_json("/auth/login", [], status=400), [], id="malformed"
-    ),
-    pytest.param(
-        lambda scene: scene.client.get("/auth/me", status=401), [], id="stranger at the profile"
-    ),
+    pytest.param(ask_in_vain, [], id="requests that change nothing"),
 ]
 
 
@@ -531,6 +507,35 @@ def grant_what_is_no_permission(scene):
         scene.ada.grant("a.b", "reports")
 
 
+def change_nothing(scene):
+    scene.ada.save()
+    scene.ada.grant()
+    break_a_rule_for_passwords(scene)
+    grant_what_is_no_permission(scene)
+    break_a_rule(scene)
+
+
+def change_rights(scene):
+    change(is_active=False)(scene)
+    change(is_staff=True)(scene)
+    change(is_superuser=True)(scene)
+    change(is_staff=False)(scene)
+
+
+def grant_and_revoke(scene):
+    scene.ada.revoke("a.a")
+    scene.ada.grant("b.b", "a.a")
+    scene.ada.grant("a.a")
+    scene.ada.revoke("a.a", "b.b")
+
+
+def change_contacts(scene):
+    change(language="de")(scene)
+    change(email="augusta@example.org")(scene)
+    change(email_verified_at=datetime.now(UTC))(scene)
+    change(email_verified_at=None)(scene)
+
+
 def grant_to_who_is_gone(scene):
     User.delete().execute()
     with pytest.raises(User.DoesNotExist):
@@ -555,10 +560,6 @@ def fail_to_mail(scene):
     request_reset(outbox, "nobody@example.org", mount="/auth")
     outbox.stop()
     outbox.deliver()
-
-
-def verify(scene):
-    change(email_verified_at=datetime.now(UTC))(scene)
 
 
 def restore_former_address(scene):
@@ -696,48 +697,32 @@ IN_CODE = [
         [("password_changed", USERNAME, None, None), rights("is_staff on")],
         id="hash and right",
     ),
-    pytest.param(change(is_active=False), [rights("is_active off")], id="is_active"),
-    pytest.param(change(is_staff=True), [rights("is_staff on")], id="is_staff"),
-    pytest.param(change(is_superuser=True), [rights("is_superuser on")], id="is_superuser"),
     pytest.param(
-        lambda scene: (change(is_staff=True)(scene), change(is_staff=False)(scene)),
-        [rights("is_staff on"), rights("is_staff off")],
-        id="right and back",
+        change_rights,
+        [rights(f"is_{each}") for each in ("active off", "staff on", "superuser on", "staff off")],
+        id="rights",
     ),
     pytest.param(save_only, [rights("is_staff on")], id="one of two rights saved"),
     pytest.param(
-        lambda scene: scene.ada.grant("b.b", "a.a"),
-        [rights("granted b.b"), rights("granted a.a")],
-        id="grant",
-    ),
-    pytest.param(
-        lambda scene: (scene.ada.grant("a.a", "b.b"), scene.ada.revoke("b.b", "a.a")),
-        [rights(each) for each in ("granted a.a", "granted b.b", "revoked b.b", "revoked a.a")],
-        id="revoke",
-    ),
-    pytest.param(
-        lambda scene: [scene.ada.grant("a.a") for _ in range(2)],
-        [rights("granted a.a")],
-        id="grant again",
-    ),
-    pytest.param(
-        lambda scene: (scene.ada.revoke("a.a"), scene.ada.grant("b.b")),
-        [rights("granted b.b")],
-        id="revoke what the user does not have",
+        grant_and_revoke,
+        [rights(each) for each in ("granted b.b", "granted a.a", "revoked a.a", "revoked b.b")],
+        id="permissions, none twice",
     ),
     pytest.param(delete_twice, [("user_deleted", USERNAME, None, None)], id="deletion"),
-    pytest.param(
-        change(language="de"), [("language_changed", USERNAME, None, "de")], id="another language"
-    ),
     pytest.param(
         change(username="Augusta"),
         [("names_changed", "Augusta", None, "username")],
         id="another username",
     ),
     pytest.param(
-        change(email="augusta@example.org"),
-        [("names_changed", USERNAME, None, "email")],
-        id="another e-mail",
+        change_contacts,
+        [
+            ("language_changed", USERNAME, None, "de"),
+            ("names_changed", USERNAME, None, "email"),
+            ("names_changed", USERNAME, None, "email verified"),
+            ("names_changed", USERNAME, None, "email not verified"),
+        ],
+        id="another language and address, proven and not",
     ),
     pytest.param(
         restore_former_address,
@@ -748,21 +733,9 @@ IN_CODE = [
         id="former e-mail",
     ),
     pytest.param(
-        lambda scene: (verify(scene), change(email_verified_at=None)(scene)),
-        [
-            ("names_changed", USERNAME, None, "email verified"),
-            ("names_changed", USERNAME, None, "email not verified"),
-        ],
-        id="proof of the address",
-    ),
-    pytest.param(lambda scene: scene.ada.save(), [], id="nothing to save"),
-    pytest.param(lambda scene: scene.ada.grant(), [], id="nothing to grant"),
-    pytest.param(
         take_a_name, [("registration", "Grace", None, None)], id="name that is taken, and a right"
     ),
-    pytest.param(break_a_rule, [], id="name that breaks a rule, and a right"),
-    pytest.param(break_a_rule_for_passwords, [], id="password that breaks a rule"),
-    pytest.param(grant_what_is_no_permission, [], id="grant of what is no permission"),
+    pytest.param(change_nothing, [], id="nothing to save or to grant, and broken rules"),
     pytest.param(grant_to_who_is_gone, [], id="grant to a deleted user"),
     pytest.param(save_what_is_gone, [], id="right of a deleted user"),
 ]
@@ -814,31 +787,26 @@ BY_COMMAND = [
         ],
         id="makekey, endkey",
     ),
-    pytest.param(run("deactivate", "ada"), [rights("is_active off")], id="deactivate"),
     pytest.param(
         lambda scene: [scene.command(change, "ada") for change in ("deactivate", "activate")],
         [rights("is_active off"), rights("is_active on")],
-        id="activate",
+        id="deactivate, activate",
     ),
-    pytest.param(run("activate", "ada"), [], id="activate an active user"),
-    pytest.param(run("grant", "ada", "a.a"), [rights("granted a.a")], id="grant"),
     pytest.param(
         lambda scene: [scene.command(change, "ada", "a.a") for change in ("grant", "revoke")],
         [rights("granted a.a"), rights("revoked a.a")],
-        id="revoke",
+        id="grant, revoke",
     ),
     pytest.param(
         lambda scene: (scene.log_in(), scene.log_in(), scene.command("logout", "ada")),
         [LOGIN, LOGIN, ("logout", USERNAME, None, "all sessions")],
         id="logout",
     ),
-    pytest.param(run("logout", "ada"), [], id="logout without sessions"),
     pytest.param(
         lambda scene: (scene.log_in(), scene.command("logout", "--all")),
         [LOGIN, ("logout", None, None, "all sessions of all users")],
         id="logout --all",
     ),
-    pytest.param(run("logout", "--all"), [], id="logout --all without sessions"),
     pytest.param(
         run("set", "ada", "--username", "Augusta", "--staff"),
         [
@@ -850,7 +818,16 @@ BY_COMMAND = [
     pytest.param(
         run("deleteuser", "ada", "--yes"), [("user_deleted", USERNAME, None, None)], id="deleteuser"
     ),
-    pytest.param(run("users"), [], id="users"),
+    pytest.param(
+        lambda scene: [
+            scene.command("activate", "ada"),
+            scene.command("logout", "ada"),
+            scene.command("logout", "--all"),
+            scene.command("users"),
+        ],
+        [],
+        id="commands that change nothing",
+    ),
 ]
 
 
@@ -884,10 +861,12 @@ def test_no_event_is_left_out_of_these_tables():
 
 
 def test_the_source_emits_exactly_the_events_that_have_a_level():
+    sources = [path.read_text("utf-8") for path in Path(wsgiauth.__file__).parent.rglob("*.py")]
     emitted = [
         call.args[0].value
-        for path in Path(wsgiauth.__file__).parent.rglob("*.py")
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for source in sources
+        if "emit(" in source  # to parse the others takes most of the time
+        for call in ast.walk(ast.parse(source))
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute | ast.Name)
         and getattr(call.func, "attr", getattr(call.func, "id", "")) == "emit"
@@ -968,16 +947,18 @@ CHANGES_IN_CODE = {
 }
 
 
-@pytest.mark.parametrize("name", CHANGES_IN_CODE)
-def test_a_change_is_recorded_in_its_transaction_or_not_made(scene, recorded, name):
+def test_a_change_is_recorded_in_its_transaction_or_not_made(scene, recorded):
     scene.log_in()
     recorded.fails = True
-    with pytest.raises(RuntimeError):
-        CHANGES_IN_CODE[name](scene.ada)
-    assert recorded[-1] == (name.strip(), True)
-    user = User.get_by_id(scene.ada.id)
-    assert (user.username, user.permissions, user.sessions.count()) == (USERNAME, frozenset(), 1)
-    assert told(scene, scene.heard)[-1][0] == "login"
+    for name, change_in_code in CHANGES_IN_CODE.items():
+        with pytest.raises(RuntimeError):
+            change_in_code(User.get_by_id(scene.ada.id))
+        assert recorded[-1] == (name.strip(), True)
+        user = User.get_by_id(scene.ada.id)
+        left = (user.username, user.permissions, user.sessions.count())
+        assert (name, *left) == (name, USERNAME, frozenset(), 1)
+        assert (user.is_staff, user.language) == (False, scene.ada.language)
+        assert told(scene, scene.heard)[-1][0] == "login"
 
 
 # The log.
@@ -1003,11 +984,10 @@ def test_the_name_of_a_group_cannot_add_another_pair(scene, logged):
     assert r' reason="created a\" event=login user_id=1" actor=' in record.getMessage()
 
 
-@pytest.mark.parametrize(("name", "level"), events.LEVELS.items())
-def test_an_event_is_logged_at_its_level(scene, logged, name, level):
-    events.emit(name)
-    (record,) = logged()
-    assert (record.event, record.levelno) == (name, level)
+def test_an_event_is_logged_at_its_level(logged):
+    for name in events.LEVELS:
+        events.emit(name)
+    assert [(record.event, record.levelno) for record in logged()] == [*events.LEVELS.items()]
 
 
 def test_a_json_formatter_finds_every_field(scene, logged):
@@ -1039,43 +1019,43 @@ def pairs_of(line):
     }
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        pytest.param("192.0.2.7", id="IPv4"),
-        pytest.param("2001:db8::7%eth0", id="IPv6 with a zone"),
-        pytest.param("", id="empty"),
-        pytest.param("-", id="dash"),
-        pytest.param("192.0.2.7\r\ntime=2026-01-01T00:00:00Z event=login", id="CR and LF"),
-        pytest.param("192.0.2.7 user_id=1 reason=-", id="pairs"),
-        pytest.param('192.0.2.7" user_id="1', id="quotes and a pair"),
-        pytest.param('\\" user_id=1 reason=\\"', id="backslashes, quotes and a pair"),
-        pytest.param("192.0.2.7\\", id="backslash at the end"),
-        pytest.param("\x1b[2K\x1b[1A192.0.2.7", id="escape sequence"),
-        pytest.param("\x9b31m\x85\x0b\x0c\x1c\x7f\0\t\b", id="other control characters"),
-        pytest.param("192.0.2.7\u2028\u2029\u202e\ufeff", id="separators and directions"),
-        pytest.param("żółw\u3000\U0001f422", id="letters and spaces of other scripts"),
-        pytest.param("\u0661\u0662\u0663", id="digits of another script"),
-        pytest.param("\udcff", id="surrogate"),
-        pytest.param("%s %(event)s {event}", id="placeholders"),
-    ],
-)
-def test_no_address_breaks_the_line_or_passes_for_another_pair(scene, logged, address):
+ADDRESSES = [
+    "192.0.2.7",  # IPv4
+    "2001:db8::7%eth0",  # IPv6 with a zone
+    "",  # empty
+    "-",  # dash
+    "192.0.2.7\r\ntime=2026-01-01T00:00:00Z event=login",  # CR and LF
+    "192.0.2.7 user_id=1 reason=-",  # pairs
+    '192.0.2.7" user_id="1',  # quotes and a pair
+    '\\" user_id=1 reason=\\"',  # backslashes, quotes and a pair
+    "192.0.2.7\\",  # backslash at the end
+    "\x1b[2K\x1b[1A192.0.2.7",  # escape sequence
+    "\x9b31m\x85\x0b\x0c\x1c\x7f\0\t\b",  # other control characters
+    "192.0.2.7\u2028\u2029\u202e\ufeff",  # separators and directions
+    "żółw\u3000\U0001f422",  # letters and spaces of other scripts
+    "\u0661\u0662\u0663",  # digits of another script
+    "\udcff",  # surrogate
+    "%s %(event)s {event}",  # placeholders
+]
+
+
+def test_no_address_breaks_the_line_or_passes_for_another_pair(scene, logged):
     headers = scene.bearer()
     scene.app = permission_required("a.b")(echo)
-    request = webob.Request.blank("/", headers=headers, environ={"REMOTE_ADDR": address})
-    request.get_response(scene.site)
-    line = logged()[-1].getMessage()
-    assert re.fullmatch("[ -~]+", line)
-    assert {**pairs_of(line), "time": ""} == {
-        "time": "",
-        "event": "refused",
-        "user_id": str(scene.ada.id),
-        "address": address,
-        "reason": "lacks a.b",
-        "actor": f"user {scene.ada.id}",
-    }
-    assert (scene.heard[-1].address, logged()[-1].address) == (address, address)
+    for address in ADDRESSES:
+        request = webob.Request.blank("/", headers=headers, environ={"REMOTE_ADDR": address})
+        request.get_response(scene.site)
+        line = logged()[-1].getMessage()
+        assert re.fullmatch("[ -~]+", line)
+        assert {**pairs_of(line), "time": ""} == {
+            "time": "",
+            "event": "refused",
+            "user_id": str(scene.ada.id),
+            "address": address,
+            "reason": "lacks a.b",
+            "actor": f"user {scene.ada.id}",
+        }
+        assert (scene.heard[-1].address, logged()[-1].address) == (address, address)
 
 
 def test_a_server_that_tells_no_address_is_no_trouble(scene, logged):
@@ -1147,17 +1127,10 @@ def test_a_subscriber_may_ask_and_change_the_database(scene):
     assert scene.ada.permissions == frozenset()
 
 
-@pytest.mark.parametrize(
-    "on_event",
-    [
-        pytest.param("print", id="text"),
-        pytest.param([print, None], id="one of several"),
-        pytest.param({"login": print}, id="mapping"),
-    ],
-)
-def test_what_cannot_be_called_is_no_subscriber(settings, on_event):
-    with pytest.raises(ConfigurationError, match="on_event must be a callable or an iterable"):
-        AuthMiddleware(echo, settings, on_event=on_event)
+def test_what_cannot_be_called_is_no_subscriber(settings):
+    for on_event in ("print", [print, None], {"login": print}):
+        with pytest.raises(ConfigurationError, match="on_event must be a callable or an iterable"):
+            AuthMiddleware(echo, settings, on_event=on_event)
 
 
 @pytest.fixture
