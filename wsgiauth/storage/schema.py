@@ -7,12 +7,15 @@ start of the processes that need the change; otherwise they raise a Configuratio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import peewee
 
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.storage.connections import discard_connection
+from wsgiauth.storage.sqlite import Memory
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
@@ -26,6 +29,9 @@ _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's lock
 
 def make_ready(database: peewee.Database) -> None:
     """Bring the schema of SQLite up to date; check the schema of a server."""
+    if isinstance(database, Memory):  # which is empty
+        _migrated_memory().anchor.backup(database.anchor)
+        return
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
         return
@@ -36,6 +42,15 @@ def make_ready(database: peewee.Database) -> None:
             "DATABASE_URL names a database whose schema is behind (missing:"
             f" {', '.join(missing)}): run `python -m wsgiauth migrate`."
         )
+
+
+@cache
+def _migrated_memory() -> Memory:
+    """Return a database to copy: tests make many, and a migration takes most of their start."""
+    database = Memory()
+    migrate(database)
+    discard_connection(database)
+    return database
 
 
 def pending_at_start(database: peewee.Database) -> list[str]:
