@@ -28,8 +28,10 @@ def send(database_url, tmp_path, provider, unsent):
     site = make_site(database_url, tmp_path, provider)
     staff = make_user(site, USERNAME, password=PASSWORD, is_staff=True, is_superuser=True)
 
+    of_staff = bearer(site, staff)
+
     def send_one(path, method="POST", media_type=FORM, *, is_staff=True):
-        caller = bearer(site, staff) if is_staff else {}
+        caller = of_staff if is_staff else {}
         url = path.format(id=staff.id, action="deactivate", provider="google")
         headers = {"Accept": "*/*", "Content-Type": media_type, **caller}
         client = TestApp(site)
@@ -42,27 +44,28 @@ def send(database_url, tmp_path, provider, unsent):
     storage.discard_connection(site.database)
 
 
-@pytest.mark.parametrize("path", POSTED)
-def test_json_with_the_type_of_a_form_gets_the_name_of_the_header(send, path):
-    assert send(path, is_staff=False).content_type in PROGRAMS
-    answer = send(path)
-    assert (answer.status_int, answer.content_type in PROGRAMS) == (OTHERWISE.get(path, 415), True)
-    if path not in OTHERWISE:
-        assert "Content-Type" in answer.json["detail"]
-        assert "application/json" in answer.json["detail"]
+def test_json_with_the_type_of_a_form_gets_the_name_of_the_header(send):
+    for path in sorted(POSTED, key="/logout".__eq__):  # last, which ends the session
+        assert send(path, is_staff=False).content_type in PROGRAMS, path
+        answer = send(path)
+        assert (path, answer.status_int) == (path, OTHERWISE.get(path, 415))
+        assert answer.content_type in PROGRAMS, path
+        if path not in OTHERWISE:
+            assert "Content-Type" in answer.json["detail"]
+            assert "application/json" in answer.json["detail"]
 
 
-@pytest.mark.parametrize("media_type", OTHERS)
-def test_another_type_gets_the_names_of_those_that_can_be_read(send, media_type):
+def test_another_type_gets_the_names_of_those_that_can_be_read(send):
     for path in sorted(set(POSTED) - OTHERWISE.keys()):
-        answer = send(path, media_type=media_type)
-        assert (answer.status_int, answer.content_type) == (415, "application/problem+json"), path
-        assert "application/json" in answer.json["detail"]
+        for media_type in OTHERS:
+            answer = send(path, media_type=media_type)
+            assert (answer.status_int, answer.content_type) == (415, PROGRAMS[1]), path
+            assert "application/json" in answer.json["detail"]
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
-def test_another_method_gets_the_names_of_those_that_are_allowed(send, method):
+def test_another_method_gets_the_names_of_those_that_are_allowed(send):
     for path in sorted(ROUTES.keys() - {"/check"}):
-        answer = send(path, method)
-        assert (answer.status_int, answer.content_type) == (405, "application/problem+json"), path
-        assert all(each in answer.json["detail"] for each in ROUTES[path].handlers)
+        for method in ("PUT", "PATCH", "DELETE"):
+            answer = send(path, method)
+            assert (answer.status_int, answer.content_type) == (405, PROGRAMS[1]), path
+            assert all(each in answer.json["detail"] for each in ROUTES[path].handlers)
