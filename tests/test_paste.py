@@ -25,28 +25,29 @@ def test_a_wrong_option_is_named():
         filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, JWT_ALGORITHM="none")
 
 
-@pytest.mark.parametrize("option", ["registration", "REGISTRATON", "use_"])
-def test_an_option_that_is_none_is_refused_by_name(option):
-    with pytest.raises(
-        ConfigurationError, match=f"^{option}: wsgiauth has no setting with this name"
-    ):
-        filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, **{option: "off"})
+def test_an_option_that_is_none_is_refused_by_name():
+    for option in ("registration", "REGISTRATON", "use_"):
+        with pytest.raises(
+            ConfigurationError, match=f"^{option}: wsgiauth has no setting with this name"
+        ):
+            filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, **{option: "off"})
 
 
 CHALLENGE = [
-    *(pytest.param(word, 302, id=word) for word in ("on", "true", " Yes ", "1", "anonymous")),
-    *(pytest.param(word, 401, id=word) for word in ("off", "False", "no", "0")),
-    pytest.param(None, 401, id="left out"),
+    *((word, 302) for word in ("on", "true", " Yes ", "1", "anonymous")),
+    *((word, 401) for word in ("off", "False", "no", "0")),
+    (None, 401),
 ]
 
 
-@pytest.mark.parametrize(("word", "status"), CHALLENGE)
-def test_the_section_says_whether_a_401_becomes_the_challenge(database_url, word, status):
-    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url}
-    if word is not None:
-        options["challenge"] = word
-    site = filter_app_factory(login_required(echo), {}, **options)
-    TestApp(site).get("/", headers=BROWSER, status=status)
+def test_the_section_says_whether_a_401_becomes_the_challenge(database_url):
+    for word, status in CHALLENGE:
+        options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url}
+        if word is not None:
+            options["challenge"] = word
+        site = filter_app_factory(login_required(echo), {}, **options)
+        answer = TestApp(site).get("/", headers=BROWSER, status="*")
+        assert (word, answer.status_int) == (word, status)
 
 
 @pytest.mark.parametrize("word", ["maybe", "onn", "2"])
@@ -58,24 +59,23 @@ def test_a_challenge_that_is_neither_on_nor_off_is_refused_by_name(tmp_path, wor
     assert not database.exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "statuses"),
-    [
-        ({}, [200, 200, 200]),
-        ({"public": ""}, [401, 401, 401]),
-        ({"public": "/\n  /pub/"}, [200, 200, 401]),
-        ({"public": "/", "require": "site.enter"}, [200, 401, 401]),
-        ({"require": "site.enter"}, [401, 401, 401]),
-        ({"require": "/pub/=site.enter\n /priv=a.read,b.read"}, [200, 401, 401]),
-        ({"require": "/ /pub/", "public": "/pub/open"}, [401, 200, 401]),
-    ],
-    ids=str,
-)
-def test_the_section_says_what_is_public(database_url, options, statuses):
-    options = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url, **options}
-    client = TestApp(filter_app_factory(echo, {}, **options))
-    paths = ("/", "/pub/open", "/priv")
-    assert [client.get(path, status="*").status_int for path in paths] == statuses
+PUBLIC = [
+    ({}, [200, 200, 200]),
+    ({"public": ""}, [401, 401, 401]),
+    ({"public": "/\n  /pub/"}, [200, 200, 401]),
+    ({"public": "/", "require": "site.enter"}, [200, 401, 401]),
+    ({"require": "site.enter"}, [401, 401, 401]),
+    ({"require": "/pub/=site.enter\n /priv=a.read,b.read"}, [200, 401, 401]),
+    ({"require": "/ /pub/", "public": "/pub/open"}, [401, 200, 401]),
+]
+
+
+def test_the_section_says_what_is_public(database_url):
+    for options, statuses in PUBLIC:
+        settings = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": database_url}
+        client = TestApp(filter_app_factory(echo, {}, **settings, **options))
+        answers = [client.get(path, status="*") for path in ("/", "/pub/open", "/priv")]
+        assert (options, [each.status_int for each in answers]) == (options, statuses)
 
 
 def test_the_section_declares_permissions(database_url):
