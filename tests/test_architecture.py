@@ -23,6 +23,7 @@ from tests.support.house import (
     imports_upward,
     internal_imports,
     is_ours,
+    nodes_of,
     pairs_of_features,
     room_of,
     tree_of,
@@ -33,26 +34,26 @@ from wsgiauth.features import FEATURES
 TESTS = Path(__file__).parent
 
 
-def imported_names(tree):
+def imported_names(path):
     """Return the local names of what a module imports from the package."""
     return {
         (alias.asname or alias.name).partition(".")[0]
-        for node in ast.walk(tree)
+        for node in nodes_of(path)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
         if is_ours(node.module if isinstance(node, ast.ImportFrom) else alias.name)
     }
 
 
-def changes_in(tree):
+def changes_in(path):
     """Return the expressions by which a module changes what it imports.
 
     By an assignment anywhere, or by a call when it is imported, such as that of `append`.
     """
-    imported = imported_names(tree)
+    tree, imported = tree_of(path), imported_names(path)
     assigned = [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
     ]
     assigned += [node.target for node in tree.body if isinstance(node, ast.AugAssign)]
@@ -115,9 +116,7 @@ def test_every_feature_of_the_page_has_its_declaration():
 
 
 def test_no_module_changes_what_it_imports():
-    changes = {
-        name: found for name, path in MODULES.items() if (found := changes_in(tree_of(path)))
-    }
+    changes = {name: found for name, path in MODULES.items() if (found := changes_in(path))}
     assert changes == {}
 
 
@@ -188,7 +187,7 @@ def test_one_module_of_the_command_line_alone_prints():
         module
         for module, path in MODULES.items()
         if room_of(module) in ("cli", "console", "features")
-        for node in ast.walk(tree_of(path))
+        for node in nodes_of(path)
         if isinstance(node, ast.Name) and node.id == "print"
     }
     assert printing == {"console.output"}

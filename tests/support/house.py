@@ -44,10 +44,16 @@ def tree_of(path):
 
 
 @cache
+def nodes_of(path):
+    """Return all nodes of a module: to walk through its tree takes longer than to parse it."""
+    return [*ast.walk(tree_of(path))]
+
+
+@cache
 def imports(path):
     """Return the full names of everything that a module imports."""
     found = set()
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
