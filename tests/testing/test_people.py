@@ -58,13 +58,13 @@ def test_a_user_without_a_password_costs_no_hash(site, hashings):
     assert hashings == []
 
 
-@pytest.mark.parametrize(
-    "password", ["ada", "password", "secret", "None", "x", PASSWORD, "wsgiauth", "test"]
-)
-def test_nobody_logs_in_with_the_password_that_nobody_knows(site, hashings, password):
+def test_nobody_logs_in_with_the_password_that_nobody_knows(site, hashings):
     make_user(site)
-    TestApp(site).post_json("/auth/login", {"username": "ada", "password": password}, status=401)
-    assert hashings == [4]  # it was compared with a real hash, as cheap as the others
+    guesses = ["ada", "password", "secret", PASSWORD]
+    for password in guesses:
+        login = {"username": "ada", "password": password}
+        TestApp(site).post_json("/auth/login", login, status=401)
+    assert hashings == [4] * len(guesses)  # compared with a real hash, as cheap as the others
 
 
 def test_a_user_with_a_password_logs_in_by_it(site, hashings):
@@ -75,18 +75,15 @@ def test_a_user_with_a_password_logs_in_by_it(site, hashings):
     assert caller(site, {"Authorization": f"Bearer {token}"}) == user.username
 
 
-@pytest.mark.parametrize(
-    ("error", "fields"),
-    [
-        pytest.param(TakenError, {"username": "ADA", "email": "x@example.org"}, id="taken name"),
-        pytest.param(TakenError, {"username": "x", "email": "ada@example.org"}, id="taken e-mail"),
-        pytest.param(ValidationError, {"username": "a da"}, id="malformed name"),
-        pytest.param(ValidationError, {"username": "x", "email": "x"}, id="malformed e-mail"),
-        pytest.param(ValueError, {"username": "x", "password": "x" * 73}, id="long password"),
-        pytest.param(ValueError, {"username": "x", "permissions": ["x"]}, id="no permission"),
-    ],
-)
-def test_a_user_who_cannot_be_is_refused(site, error, fields):
+def test_a_user_who_cannot_be_is_refused(site):
     make_user(site)
-    with pytest.raises(error):
-        make_user(site, **fields)
+    for error, fields in (
+        (TakenError, {"username": "ADA", "email": "x@example.org"}),
+        (TakenError, {"username": "x", "email": "ada@example.org"}),
+        (ValidationError, {"username": "a da"}),
+        (ValidationError, {"username": "x", "email": "x"}),
+        (ValueError, {"username": "x", "password": "x" * 73}),
+        (ValueError, {"username": "x", "permissions": ["x"]}),
+    ):
+        with pytest.raises(error):
+            make_user(site, **fields)

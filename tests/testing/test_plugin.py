@@ -204,18 +204,17 @@ def wsgiauth_settings(wsgiauth_settings):
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("name", ["wsgiauth_app", "wsgiauth_user", "wsgiauth_bearer"])
-def test_a_suite_that_defines_no_application_is_told_how(pytester, name):
+def test_a_suite_that_defines_no_application_is_told_how(pytester):
     pytester.makeconftest(PLUGIN)
-    pytester.makepyfile(f"def test_it({name}): pass")
+    names = ("wsgiauth_app", "wsgiauth_user", "wsgiauth_bearer")
+    pytester.makepyfile("\n".join(f"def test_{name}({name}): pass" for name in names))
     result = pytester.runpytest_inprocess()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        [
-            "Define a fixture `wsgiauth_app` in your conftest.py that returns your application,"
-            " as in `return AuthMiddleware(app, wsgiauth_settings)`."
-        ]
+    result.assert_outcomes(errors=len(names))
+    told = (
+        "Define a fixture `wsgiauth_app` in your conftest.py that returns your application,"
+        " as in `return AuthMiddleware(app, wsgiauth_settings)`."
     )
+    assert result.outlines.count(told) == len(names)
 
 
 def test_the_fixtures_tell_what_they_are(pytester):
@@ -257,7 +256,7 @@ def test_a_suite_that_asks_for_nothing_opens_no_database_and_makes_no_file(tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["test_it.py"]
 
 
-@pytest.mark.parametrize("log_in", [bearer, logged_in])
-def test_a_name_is_no_user(site, log_in):
-    with pytest.raises(TypeError, match="must be a User of wsgiauth, not 'ada'"):
-        log_in(site, "ada")
+def test_a_name_is_no_user(site):
+    for log_in in (bearer, logged_in):
+        with pytest.raises(TypeError, match="must be a User of wsgiauth, not 'ada'"):
+            log_in(site, "ada")
