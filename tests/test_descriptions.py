@@ -90,19 +90,19 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_no_two_buttons_of_a_page_have_one_name_and_description(browser, path):
-    page = browser.get(path, headers=BROWSER)
-    said = Counter(name_and_description(page, each) for each in page.html.select(BUTTONS))
-    assert [each for each, number in said.items() if number > 1] == []
-    assert len({name for name, _ in said}) < len(said) or path == "/auth/admin/users"
+def test_no_two_buttons_of_a_page_have_one_name_and_description(browser):
+    for path in PAGES:
+        page = browser.get(path, headers=BROWSER)
+        said = Counter(name_and_description(page, each) for each in page.html.select(BUTTONS))
+        assert (path, [each for each, number in said.items() if number > 1]) == (path, [])
+        assert len({name for name, _ in said}) < len(said) or path == "/auth/admin/users"
 
 
-@pytest.mark.parametrize("path", ["/auth/admin/users/1", "/auth/admin/groups/1"])
-def test_a_name_in_a_heading_has_its_own_direction(browser, path):
-    page = browser.get(path, headers=BROWSER)
-    assert page.html.h1.find("bdi").text == RTL
-    assert page.html.title.text.startswith(RTL)
+def test_a_name_in_a_heading_has_its_own_direction(browser):
+    for path in ("/auth/admin/users/1", "/auth/admin/groups/1"):
+        page = browser.get(path, headers=BROWSER)
+        assert page.html.h1.find("bdi").text == RTL
+        assert page.html.title.text.startswith(RTL)
 
 
 def test_a_name_in_a_sentence_has_its_own_direction(browser):
@@ -114,15 +114,12 @@ def test_a_name_in_a_sentence_has_its_own_direction(browser):
     assert page.html.find(role="status").bdi.text == RTL
 
 
-@pytest.mark.parametrize(
-    ("path", "fields", "shown"),
-    [
-        pytest.param("/auth/totp", {"name": "Phone"}, ".key", id="the key of an app"),
-        pytest.param("/auth/recovery-codes", {}, ".codes", id="recovery codes"),
-        pytest.param("/auth/keys", {"name": "x", "days": "1"}, "#made", id="an API key"),
-    ],
-)
-def test_browsers_do_not_translate_what_people_copy(browser, path, fields, shown):
-    page = browser.post(path, fields, headers=SAME_ORIGIN)
-    page = page if page.status_int < 300 else page.follow(headers=BROWSER)
-    assert page.html.select_one(shown)["translate"] == "no"
+def test_browsers_do_not_translate_what_people_copy(browser):
+    for path, fields, shown in (
+        ("/auth/totp", {"name": "Phone"}, ".key"),
+        ("/auth/recovery-codes", {}, ".codes"),
+        ("/auth/keys", {"name": "x", "days": "1"}, "#made"),
+    ):
+        page = browser.post(path, fields, headers=SAME_ORIGIN)
+        page = page if page.status_int < 300 else page.follow(headers=BROWSER)
+        assert page.html.select_one(shown)["translate"] == "no"
