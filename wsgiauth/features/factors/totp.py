@@ -24,7 +24,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
 from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
+from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
 
@@ -132,9 +132,12 @@ def count_by_key() -> Mapping[str, int]:
     return dict(rows.tuples())
 
 
+_ANY = Statement(lambda: Totp.select(Totp.id).where(Totp.confirmed_at > 0).limit(1))
+
+
 def is_used() -> bool:
     """Return whether any user has a confirmed device."""
-    return bool(Totp.select().where(Totp.confirmed_at > 0).exists())
+    return _ANY.fetchone(0, 1) is not None
 
 
 def pending_device(user: User, session_id: str) -> Totp | None:

@@ -21,7 +21,7 @@ from wsgiauth.features.factors.passkeys import challenges
 from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
+from wsgiauth.storage import Statement, database
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
 
 NAME_MAX_LENGTH = 50
@@ -106,9 +106,12 @@ def can_log_in(user: User, settings: Settings) -> bool:
     return any(each.relying_party == host_of(settings) for each in keys)
 
 
+_ANY = Statement(lambda: Passkey.select(Passkey.id).where(Passkey.relying_party != "").limit(1))
+
+
 def is_used(*, except_at: str = "") -> bool:
     """Return whether any user has a passkey of another host than `except_at`."""
-    return bool(Passkey.select().where(Passkey.relying_party != except_at).exists())
+    return _ANY.fetchone(except_at, 1) is not None
 
 
 def find(credential_id: str) -> Passkey | None:
