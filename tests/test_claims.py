@@ -181,20 +181,36 @@ def seen(client, answer=None):
     return client.get("/", headers=token and {"Authorization": f"Bearer {token}"}).json
 
 
+def note_calls(app):
+    """Return a list: of each call, whether it is in a transaction, and sees a password."""
+    calls, claims_of = [], app.claims_of
+
+    def watch(user):
+        shown = repr(vars(user)) + repr(user)
+        is_seen = PASSWORD in shown or NEW["new_password"] in shown
+        calls.append((storage.current().in_transaction(), is_seen))
+        return claims_of(user)
+
+    app.claims_of = watch
+    return calls
+
+
 def sessions(site):
     with context.using(site.database):
         return list(Session.select(Session.id, Session.generation, Session.methods).tuples())
 
 
+@pytest.mark.promise(75)
 @pytest.mark.parametrize("ask", EVERYWHERE)
-def test_every_new_token_has_the_claims(ask, client, ada):
-    answer = ask(client, ada, lambda: None)
-    given = seen(client, answer)
+def test_every_new_token_has_the_claims_of_a_function_in_no_transaction(ask, client, app, ada):
+    calls = note_calls(app)
+    given = seen(client, ask(client, ada, lambda: None))
     assert {each: given[each] for each in ("teams", "name", "sub")} == {
         "teams": ["editors"],
         "name": "ada",
         "sub": str(ada.id),
     }
+    assert {*calls} == {(False, False)}
 
 
 @pytest.mark.promise(75)
@@ -235,10 +251,13 @@ def test_a_refresh_has_the_claims_of_now(client, ada):
         assert seen(client, client.post_json("/auth/refresh", sent))["teams"] == []
 
 
+@pytest.mark.promise(75)
 @pytest.mark.parametrize("create", [register, accept_an_invitation])
-def test_a_new_account_is_logged_in_with_claims(create, client):
+def test_a_new_account_is_logged_in_with_claims(create, app, client):
+    calls = note_calls(app)
     assert create(client, lambda: None).status_int == 303
     assert seen(client)["name"] == "bob"
+    assert {*calls} == {(False, False)}
 
 
 @pytest.mark.parametrize("create", [register, accept_an_invitation])
@@ -276,21 +295,6 @@ def test_the_failure_is_in_the_form_that_the_client_prefers(headers, words, clie
     refused = client.post("/auth/login", LOGIN, headers=headers | SAME_ORIGIN | headers, status=500)
     assert words in refused
     assert "tenant 7" not in refused
-
-
-@pytest.mark.promise(75)
-@pytest.mark.parametrize("ask", [*EVERYWHERE, register])
-def test_the_function_is_in_no_transaction_and_sees_no_password(ask, app, client, ada):
-    calls = []
-
-    def watch(user):
-        is_open = storage.current().in_transaction()
-        calls.append((is_open, PASSWORD in repr(vars(user)), NEW["new_password"] in repr(user)))
-        return {}
-
-    app.claims_of = watch
-    ask(client, *([] if ask is register else [ada]), lambda: None)
-    assert {*calls} == {(False, False, False)}
 
 
 @pytest.mark.parametrize("ask", [log_a_program_in, confirm, change_the_password, register])
