@@ -3,14 +3,12 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from webob import Request
 from webob.static import DirectoryApp
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from tests.support.spellings import PIECES, PUBLIC, gullible, readings, wsgi
+from tests.support.spellings import PUBLIC, gullible, wsgi
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.gate import PathRules
@@ -138,22 +136,6 @@ ODD = {
 @pytest.mark.promise(48)
 def test_below_a_public_prefix_what_is_not_in_normal_form_needs_a_login(site):
     assert [name for name, path in ODD.items() if ask(site, path).status_int != 401] == []
-
-
-@pytest.mark.promise(48)
-@settings(max_examples=400, derandomize=True, database=None, deadline=None)
-@given(
-    start=st.sampled_from(["/pub/", "/pub/", "/pub/", "/", "", "/pub"]),
-    pieces=st.lists(st.sampled_from(PIECES) | st.characters(max_codepoint=0xFF), max_size=8),
-)
-@pytest.mark.slow
-@pytest.mark.uncounted
-def test_nothing_reads_a_public_path_as_another(start, pieces):
-    path = start + "".join(pieces)
-    if PathRules(PUBLIC, None, "/auth").needed(path) is None:
-        others = {each for each in readings(path) if not f"{each}/".startswith("/pub/")}
-        assert others <= {"/"}
-        assert not others or path in ("", "/")
 
 
 @pytest.mark.promise(48)

@@ -1,4 +1,7 @@
-"""What holds for every answer, whatever was asked: requests made of anything, by Hypothesis."""
+"""What holds for every answer, whatever was asked: requests made of anything, by Hypothesis.
+
+And for every path, however it is spelt.
+"""
 
 import json
 
@@ -8,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support import hostile
 from tests.support.sites import USERNAME
+from tests.support.spellings import PIECES, PUBLIC, readings
+from wsgiauth.gate import PathRules
 
 pytestmark = pytest.mark.uncounted
 
@@ -82,3 +87,28 @@ def test_nobody_is_identified_without_a_valid_credential(site, request):
 @given(request=requests(hostile.bearer_visit))
 def test_a_valid_token_identifies_whatever_comes_with_it(site, request):
     assert json.loads(site.answer(request).body)["user"] == USERNAME
+
+
+def paths(*starts):
+    """Return the strategy of paths, in any spelling, that begin in one of these ways."""
+    pieces = st.lists(st.sampled_from(PIECES) | st.characters(max_codepoint=0xFF), max_size=8)
+    return st.builds(lambda start, rest: start + "".join(rest), st.sampled_from(starts), pieces)
+
+
+@pytest.mark.promise(48)
+@settings(bounded, max_examples=400)
+@given(path=paths("/pub/", "/pub/", "/pub/", "/", "", "/pub"))
+def test_nothing_reads_a_public_path_as_another(path):
+    if PathRules(PUBLIC, None, "/auth").needed(path) is None:
+        others = {each for each in readings(path) if not f"{each}/".startswith("/pub/")}
+        assert others <= {"/"}
+        assert not others or path in ("", "/")
+
+
+@pytest.mark.promise(48)
+@settings(bounded, max_examples=400)
+@given(path=paths("/pub/", "/", "", "/priv", "/pub"))
+def test_no_software_reads_a_path_as_one_that_needs_more(path):
+    rules = PathRules(None, {"/priv/": "code.secret"}, "/auth")
+    if rules.needed(path) is None:
+        assert not {each for each in readings(path) if f"{each}/".startswith("/priv/")}

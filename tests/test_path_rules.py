@@ -1,10 +1,8 @@
 """What the paths of an application need, by the arguments `public` and `require`."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.spellings import PIECES, readings, wsgi
+from tests.support.spellings import wsgi
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.gate import PathRules, parse_rules
 
@@ -144,20 +142,6 @@ def test_the_longest_of_public_and_require_decides():
 def test_one_permission_is_the_rule_of_every_path():
     for path in ("/", "", "/a", "//a", "*", "/%2e"):
         assert needed(path, "code.enter") == needed(path, {"/": "code.enter"}) == {"code.enter"}
-
-
-@pytest.mark.promise(48)
-@settings(max_examples=400, derandomize=True, database=None, deadline=None)
-@given(
-    start=st.sampled_from(["/pub/", "/", "", "/priv", "/pub"]),
-    pieces=st.lists(st.sampled_from(PIECES) | st.characters(max_codepoint=0xFF), max_size=8),
-)
-@pytest.mark.slow
-@pytest.mark.uncounted
-def test_no_software_reads_a_path_as_one_that_needs_more(start, pieces):
-    path = start + "".join(pieces)
-    if needed(path, {"/priv/": "code.secret"}) is None:
-        assert not {each for each in readings(path) if f"{each}/".startswith("/priv/")}
 
 
 # Wrong arguments.
