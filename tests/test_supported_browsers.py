@@ -7,13 +7,13 @@ to the table that fits.
 import re
 from pathlib import Path
 
-import sample_wsgi
 from tests.support.own_templates import OWN
 from tests.support.style_rules import rules_of
 
+SAMPLE = Path(__file__).parents[1] / "sample_wsgi.py"
 STYLES = {
     "style.css": OWN["style.css"].read_text("utf-8"),
-    "sample": re.search("<style>(.*?)</style>", sample_wsgi.LAYOUT, re.DOTALL)[1],
+    "sample": re.search("<style>(.*?)</style>", SAMPLE.read_text("utf-8"), re.DOTALL)[1],
 }
 SCRIPTS = {name: OWN[name].read_text("utf-8") for name in ("page.js", "passkeys.js")}
 PAGE = Path(__file__).parents[1] / "docs/templates.md"

@@ -6,7 +6,6 @@ The feature of docs/architecture.md works, and is all that a feature needs.
 import importlib
 import json
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -14,11 +13,11 @@ import sys
 
 import pytest
 
-import wsgiauth
 from tests.docs.pages import PAGES, ROOT, section
+from tests.support import house
 
-ROOMS = {each.name for each in pkgutil.iter_modules(wsgiauth.__path__)}
-MODULES = {each.name for each in pkgutil.walk_packages(wsgiauth.__path__, "wsgiauth.")}
+ROOMS = {*house.ROOMS} - {"wsgiauth"}
+MODULES = {f"wsgiauth.{each}" for each in house.MODULES}
 NAMED = {
     name
     for name in re.findall(r"`([a-z_]+(?:\.\w+)+)(?:\(.*?\))?`", PAGES["docs/architecture.md"])
@@ -53,7 +52,7 @@ def test_each_defence_is_in_a_module_of_that_name():
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
+def extended(tmp_path_factory):
     """Return a folder with a copy of wsgiauth that has the feature of the page."""
     copy = tmp_path_factory.mktemp("house")
     shutil.copytree(ROOT / "wsgiauth", copy / "wsgiauth")  # with the bytecode, to save a second
@@ -71,9 +70,9 @@ def house(tmp_path_factory):
 
 
 @pytest.mark.usefixtures("unmeasured")
-def test_the_feature_of_the_page_is_one_folder_and_one_line(house):
+def test_the_feature_of_the_page_is_one_folder_and_one_line(extended):
     trial = [sys.executable, ROOT / "tests/support/lockdown.py"]
-    environ = {**os.environ, "PYTHONPATH": str(house)}
+    environ = {**os.environ, "PYTHONPATH": str(extended)}
     answers = subprocess.check_output(trial, env=environ, text=True)
     status, location, statuses, document = json.loads(answers)
     assert (status, location) == (303, "/auth/login?done=logout")
@@ -83,13 +82,13 @@ def test_the_feature_of_the_page_is_one_folder_and_one_line(house):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unmeasured")
-def test_the_tests_find_nothing_wrong_with_the_feature_of_the_page(house):
+def test_the_tests_find_nothing_wrong_with_the_feature_of_the_page(extended):
     for folder in ("docs", "tests"):
-        shutil.copytree(ROOT / folder, house / folder)
+        shutil.copytree(ROOT / folder, extended / folder)
     for file in ("pyproject.toml", "sample_wsgi.py"):
-        shutil.copy(ROOT / file, house)
+        shutil.copy(ROOT / file, extended)
     tests = ["tests/endpoints/test_openapi.py", "tests/forms/test_shown_to.py", "-k", "lockdown"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-    environ = {**os.environ, "PYTHONPATH": str(house)}
-    done = subprocess.run(command, cwd=house, env=environ, capture_output=True, text=True)
+    environ = {**os.environ, "PYTHONPATH": str(extended)}
+    done = subprocess.run(command, cwd=extended, env=environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
