@@ -1,6 +1,7 @@
 """The languages of a site. Accept-Language can only choose one of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from os import PathLike
 from pathlib import Path
 
@@ -24,6 +25,11 @@ _CATALOGUES = Path(__file__).with_name("locale")
 _MAX_HEADER = 1000  # characters of Accept-Language
 
 
+@cache
+def _shipped() -> Mapping[str, list[Path]]:
+    return files_in(_CATALOGUES)
+
+
 class Languages:
     """The languages of a site, in their order.
 
@@ -39,7 +45,7 @@ class Languages:
     def __init__(
         self, names: Sequence[str] = (), folder: str | PathLike[str] | None = None
     ) -> None:
-        shipped, of_site = files_in(_CATALOGUES), files_in(folder) if folder else {}
+        shipped, of_site = _shipped(), files_in(folder) if folder else {}
         # In the order of the shipped languages, and spelled as they are.
         spelled = {key(name): name for name in (*SHIPPED, *of_site, *SHIPPED)}
         changes = {spelled[key(name)]: files for name, files in of_site.items()}

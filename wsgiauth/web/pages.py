@@ -204,11 +204,12 @@ class Pages:
             for name, scripts in self._scripts.items()
             for has_providers in targets
         }
-        self.check(
-            ErrorPage(
-                status=404, title="Title", detail="Detail.", login_url="/", login_text="Log in"
+        if folder is not None:
+            self.check(
+                ErrorPage(
+                    status=404, title="Title", detail="Detail.", login_url="/", login_text="Log in"
+                )
             )
-        )
 
     def render(
         self,
