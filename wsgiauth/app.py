@@ -75,6 +75,8 @@ ROUTES: Mapping[str, Endpoint] = MappingProxyType(
 
 _ANY = "*"  # as a method: every one
 
+_MAP = SiteMap(ROUTES)
+
 _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
 
 
@@ -87,7 +89,6 @@ class AuthApp:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._map = SiteMap(ROUTES)
         for feature in FEATURES:
             for permission in feature.permissions(site.settings):
                 known_permissions.register(permission)
@@ -170,10 +171,10 @@ class AuthApp:
         if caller.user is None or caller.session_id is None:
             return PLAIN
         of_user = (caller.user, self._site.settings)
-        endpoint, arguments = self._map.nearest(environ.get("PATH_INFO", ""), *of_user)
+        endpoint, arguments = _MAP.nearest(environ.get("PATH_INFO", ""), *of_user)
         back = endpoint.back.filled(arguments)
         if code == "not_found":  # perhaps the page that it leads back to does not exist, either
-            endpoint, arguments = self._map.nearest(f"/{back.path}", *of_user)
+            endpoint, arguments = _MAP.nearest(f"/{back.path}", *of_user)
             back = endpoint.back.filled(arguments)
         return endpoint.around(environ, caller.user, back)
 

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Collection, Mapping
+from functools import cache
 from posixpath import normpath
 from typing import Generic, TypeGuard, TypeVar
 from urllib.parse import quote, quote_plus, unquote, urlencode
@@ -226,6 +227,7 @@ def _encoded(text: str, safe: str) -> str:
     return quote(text.encode("latin-1", "replace"), safe=safe)
 
 
+@cache
 def _compile(pattern: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", pattern)
     literals = [re.escape(part) for part in parts[::2]]
