@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import peewee
 
-from wsgiauth.storage import current, database
+from wsgiauth.storage import Statement, current, database
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
 SOME = 10  # rows that `purge_some` deletes at most
@@ -53,14 +54,20 @@ def purge_some(model: Any, now: float, *, by: Any = None) -> None:
         logger.warning("expired rows of %s stay for now: %s", table, type(error).__name__)
 
 
+@cache
+def _expired(model: Any, by: Any) -> Statement:
+    """Return the SELECT of rows by the times from which, and until which, they expired."""
+    query = model.select(model.id, by).where(by >= 0, by <= 0).order_by(by).limit(1)
+    return Statement(lambda: query)
+
+
 def _purge_batch(
     model: Any, by: Any, now: int, limit: int, since: int = 0
 ) -> tuple[int, list[int]]:
     """Delete rows whose times are from `since` to `now`; return their number and times found."""
     by = by or model.expires_at
     # Delete by primary key, which locks no other row.
-    expired = model.select(model.id, by).where(by >= since, by <= now)
-    rows = list(expired.order_by(by).limit(limit).tuples())
+    rows = _expired(model, by).fetchall(since, now, limit)
     if not rows:
         return 0, []
     ids = [row_id for row_id, _ in rows]
