@@ -5,6 +5,8 @@ import json
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 import peewee
@@ -127,21 +129,13 @@ class Counter(NamedTuple):
             AttemptCount.insert(id=self.id, **nothing).on_conflict_ignore().execute()
 
     def _add_one(self, now: float) -> bool:
-        count, (*waits, last_wait) = AttemptCount.count, self.limit.waits
+        last_free, (*waits, last_wait) = self.limit.free - 1, self.limit.waits
         # With five free attempts, the fifth failure gets the first wait, the sixth the second.
-        steps = [
-            (count == self.limit.free - 1 + step, _after(now, wait))
-            for step, wait in enumerate(waits)
-        ]
-        free = (count < self.limit.free - 1, 0)
-        retry_at = peewee.Case(None, [free, *steps], _after(now, last_wait))
-        added = AttemptCount.update(retry_at=retry_at, count=count + 1).where(
-            AttemptCount.id == self.id,
-            (AttemptCount.retry_at <= int(now))
-            | (AttemptCount.retry_at > int(now) + last_wait + CLOCK_MARGIN),
-            AttemptCount.expires_at > int(now),
-        )
-        return bool(added.execute())
+        steps = [(last_free + step, _after(now, wait)) for step, wait in enumerate(waits)]
+        retry_at = (last_free, 0, *chain.from_iterable(steps), _after(now, last_wait))
+        wrong_clock = int(now) + last_wait + CLOCK_MARGIN
+        where = (self.id, int(now), wrong_clock, int(now))
+        return bool(_addition(len(waits)).execute(*retry_at, 1, *where))
 
     def _add_first(self, now: float) -> bool:
         AttemptCount.delete().where(
@@ -157,6 +151,17 @@ class Counter(NamedTuple):
         if is_first:
             purge_some(AttemptCount, now)
         return is_first
+
+
+@cache
+def _addition(steps: int) -> Statement:
+    """Return the UPDATE of an attempt, for a limit with so many waits before the last."""
+    count, retry_at = AttemptCount.count, AttemptCount.retry_at
+    cases = [(count < 0, 0), *[(count == 0, 0)] * steps]
+    added = AttemptCount.update(retry_at=peewee.Case(None, cases, 0), count=count + 1)
+    is_due = (retry_at <= 0) | (retry_at > 0)
+    query = added.where(AttemptCount.id == "", is_due, AttemptCount.expires_at > 0)
+    return Statement(lambda: query)
 
 
 def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:
