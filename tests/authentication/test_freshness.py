@@ -46,18 +46,17 @@ def login(ada, tokens, settings):
     return sessions.start(ada, tokens, of_browser(settings, remember=False))
 
 
-@pytest.mark.parametrize(
-    ("age", "is_fresh"),
-    [(0, True), (FRESH, True), (FRESH + 1, False), (-60, True), (-61, False)],  # a clock set back
-)
-def test_a_proof_is_fresh_for_a_quarter_of_an_hour(freshness, login, clock, age, is_fresh):
-    clock.now += age
-    assert freshness.is_fresh(login.session_id) is is_fresh
+def test_a_proof_is_fresh_for_a_quarter_of_an_hour(freshness, login, clock):
+    begun = clock.now
+    ages = {0: True, FRESH: True, FRESH + 1: False, -60: True, -61: False}  # a clock set back
+    for age, is_fresh in ages.items():
+        clock.now = begun + age
+        assert freshness.is_fresh(login.session_id) is is_fresh, age
 
 
-@pytest.mark.parametrize("session_id", [None, "unknown"])
-def test_without_a_session_nothing_is_fresh(freshness, login, session_id):
-    assert not freshness.is_fresh(session_id)
+def test_without_a_session_nothing_is_fresh(freshness, login):
+    for session_id in [None, "unknown"]:
+        assert not freshness.is_fresh(session_id)
 
 
 def test_whether_a_login_is_fresh_costs_one_select(freshness, login, queries):
@@ -125,15 +124,12 @@ ENDS = [log_out, change_the_password, find_a_refresh_token_copied, wait, renew_e
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("is_read_again", [False, True])
-def test_a_login_that_has_ended_is_not_renewed(
-    ada, tokens, login, clock, settings, end, is_read_again
-):
+def test_a_login_that_has_ended_is_not_renewed(ada, tokens, login, clock, settings, end):
     proven = User.get_by_id(ada.id)
     end(ada, login, clock, settings)
-    user = User.get_by_id(ada.id) if is_read_again else proven
-    assert renew(login.session_id, user, tokens, {}) is None
-    assert sessions.find(login.token, tokens) is None
+    for user in (proven, User.get_by_id(ada.id)):
+        assert renew(login.session_id, user, tokens, {}) is None
+        assert sessions.find(login.token, tokens) is None
 
 
 def test_a_login_is_renewed_for_its_user_alone(ada, tokens, login, settings):

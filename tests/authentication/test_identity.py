@@ -53,59 +53,51 @@ def cookie_of(answer):
 
 
 @pytest.mark.promise(4)
-@pytest.mark.parametrize(
-    "scheme", ["Bearer ", "bearer ", "BEARER ", "bEaReR ", " Bearer  ", "\tBearer "]
-)
-def test_the_scheme_is_read_in_any_letter_case(client, token, scheme):
-    assert caller(client, Authorization=scheme + token) == (USERNAME, None)
+def test_the_scheme_is_read_in_any_letter_case(client, token):
+    for scheme in ["Bearer ", "bearer ", "BEARER ", "bEaReR ", " Bearer  ", "\tBearer "]:
+        assert caller(client, Authorization=scheme + token) == (USERNAME, None)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param("Bearer", id="no token"),
-        pytest.param("Bearer ", id="empty token"),
-        pytest.param("Bearer {}=", id="padded"),
-        pytest.param("Bearer {} x", id="two words"),
-        pytest.param("Bearer {0}, Bearer {0}", id="two headers joined"),
-        pytest.param('Bearer "{}"', id="quoted"),
-        pytest.param("Bearer Bearer {}", id="scheme twice"),
-        pytest.param("Bearer {}\xff", id="not ASCII"),
-        pytest.param("Bearer x.y.z", id="garbage"),
-    ],
-)
-def test_a_malformed_bearer_is_nobody_and_an_invalid_token(client, token, form):
-    assert caller(client, Authorization=form.format(token)) == (None, "invalid_token")
+def test_a_malformed_bearer_is_nobody_and_an_invalid_token(client, token):
+    for case, form in {
+        "no token": "Bearer",
+        "empty token": "Bearer ",
+        "padded": "Bearer {}=",
+        "two words": "Bearer {} x",
+        "two headers joined": "Bearer {0}, Bearer {0}",
+        "quoted": 'Bearer "{}"',
+        "scheme twice": "Bearer Bearer {}",
+        "not ASCII": "Bearer {}\xff",
+        "garbage": "Bearer x.y.z",
+    }.items():
+        assert caller(client, Authorization=form.format(token)) == (None, "invalid_token"), case
 
 
-@pytest.mark.parametrize("form", ["", " ", "{}", "Basic {}", "Token {}", "Bearer={}", "Bearerx {}"])
-def test_another_scheme_is_nobody_and_no_error(client, token, form):
-    assert caller(client, Authorization=form.format(token)) == (None, None)
+def test_another_scheme_is_nobody_and_no_error(client, token):
+    for form in ["", " ", "{}", "Basic {}", "Token {}", "Bearer={}", "Bearerx {}"]:
+        assert caller(client, Authorization=form.format(token)) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [
+def test_what_stands_after_bearer_is_the_token():
+    for header, expected in [
         ("Bearer a.b.c", "a.b.c"),
         ("bearer \t a ", "a"),
         ("Bearer", ""),
         ("Basic a", None),
         ("", None),
-    ],
-)
-def test_what_stands_after_bearer_is_the_token(header, expected):
-    assert bearer_token(header) == expected
+    ]:
+        assert bearer_token(header) == expected, (header, expected)
 
 
 @pytest.mark.promise(4)
-@pytest.mark.parametrize("field", ["access_token", "token", "wsgiauth", "Authorization"])
-def test_a_token_in_the_query_or_a_form_is_not_looked_for(client, token, field):
-    for answer in (
-        client.get("/", {field: token}),
-        client.post("/", {field: token}),
-        client.post_json("/", {field: token}),
-    ):
-        assert (answer.json["user"], answer.json["error"]) == (None, None)
+def test_a_token_in_the_query_or_a_form_is_not_looked_for(client, token):
+    for field in ["access_token", "token", "wsgiauth", "Authorization"]:
+        for answer in (
+            client.get("/", {field: token}),
+            client.post("/", {field: token}),
+            client.post_json("/", {field: token}),
+        ):
+            assert (answer.json["user"], answer.json["error"]) == (None, None), field
 
 
 # The cookie.
@@ -136,16 +128,13 @@ def test_the_cookie_stands_beside_another_scheme(client, token):
 
 
 @pytest.mark.promise(16)
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param("wsgiauth={0}; wsgiauth=planted", id="planted after"),
-        pytest.param("wsgiauth=planted; wsgiauth={0}", id="planted before"),
-        pytest.param("wsgiauth=; wsgiauth={0}", id="planted empty"),
-    ],
-)
-def test_two_cookies_of_our_name_are_nobody(client, token, form):
-    assert caller(client, Cookie=form.format(token)) == (None, None)
+def test_two_cookies_of_our_name_are_nobody(client, token):
+    for case, form in {
+        "planted after": "wsgiauth={0}; wsgiauth=planted",
+        "planted before": "wsgiauth=planted; wsgiauth={0}",
+        "planted empty": "wsgiauth=; wsgiauth={0}",
+    }.items():
+        assert caller(client, Cookie=form.format(token)) == (None, None), case
 
 
 @pytest.mark.promise(16)
@@ -195,52 +184,45 @@ def test_a_cookie_header_of_8_kib_is_read_and_one_of_more_is_not(client, token):
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize("filler", ["; ", "=", '"', "wsgiauth", "a=b;", '\\"', "a\xff;"])
-def test_no_cookie_header_is_an_error(client, filler):
-    header = (filler * MAX_COOKIE_HEADER)[:MAX_COOKIE_HEADER].strip()
-    assert caller(client, Cookie=header) == (None, None)
+def test_no_cookie_header_is_an_error(client):
+    for filler in ["; ", "=", '"', "wsgiauth", "a=b;", '\\"', "a\xff;"]:
+        header = (filler * MAX_COOKIE_HEADER)[:MAX_COOKIE_HEADER].strip()
+        assert caller(client, Cookie=header) == (None, None), filler
 
 
 # The cookie on requests that change something.
 
 
 @pytest.mark.promise(17)
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        pytest.param({}, USERNAME, id="no browser"),
-        pytest.param({"Sec_Fetch_Site": "same-origin"}, USERNAME, id="same origin"),
-        pytest.param({"Sec_Fetch_Site": "none"}, USERNAME, id="the person's own act"),
-        pytest.param({"Origin": "http://localhost:80"}, USERNAME, id="Origin is Host"),
-        pytest.param({"Origin": "https://app.example.org"}, USERNAME, id="trusted origin"),
-        pytest.param({"Sec_Fetch_Site": "cross-site"}, None, id="another site"),
-        pytest.param({"Sec_Fetch_Site": "same-site"}, None, id="a neighbouring host"),
-        pytest.param({"Origin": "https://evil.example"}, None, id="another origin"),
-        pytest.param({"Origin": "null"}, None, id="no origin"),
-    ],
-)
-def test_another_site_cannot_use_the_cookie_to_change_anything(client, token, headers, expected):
-    for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE"):
-        seen = caller(client, method=method, Cookie=f"wsgiauth={token}", **headers)
-        assert seen == (expected, None)
+def test_another_site_cannot_use_the_cookie_to_change_anything(client, token):
+    for case, (headers, expected) in {
+        "no browser": ({}, USERNAME),
+        "same origin": ({"Sec_Fetch_Site": "same-origin"}, USERNAME),
+        "the person's own act": ({"Sec_Fetch_Site": "none"}, USERNAME),
+        "Origin is Host": ({"Origin": "http://localhost:80"}, USERNAME),
+        "trusted origin": ({"Origin": "https://app.example.org"}, USERNAME),
+        "another site": ({"Sec_Fetch_Site": "cross-site"}, None),
+        "a neighbouring host": ({"Sec_Fetch_Site": "same-site"}, None),
+        "another origin": ({"Origin": "https://evil.example"}, None),
+        "no origin": ({"Origin": "null"}, None),
+    }.items():
+        for method in ("POST", "PUT", "PATCH", "DELETE", "TRACE"):
+            seen = caller(client, method=method, Cookie=f"wsgiauth={token}", **headers)
+            assert seen == (expected, None), case
 
 
 @pytest.mark.promise(17)
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({"Origin": "http://localhost:80"}, USERNAME),
-        ({"Sec_Fetch_Site": "same-origin"}, USERNAME),
-        ({}, USERNAME),
-        ({"Origin": "http://localhost:81"}, None),
-        ({"Origin": "null"}, None),
-        ({"Sec_Fetch_Site": "same-site"}, None),
-    ],
-    ids=["this site", "marked as this site", "a program", "a neighbour", "no site", "marked"],
-)
-def test_a_page_of_another_site_opens_no_websocket_as_the_user(client, token, headers, expected):
-    headers = {**headers, "Upgrade": "websocket", "Cookie": f"wsgiauth={token}"}
-    assert caller(client, **headers) == (expected, None)
+def test_a_page_of_another_site_opens_no_websocket_as_the_user(client, token):
+    for case, (headers, expected) in {
+        "this site": ({"Origin": "http://localhost:80"}, USERNAME),
+        "marked as this site": ({"Sec_Fetch_Site": "same-origin"}, USERNAME),
+        "a program": ({}, USERNAME),
+        "a neighbour": ({"Origin": "http://localhost:81"}, None),
+        "no site": ({"Origin": "null"}, None),
+        "marked": ({"Sec_Fetch_Site": "same-site"}, None),
+    }.items():
+        headers = {**headers, "Upgrade": "websocket", "Cookie": f"wsgiauth={token}"}
+        assert caller(client, **headers) == (expected, None), case
 
 
 @pytest.mark.promise(17)
