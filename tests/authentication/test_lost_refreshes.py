@@ -140,20 +140,32 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("reissues", [0, 1], ids=["the first answer", "another one"])
 @pytest.mark.parametrize("use", USES.values(), ids=USES)
 def test_a_copy_of_the_former_token_ends_the_session_once_the_new_pair_was_used(
-    program, heard, use, reissues
+    program, heard, use
 ):
-    numbers = [program.refresh(1) for _ in range(1 + reissues)]
+    assert use(program, program.refresh(1))
+    assert program.refresh(1) is None
+    assert (program.has_ended(), heard) == (True, ["refresh_reused"])
+    assert not any(map(program.use, program.pairs))
+
+
+@pytest.mark.parametrize("use", [USES["a request"], USES["a refresh"]], ids=[1, 2])
+def test_a_copy_ends_the_session_also_once_another_answer_was_used(program, heard, use):
+    numbers = [program.refresh(1), program.refresh(1)]
     assert use(program, numbers[-1])
     assert program.refresh(1) is None
     assert (program.has_ended(), heard) == (True, ["refresh_reused"])
     assert not any(map(program.use, program.pairs))
 
 
-@pytest.mark.parametrize("refreshes", [0, 1, 3])
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
+@pytest.mark.parametrize(
+    ("use", "refreshes"),
+    [
+        *((each, 1) for each in USES.values()),
+        *((USES[name], number) for name in ("a request", "a refresh") for number in (0, 3)),
+    ],
+)
 def test_a_token_of_an_answer_that_seemed_lost_ends_the_session(program, heard, use, refreshes):
     """One of the two who got an answer has a copy; each finds out."""
     first = program.refresh(1)

@@ -1,27 +1,21 @@
 """Methods of authentication, in words."""
 
-import pytest
-
 from wsgiauth.authentication.methods import has_second_factor, methods_in_words, with_method
 
 
-@pytest.mark.parametrize(
-    ("methods", "words"),
-    [
+def test_methods_are_shown_in_words():
+    for methods, words in [
         ([], ""),
         (["pwd"], "password"),
         (["pwd", "otp"], "password, one-time code"),
         (["pwd", "otp", "recovery"], "password, one-time code, recovery code"),
         (["saml"], "saml"),
-    ],
-)
-def test_methods_are_shown_in_words(methods, words):
-    assert methods_in_words(methods) == words
+    ]:
+        assert methods_in_words(methods) == words, (methods, words)
 
 
-@pytest.mark.parametrize(
-    ("methods", "is_one"),
-    [
+def test_a_code_is_a_second_factor_and_so_is_a_key():
+    for methods, is_one in [
         ("", False),
         ("pwd", False),
         ("pwd mail", False),
@@ -33,10 +27,8 @@ def test_methods_are_shown_in_words(methods, words):
         ("pwd otp", True),
         ("pwd hwk", True),
         ("hwk user", True),
-    ],
-)
-def test_a_code_is_a_second_factor_and_so_is_a_key(methods, is_one):
-    assert has_second_factor(methods) is is_one
+    ]:
+        assert has_second_factor(methods) is is_one, (methods, is_one)
 
 
 def test_a_login_gains_a_method():

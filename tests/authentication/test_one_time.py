@@ -102,9 +102,9 @@ def test_a_secret_can_be_for_no_user(database):
     assert redeem(second, "invitation")
 
 
-@pytest.mark.parametrize("secret", ["", "x", "x" * 10_000, "\ud800", "\0", "ä"])
-def test_what_was_never_issued_is_not_found(secret, database):
-    assert find(secret) is None
+def test_what_was_never_issued_is_not_found(database):
+    for secret in ["", "x", "x" * 10_000, "\ud800", "\0", "ä"]:
+        assert find(secret) is None
 
 
 @pytest.mark.promise(54)

@@ -54,12 +54,12 @@ SITES = [
 
 
 @pytest.mark.promise(45)
-@pytest.mark.parametrize("other", SITES, ids=str)
-@pytest.mark.parametrize("site", SITES, ids=str)
-def test_a_refresh_token_is_for_one_issuer_and_audience(site, other):
-    token = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **site)).issue("x", 1)
-    found = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **other)).verify(token)
-    assert found == (("x", 1) if site == other else None)
+def test_a_refresh_token_is_for_one_issuer_and_audience():
+    for site in SITES:
+        for other in SITES:
+            token = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **site)).issue("x", 1)
+            found = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **other)).verify(token)
+            assert found == (("x", 1) if site == other else None), (site, other)
 
 
 def refresh_at_once(pairs, url):

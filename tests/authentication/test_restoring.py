@@ -70,21 +70,17 @@ def secret(stolen, settings):
 
 
 @pytest.mark.promise(87)
-@pytest.mark.parametrize(
-    ("age", "is_restored"),
-    [
-        (timedelta(hours=HOURS), True),
-        (timedelta(days=400), True),
-        (timedelta(hours=HOURS) - timedelta(seconds=1), False),
-        (timedelta(), False),
-    ],
-    ids=["72 hours", "a year", "a second less than 72 hours", "just now"],
-)
-def test_only_an_address_that_was_proven_for_72_hours_gets_a_link(age, is_restored):
-    proven = (NOW - age).isoformat()
-    details = {"old_email": EMAIL, "verified_at": proven, "verified_by": "link"}
-    former = FormerAddress(EMAIL, proven, "link") if is_restored else None
-    assert former_address(details, NOW) == former
+def test_only_an_address_that_was_proven_for_72_hours_gets_a_link():
+    for case, (age, is_restored) in {
+        "72 hours": (timedelta(hours=HOURS), True),
+        "a year": (timedelta(days=400), True),
+        "a second less than 72 hours": (timedelta(hours=HOURS) - timedelta(seconds=1), False),
+        "just now": (timedelta(), False),
+    }.items():
+        proven = (NOW - age).isoformat()
+        details = {"old_email": EMAIL, "verified_at": proven, "verified_by": "link"}
+        former = FormerAddress(EMAIL, proven, "link") if is_restored else None
+        assert former_address(details, NOW) == former, case
 
 
 @pytest.mark.promise(87)

@@ -159,10 +159,10 @@ def test_a_handle_ends_no_login_of_another_user(ada, grace, four):
     assert "first" in valid_session_ids()
 
 
-@pytest.mark.parametrize("wanted", ["first", "", "others", "0123456789abcdef"])
-def test_what_is_no_handle_ends_nothing(ada, four, wanted):
-    assert revoke_by_handle(ada, wanted, NOW) is None
-    assert len(valid_session_ids()) == 4
+def test_what_is_no_handle_ends_nothing(ada, four):
+    for wanted in ["first", "", "others", "0123456789abcdef"]:
+        assert revoke_by_handle(ada, wanted, NOW) is None
+        assert len(valid_session_ids()) == 4, wanted
 
 
 def test_a_login_that_is_not_listed_is_not_ended(ada, four):
