@@ -1,8 +1,7 @@
 """The kinds of fields of the application: which values are valid, and what the application gets."""
 
+import re
 from datetime import UTC, datetime
-
-import pytest
 
 from wsgiauth import Field
 from wsgiauth.accounts.field_kinds import KINDS
@@ -88,10 +87,10 @@ VALUES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "sent", "expected"), VALUES, ids=ascii)
-def test_a_value_has_the_rules_of_its_kind(kind, sent, expected):
-    options = {"options": BRANCHES} if kind == "select" else {}
-    assert value_of(sent, kind=kind, **options) == expected
+def test_a_value_has_the_rules_of_its_kind():
+    for kind, sent, expected in VALUES:
+        options = {"options": BRANCHES} if kind == "select" else {}
+        assert value_of(sent, kind=kind, **options) == expected, (kind, sent, expected)
 
 
 def test_the_value_of_a_ticked_box_is_its_time():
@@ -103,15 +102,15 @@ def test_the_value_of_a_ticked_box_is_its_time():
     assert len(ticked) == Field("x", "X", kind="checkbox").max_length
 
 
-@pytest.mark.parametrize("sent", ["", "off"])
-def test_a_required_box_must_be_ticked(sent):
-    assert value_of(sent, kind="checkbox", required=True) == "Tick this box to continue."
+def test_a_required_box_must_be_ticked():
+    for sent in ["", "off"]:
+        assert value_of(sent, kind="checkbox", required=True) == "Tick this box to continue."
 
 
-@pytest.mark.parametrize("kind", sorted({*KINDS} - {"checkbox"}))
-def test_a_required_value_of_each_other_kind_cannot_be_left_out(kind):
-    options = {"options": BRANCHES} if kind == "select" else {}
-    assert value_of(" ", kind=kind, required=True, **options) == "This field is required."
+def test_a_required_value_of_each_other_kind_cannot_be_left_out():
+    for kind in sorted({*KINDS} - {"checkbox"}):
+        options = {"options": BRANCHES} if kind == "select" else {}
+        assert value_of(" ", kind=kind, required=True, **options) == "This field is required."
 
 
 def test_a_line_break_counts_once_in_the_length_of_a_text():
@@ -159,29 +158,31 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("options", WRONG.values(), ids=WRONG)
-def test_a_wrong_declaration_is_refused_by_name(options):
-    with pytest.raises(ConfigurationError, match=r"^The Field plan is wrong: .*\.$"):
+def refusal(options):
+    """Return the sentence with which a field is refused, or None."""
+    try:
         Field("plan", "Plan", **options)
+    except ConfigurationError as error:
+        return str(error)
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (
-            {"kind": "date"},
-            "kind must be one of text, email, tel, url, number, checkbox, select, textarea, not"
-            " 'date'.",
-        ),
-        ({"kind": "select"}, "a select needs options, a list of strings or of pairs."),
-        ({"kind": "tel", "options": ["a"]}, "only a select has options, and it is a tel."),
-    ],
-    ids=["kind", "no options", "options elsewhere"],
-)
-def test_the_sentence_says_what_is_wrong(options, sentence):
-    with pytest.raises(ConfigurationError) as refused:
-        Field("plan", "Plan", **options)
-    assert str(refused.value) == f"The Field plan is wrong: {sentence}"
+def test_a_wrong_declaration_is_refused_by_name():
+    for case, options in WRONG.items():
+        assert re.search(r"^The Field plan is wrong: .*\.$", str(refusal(options))), case
+
+
+def test_the_sentence_says_what_is_wrong():
+    start = "The Field plan is wrong:"
+    assert refusal({"kind": "date"}) == (
+        f"{start} kind must be one of text, email, tel, url, number, checkbox, select, textarea,"
+        " not 'date'."
+    )
+    assert refusal({"kind": "select"}) == (
+        f"{start} a select needs options, a list of strings or of pairs."
+    )
+    assert refusal({"kind": "tel", "options": ["a"]}) == (
+        f"{start} only a select has options, and it is a tel."
+    )
 
 
 def test_the_host_can_choose_how_a_browser_fills_in_a_field():
