@@ -44,44 +44,48 @@ def test_every_scheme_opens_a_database(scheme, kind, tmp_path, server_urls, open
     assert User.objects.count() == 0
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        pytest.param("oracle://ada:canary@127.0.0.1/name", id="unknown scheme"),
-        pytest.param("postgresql+tea://ada:canary@127.0.0.1/name", id="unknown option"),
-        pytest.param("canary/accounts.db", id="no scheme"),
-        pytest.param("postgresql://ada:canary@127.0.0.1:port/name", id="port in letters"),
-        pytest.param("mysql://ada:canary@127.0.0.1:65536/name", id="port too high"),
-        pytest.param("postgresql://ada:canary@[::1/name", id="open bracket"),
-        pytest.param("postgresql://ada:canary@127.0.0.1,:5433/name", id="no second host"),
-        pytest.param("postgresql://ada:canary@127.0.0.1,/name", id="comma at the end"),
-        pytest.param("postgresql://ada:canary@127.0.0.1, 127.0.0.1/name", id="space in hosts"),
-        pytest.param("postgresql://ada:canary@127.0.0.1,127.0.0.1:port/name", id="a second port"),
-        pytest.param("postgresql://ada:canary@127.0.0.1:1,127.0.0.1:2/name", id="nobody of two"),
-        pytest.param("mysql://ada:canary@127.0.0.1,127.0.0.2/name", id="two hosts, MariaDB"),
-        pytest.param("postgresql://ada:canary@127.0.0.1", id="no name"),
-        pytest.param("mysql://ada:canary@127.0.0.1/", id="empty name"),
-        pytest.param("sqlite://accounts.db", id="SQLite with two slashes"),
-        pytest.param("postgresql://ada:canary@127.0.0.1:1/name", id="nobody listens, PostgreSQL"),
-        pytest.param("mysql://ada:canary@127.0.0.1:1/name", id="nobody listens, MariaDB"),
-        pytest.param("mysql://ada:canary@127.0.0.1/name", id="refused, MariaDB"),
-        pytest.param("sqlite:///no/such/folder/accounts.db", id="missing folder"),
-        pytest.param("sqlite:///folder", id="a folder"),
-        pytest.param(f"sqlite:///{'long' * 100}", id="a file that cannot be made"),
-        pytest.param("sqlite:///garbage", id="not a database"),
-        pytest.param("sqlite:///accounts.db?tea=1", id="unknown parameter, SQLite"),
-        pytest.param("sqlite+pool:///accounts.db?max_connections=x", id="parameter in letters"),
-        pytest.param("postgresql://ada:canary@127.0.0.1/name?tea=1", id="unknown parameter"),
-        pytest.param("mysql://ada:canary@127.0.0.1/name?tea=1", id="unknown parameter, MariaDB"),
-    ],
-)
-def test_a_url_that_cannot_be_used_is_refused_by_name(url, tmp_path, monkeypatch):
+def refusal(url):
+    """Return all that a person sees of the refusal of a URL."""
+    with pytest.raises(ConfigurationError) as refused:
+        storage.open_database(url)
+    return "".join(traceback.format_exception(refused.value))
+
+
+def test_a_url_that_cannot_be_used_is_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("folder").mkdir()
     Path("garbage").write_text("This is no database. " * 100, encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=r"^DATABASE_URL") as refused:
-        storage.open_database(url)
-    assert "canary" not in "".join(traceback.format_exception(refused.value))
+    for case, url in {
+        "unknown scheme": "oracle://ada:canary@127.0.0.1/name",
+        "unknown option": "postgresql+tea://ada:canary@127.0.0.1/name",
+        "no scheme": "canary/accounts.db",
+        "port in letters": "postgresql://ada:canary@127.0.0.1:port/name",
+        "port too high": "mysql://ada:canary@127.0.0.1:65536/name",
+        "open bracket": "postgresql://ada:canary@[::1/name",
+        "no second host": "postgresql://ada:canary@127.0.0.1,:5433/name",
+        "comma at the end": "postgresql://ada:canary@127.0.0.1,/name",
+        "space in hosts": "postgresql://ada:canary@127.0.0.1, 127.0.0.1/name",
+        "a second port": "postgresql://ada:canary@127.0.0.1,127.0.0.1:port/name",
+        "nobody of two": "postgresql://ada:canary@127.0.0.1:1,127.0.0.1:2/name",
+        "two hosts, MariaDB": "mysql://ada:canary@127.0.0.1,127.0.0.2/name",
+        "no name": "postgresql://ada:canary@127.0.0.1",
+        "empty name": "mysql://ada:canary@127.0.0.1/",
+        "SQLite with two slashes": "sqlite://accounts.db",
+        "nobody listens, PostgreSQL": "postgresql://ada:canary@127.0.0.1:1/name",
+        "nobody listens, MariaDB": "mysql://ada:canary@127.0.0.1:1/name",
+        "refused, MariaDB": "mysql://ada:canary@127.0.0.1/name",
+        "missing folder": "sqlite:///no/such/folder/accounts.db",
+        "a folder": "sqlite:///folder",
+        "a file that cannot be made": f"sqlite:///{'long' * 100}",
+        "not a database": "sqlite:///garbage",
+        "unknown parameter, SQLite": "sqlite:///accounts.db?tea=1",
+        "parameter in letters": "sqlite+pool:///accounts.db?max_connections=x",
+        "unknown parameter": "postgresql://ada:canary@127.0.0.1/name?tea=1",
+        "unknown parameter, MariaDB": "mysql://ada:canary@127.0.0.1/name?tea=1",
+    }.items():
+        refused = refusal(url)
+        assert "\nwsgiauth.exceptions.ConfigurationError: DATABASE_URL" in refused, case
+        assert "canary" not in refused, case
 
 
 def test_a_mistake_in_a_migration_is_not_taken_for_one_in_the_url(tmp_path):
@@ -123,24 +127,28 @@ def test_the_parts_and_the_options_of_a_url_reach_the_driver():
     assert made.connect_params.items() >= expected.items()
 
 
-@pytest.mark.parametrize(
-    ("place", "hosts", "ports"),
-    [
-        ("a.example.org:5433,b.example.org:5434/", "a.example.org,b.example.org", "5433,5434"),
-        ("a.example.org,b.example.org:5434/", "a.example.org,b.example.org", "5432,5434"),
-        ("[::1],[::1]:5434/", "::1,::1", "5432,5434"),
-        ("a.example.org:5433,[::1]/", "a.example.org,::1", "5433,5432"),
-        ("/accounts?host=/run/a,/run/b&name=", "/run/a,/run/b", "5432,5432"),
-        ("/accounts?host=a,b&port=1,2&name=", "a,b", "1,2"),
-        ("/accounts?host=a,b&port=1&name=", "a,b", "1"),
-    ],
-    ids=["ports", "one port", "IPv6", "IPv6 last", "sockets", "options", "one port for all"],
-)
-def test_a_url_can_name_several_hosts_of_which_one_can_be_written(place, hosts, ports):
-    made = databases.make_database(f"postgresql://ada:pass@{place}accounts")
-    assert made.connect_params["host"] == hosts
-    assert str(made.connect_params["port"]) == ports
-    assert made.connect_params["target_session_attrs"] == "read-write"
+def test_a_url_can_name_several_hosts_of_which_one_can_be_written():
+    for case, (place, hosts, ports) in {
+        "ports": (
+            "a.example.org:5433,b.example.org:5434/",
+            "a.example.org,b.example.org",
+            "5433,5434",
+        ),
+        "one port": (
+            "a.example.org,b.example.org:5434/",
+            "a.example.org,b.example.org",
+            "5432,5434",
+        ),
+        "IPv6": ("[::1],[::1]:5434/", "::1,::1", "5432,5434"),
+        "IPv6 last": ("a.example.org:5433,[::1]/", "a.example.org,::1", "5433,5432"),
+        "sockets": ("/accounts?host=/run/a,/run/b&name=", "/run/a,/run/b", "5432,5432"),
+        "options": ("/accounts?host=a,b&port=1,2&name=", "a,b", "1,2"),
+        "one port for all": ("/accounts?host=a,b&port=1&name=", "a,b", "1"),
+    }.items():
+        made = databases.make_database(f"postgresql://ada:pass@{place}accounts")
+        assert made.connect_params["host"] == hosts, case
+        assert str(made.connect_params["port"]) == ports, case
+        assert made.connect_params["target_session_attrs"] == "read-write", case
 
 
 @pytest.mark.parametrize("options", ["port={port}", "port={port}&hostaddr=127.0.0.1,127.0.0.1"])
@@ -202,13 +210,10 @@ def test_only_the_owner_may_open_the_files(scheme, tmp_path, open_database):
 
 @SQLITE
 @pytest.mark.promise(26)
-@pytest.mark.parametrize(
-    ("pragma", "value"),
-    [("journal_mode", "wal"), ("foreign_keys", 1), ("synchronous", 2), ("busy_timeout", 5000)],
-)
-def test_a_connection_is_made_safe(scheme, pragma, value, tmp_path, open_database):
+def test_a_connection_is_made_safe(scheme, tmp_path, open_database):
     opened = open_database(f"{scheme}:///{tmp_path}/accounts.db")
-    assert opened.pragma(pragma) == value
+    safe = {"journal_mode": "wal", "foreign_keys": 1, "synchronous": 2, "busy_timeout": 5000}
+    assert {pragma: opened.pragma(pragma) for pragma in safe} == safe
 
 
 @pytest.mark.promise(26)
@@ -361,12 +366,12 @@ def test_a_file_that_sqlite_could_not_write_is_refused_with_the_reason(make):
         file.parent.chmod(0o700)
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o1777], ids=["writable by all", "likewise, sticky"])
-def test_a_folder_that_every_user_can_write_to_is_a_risk(database, mode):
-    folder = Path(database.database).parent
-    folder.chmod(mode)
-    (risk,) = databases.file_risks(database)
-    assert risk.startswith(f"{folder} can be written to by every user")
+def test_a_folder_that_every_user_can_write_to_is_a_risk(database):
+    for case, mode in {"writable by all": 0o777, "likewise, sticky": 0o1777}.items():
+        folder = Path(database.database).parent
+        folder.chmod(mode)
+        (risk,) = databases.file_risks(database)
+        assert risk.startswith(f"{folder} can be written to by every user"), case
 
 
 # Links
