@@ -28,9 +28,8 @@ def nearest(site):
     return find
 
 
-@pytest.mark.parametrize(
-    ("path", "route", "arguments"),
-    [
+def test_the_nearest_endpoint_is_at_the_path_or_above_it(nearest):
+    for path, route, arguments in [
         ("/account", "/account", {}),
         ("/account/nowhere", "/account", {}),
         ("/admin/users/7", "/admin/users/{id}", {"id": "7"}),
@@ -40,10 +39,8 @@ def nearest(site):
         ("/admin/nowhere", "/admin", {}),
         ("/nowhere", None, {}),
         ("", None, {}),
-    ],
-)
-def test_the_nearest_endpoint_is_at_the_path_or_above_it(nearest, path, route, arguments):
-    assert nearest(path) == (route, arguments)
+    ]:
+        assert nearest(path) == (route, arguments), (path, route, arguments)
 
 
 @pytest.mark.parametrize("part", ["/", "/a", "/account"])

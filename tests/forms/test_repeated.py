@@ -11,6 +11,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in, make_user
+from wsgiauth.throttling.counts import AttemptCount
 
 WRONG = {"username": USERNAME, "password": "wrong", "next": "/reports"}
 
@@ -28,11 +29,12 @@ def test_a_refused_login_counts_once(site, client, ada):
     assert len(site.site.throttle.failed_logins(ada)) == 2
 
 
-@pytest.mark.parametrize("sent", ["", "short", "UPPERCASE1", "a.b.c.d.e.f", "a" * 17, "é" * 10])
-def test_a_form_without_a_number_of_the_script_is_taken_each_time(client, ada, sent):
-    for _ in range(2):
-        send(client, "/auth/login", WRONG, sent, 401)
-    assert "wsgiauth-sent" not in client.cookies
+def test_a_form_without_a_number_of_the_script_is_taken_each_time(client, ada):
+    for sent in ["", "short", "UPPERCASE1", "a.b.c.d.e.f", "a" * 17, "é" * 10]:
+        AttemptCount.delete().execute()  # let no attempt wait
+        for _ in range(2):
+            send(client, "/auth/login", WRONG, sent, 401)
+        assert "wsgiauth-sent" not in client.cookies, sent
 
 
 def test_the_forms_of_other_browsers_are_taken(site, ada):

@@ -182,12 +182,12 @@ def stranger(address, account):
 # Slots and the queue
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize("length", [0, 1, 2])
-def test_so_many_hash_and_so_many_wait_and_the_others_are_refused(house, threads, length):
-    full = house(THREADS=threads, queue=length)
-    expected = ["hashing"] * threads + ["waiting"] * length + ["refused"] * 2
-    assert full.visit(*"abcdefg"[: len(expected)]) == expected
+def test_so_many_hash_and_so_many_wait_and_the_others_are_refused(house):
+    for length in [0, 1, 2]:
+        for threads in [1, 2, 3]:
+            full = house(THREADS=threads, queue=length)
+            expected = ["hashing"] * threads + ["waiting"] * length + ["refused"] * 2
+            assert full.visit(*"abcdefg"[: len(expected)]) == expected, (length, threads)
 
 
 def test_no_more_hash_than_there_are_slots_however_many_come_and_go(house):
@@ -238,11 +238,11 @@ def test_no_equal_overtakes_one_whose_turn_it_is_but_who_is_still_asleep(house):
     assert busy.next() == "c"
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_as_many_wait_as_hash(house, threads):
-    full = house(THREADS=threads)
-    expected = ["hashing"] * threads + ["waiting"] * threads + ["refused"]
-    assert full.visit(*"abcdefg"[: len(expected)]) == expected
+def test_as_many_wait_as_hash(house):
+    for threads in [1, 2, 3]:
+        full = house(THREADS=threads)
+        expected = ["hashing"] * threads + ["waiting"] * threads + ["refused"]
+        assert full.visit(*"abcdefg"[: len(expected)]) == expected, threads
 
 
 def test_a_wait_is_limited(house):
@@ -287,17 +287,14 @@ def test_a_slot_is_given_back_after_an_exception():
 # Shares
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"),
-    [
-        pytest.param(1, ["hashing", "waiting", "refused", "refused", "refused"], id="one"),
-        pytest.param(2, ["hashing", "hashing", "waiting", "waiting", "refused"], id="two"),
-        pytest.param(3, ["hashing", "hashing", "hashing", "waiting", "waiting"], id="three"),
-        pytest.param(0, ["hashing", "hashing", "hashing", "waiting", "waiting"], id="no limit"),
-    ],
-)
-def test_a_client_has_its_share(house, share, expected):
-    assert house(THREADS=3, PER_ADDRESS=share).visit(*"aaaaa") == expected
+def test_a_client_has_its_share(house):
+    for case, (share, expected) in {
+        "one": (1, ["hashing", "waiting", "refused", "refused", "refused"]),
+        "two": (2, ["hashing", "hashing", "waiting", "waiting", "refused"]),
+        "three": (3, ["hashing", "hashing", "hashing", "waiting", "waiting"]),
+        "no limit": (0, ["hashing", "hashing", "hashing", "waiting", "waiting"]),
+    }.items():
+        assert house(THREADS=3, PER_ADDRESS=share).visit(*"aaaaa") == expected, case
 
 
 def test_the_addresses_of_one_site_have_one_share(house):
