@@ -87,11 +87,11 @@ def test_a_refreshable_login_gets_a_new_pair(client, ada, site):
     client.post_json("/auth/refresh", pair, status=200)
 
 
-@pytest.mark.parametrize("send", ["post", "post_json"])
-def test_a_script_gets_the_cookie_and_no_token(browser, send):
-    answer = getattr(browser, send)("/auth/confirm", RIGHT, headers=SCRIPT)
-    assert answer.json == {"detail": "Confirmed.", "next": "/"}
-    assert browser.get("/").json["user"] == USERNAME
+def test_a_script_gets_the_cookie_and_no_token(browser):
+    for send in (browser.post, browser.post_json):
+        answer = send("/auth/confirm", RIGHT, headers=SCRIPT)
+        assert answer.json == {"detail": "Confirmed.", "next": "/"}
+        assert browser.get("/").json["user"] == USERNAME
 
 
 def test_a_form_with_a_token_gets_a_token(client, stale):
@@ -101,22 +101,19 @@ def test_a_form_with_a_token_gets_a_token(client, stale):
     client.get("/", headers=token_of(confirmed), status=200)
 
 
-@pytest.mark.parametrize(
-    ("destination", "location"),
-    [
+@pytest.mark.promise(18)
+def test_the_browser_is_sent_to_safe_paths_only(browser):
+    for destination, location in [
         ("/reports?page=2", "/reports?page=2"),
         ("//evil.example", "/"),
         ("/auth/logout", "/"),
         ("/auth/login", "/"),
         ("/auth/confirm", "/"),
         ("", "/"),
-    ],
-)
-@pytest.mark.promise(18)
-def test_the_browser_is_sent_to_safe_paths_only(browser, destination, location):
-    form = {**RIGHT, "next": destination}
-    answer = browser.post("/auth/confirm", form, headers=SAME_ORIGIN, status=303)
-    assert answer.headers["Location"] == location
+    ]:
+        form = {**RIGHT, "next": destination}
+        answer = browser.post("/auth/confirm", form, headers=SAME_ORIGIN, status=303)
+        assert answer.headers["Location"] == location, (destination, location)
 
 
 @pytest.mark.promise(46)
@@ -151,9 +148,8 @@ def said(visitor, destination):
     return next_step, (way_back.text, way_back.a["href"])
 
 
-@pytest.mark.parametrize(
-    ("destination", "step", "way_back"),
-    [
+def test_the_page_says_what_comes_next_and_leads_back(browser):
+    for destination, step, way_back in [
         ("/auth/close", "Next: Close your account", TO_ACCOUNT),
         ("/auth/%63lose?x=1", "Next: Close your account", TO_ACCOUNT),
         ("/auth/keys", "Next: Create or revoke API keys", TO_ACCOUNT),
@@ -163,39 +159,28 @@ def said(visitor, destination):
         ("/close", OF_AN_APPLICATION, HOME),
         ("/reports?Next:=Close", OF_AN_APPLICATION, HOME),
         ("", None, HOME),
-    ],
-)
-def test_the_page_says_what_comes_next_and_leads_back(browser, destination, step, way_back):
-    assert said(browser, destination) == ([step] if step else [], way_back)
+    ]:
+        assert said(browser, destination) == ([step] if step else [], way_back), (
+            destination,
+            step,
+            way_back,
+        )
 
 
-@pytest.mark.parametrize(
-    ("path", "step", "way_back"),
-    [
-        (
-            "users/{user}/delete",
-            "Next: Delete the account (Ada)",
-            ("Back to the user", "users/{user}"),
-        ),
-        ("users/7/delete", "Next: Delete the account", ("Back to the user", "users/7")),
-        ("users/7/nothing", OF_AN_APPLICATION, ("Back to the user", "users/7")),
-        ("users/several?users=7", "Next: Change several users", ("Back to the users", "users")),
-        ("users/7", "Next: The page of a user", ("Back to the users", "users")),
-        (
-            "groups/{group}/delete",
-            "Next: Delete the group (Editors)",
-            ("Back to the group", "groups/{group}"),
-        ),
-        ("groups/3/delete", "Next: Delete the group", ("Back to the group", "groups/3")),
-        ("groups", "Next: The groups", ("Back to the groups", "groups")),
-    ],
-)
-def test_it_says_to_the_staff_what_comes_next_in_the_panel(browser, ada, path, step, way_back):
+def test_it_says_to_the_staff_what_comes_next_in_the_panel(browser, ada):
     User.update(is_staff=True).execute()
-    numbers = {"user": ada.id, "group": Group.objects.create(name="Editors").id}
-    text, url = way_back
-    link = (text, f"/auth/admin/{url.format(**numbers)}")
-    assert said(browser, f"/auth/admin/{path.format(**numbers)}") == ([step], link)
+    user, group = f"users/{ada.id}", f"groups/{Group.objects.create(name='Editors').id}"
+    for path, step, text, url in (
+        (f"{user}/delete", "Next: Delete the account (Ada)", "Back to the user", user),
+        ("users/7/delete", "Next: Delete the account", "Back to the user", "users/7"),
+        ("users/7/nothing", OF_AN_APPLICATION, "Back to the user", "users/7"),
+        ("users/several?users=7", "Next: Change several users", "Back to the users", "users"),
+        ("users/7", "Next: The page of a user", "Back to the users", "users"),
+        (f"{group}/delete", "Next: Delete the group (Editors)", "Back to the group", group),
+        ("groups/3/delete", "Next: Delete the group", "Back to the group", "groups/3"),
+        ("groups", "Next: The groups", "Back to the groups", "groups"),
+    ):
+        assert said(browser, f"/auth/admin/{path}") == ([step], (text, f"/auth/admin/{url}"))
 
 
 @pytest.mark.promise(49)
@@ -237,19 +222,19 @@ def test_guesses_wait_like_those_at_the_login(settings, ada, bearer, stopped_thr
     storage.discard_connection(site.database)
 
 
-@pytest.mark.parametrize("path", ["/auth/confirm", "/auth/password"])
-def test_an_anonymous_client_is_asked_to_log_in(client, path):
-    client.get(path, status=401)
-    client.post_json(path, {}, status=401)
-    location = client.get(path, headers=BROWSER, status=302).headers["Location"]
-    assert location == f"/auth/login?next={path.replace('/', '%2F')}"
+def test_an_anonymous_client_is_asked_to_log_in(client):
+    for path in ["/auth/confirm", "/auth/password"]:
+        client.get(path, status=401)
+        client.post_json(path, {}, status=401)
+        location = client.get(path, headers=BROWSER, status=302).headers["Location"]
+        assert location == f"/auth/login?next={path.replace('/', '%2F')}"
 
 
 @pytest.mark.promise(17)
-@pytest.mark.parametrize("path", ["/auth/confirm", "/auth/password"])
-def test_a_form_of_another_site_is_refused(browser, path):
-    headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
-    browser.post(path, RIGHT, headers=headers, status=403)
+def test_a_form_of_another_site_is_refused(browser):
+    for path in ["/auth/confirm", "/auth/password"]:
+        headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
+        browser.post(path, RIGHT, headers=headers, status=403)
 
 
 @pytest.mark.every_database
