@@ -1,6 +1,7 @@
 """PASSWORD_LOGIN=off: no URL, page, field or command takes a password."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from webtest import TestApp
@@ -52,12 +53,12 @@ def site(make_site):
 
 @pytest.fixture
 def full(make_site, settings):
-    """Return a site that offers everything else, and a member of its staff with a password."""
+    """Return a site that offers everything else, a member of its staff, and what logs them in."""
     site = make_site(VERIFICATION=True, PASSKEYS=True, FACTOR_KEY=FACTOR_KEY)
     root = make_user(site, "root", password=PASSWORD, is_staff=True, is_superuser=True)
     with context.using(site.database):
         row = connected(site, root, issuer=ISSUER)
-        return site, root, logged_in_at_provider(site, root, row)
+        return site, root, partial(logged_in_at_provider, site, root, row)
 
 
 def passwords_in(page):
@@ -72,28 +73,28 @@ def is_about_passwords(url):
     return url.partition("?")[0].rpartition("/")[2] in ("password", "forgot", "reset")
 
 
-@pytest.mark.parametrize("path", sorted(ROUTES))
-def test_no_page_has_a_field_for_a_password_or_a_link_to_one(full, path):
-    site, root, browser = full
-    url = "/auth" + path.replace("{id}", str(root.id)).replace("{provider}", "example")
-    url = url.replace("{action}", "grant")
-    for client in (browser, TestApp(site)):
-        page = client.get(url, headers=BROWSER, status="*")
-        assert page.status_int < 500
-        if page.content_type == "text/html":
-            assert passwords_in(page) == []
-            assert {each for each in links_in(page) if is_about_passwords(each)} == set()
+def test_no_page_has_a_field_for_a_password_or_a_link_to_one(full):
+    site, root, log_in = full
+    for path in sorted(ROUTES):
+        url = "/auth" + path.replace("{id}", str(root.id)).replace("{provider}", "example")
+        url = url.replace("{action}", "grant")
+        for client in (log_in(), TestApp(site)):
+            page = client.get(url, headers=BROWSER, status="*")
+            assert page.status_int < 500, path
+            if page.content_type == "text/html":
+                assert passwords_in(page) == [], path
+                assert {each for each in links_in(page) if is_about_passwords(each)} == set(), path
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("path", OFF)
-def test_the_urls_for_passwords_are_those_of_a_site_without_them(site, path, method):
-    body = {"username": USERNAME, "email": EMAIL, "password": PASSWORD, "token": "x"}
+def test_the_urls_for_passwords_are_those_of_a_site_without_them(site):
     client = TestApp(site)
-    if method == "GET":
-        assert client.get(f"/auth{path}?token=x", status=404).json["code"] == "not_found"
-    else:
-        assert client.post_json(f"/auth{path}", body, status=404).json["code"] == "not_found"
+    body = {"username": USERNAME, "email": EMAIL, "password": PASSWORD, "token": "x"}
+    for path in OFF:
+        for answer in (
+            client.get(f"/auth{path}?token=x", status=404),
+            client.post_json(f"/auth{path}", body, status=404),
+        ):
+            assert answer.json["code"] == "not_found", path
     assert User.select().count() == 0
 
 
@@ -108,12 +109,12 @@ def test_the_application_answers_the_well_known_url_for_a_new_password(site):
     assert answer.json["path_info"] == "/.well-known/change-password"
 
 
-@pytest.mark.parametrize("name", [USERNAME, "nobody"])
-def test_a_right_password_is_no_login_and_costs_no_attempt(site, name):
+def test_a_right_password_is_no_login_and_costs_no_attempt(site):
     make_user(site, USERNAME, password=PASSWORD)
-    refused = TestApp(site).post_json("/auth/login", LOGIN | {"username": name}, status=404)
-    assert refused.json["detail"] == "This site has no logins with a password."
-    assert AttemptCount.select().count() + FailedLogins.select().count() == 0
+    for name in [USERNAME, "nobody"]:
+        refused = TestApp(site).post_json("/auth/login", LOGIN | {"username": name}, status=404)
+        assert refused.json["detail"] == "This site has no logins with a password.", name
+        assert AttemptCount.select().count() + FailedLogins.select().count() == 0, name
 
 
 def test_a_form_with_a_password_is_answered_with_the_page(site):
@@ -274,7 +275,8 @@ def test_a_notice_leads_to_the_sessions(make_site):
 
 
 def test_the_staff_sends_no_link_for_a_password(full):
-    site, _, browser = full
+    site, _, log_in = full
+    browser = log_in()
     ada = make_user(site, USERNAME)
     page = browser.get(f"/auth/admin/users/{ada.id}", headers=BROWSER)
     assert "reset-link" not in page.text

@@ -15,12 +15,16 @@ from webtest import TestApp
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Field, User, storage
+from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, ForbiddenError, ValidationError
+from wsgiauth.features import FEATURES, page_samples
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.forms.registration import check_registration
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.site import Site
 from wsgiauth.testing import make_group, make_user
 from wsgiauth.throttling.hash_slots import Claim
 
@@ -138,22 +142,19 @@ def client_profile_keys():
     return {*names, "has_password", "is_active", "is_staff", "is_superuser", "language"}
 
 
-@pytest.mark.parametrize(
-    ("sent", "errors"),
-    [
+def test_a_refused_value_is_told_by_field(client, hook):
+    for sent, errors in (
         ({}, {"phone": ["This field is required."]}),
         ({"phone": "030"}, {"phone": ["Begin with + and the code of the country."]}),
         (
             {"phone": "+1", "organisation": "x" * 41},
             {"organisation": ["This field must have at most 40 characters."]},
         ),
-    ],
-)
-def test_a_refused_value_is_told_by_field(client, hook, sent, errors):
-    refused = client.post_json("/auth/register", ADA | sent, status=422).json
-    assert (refused["code"], refused["errors"]) == ("invalid", errors)
-    assert hook.calls == []
-    assert nothing_is_left()
+    ):
+        refused = client.post_json("/auth/register", ADA | sent, status=422).json
+        assert (refused["code"], refused["errors"]) == ("invalid", errors)
+        assert hook.calls == []
+        assert nothing_is_left()
 
 
 def test_all_that_is_wrong_is_told_at_once(client):
@@ -606,22 +607,21 @@ def test_a_template_that_lacks_a_required_field_is_refused_at_start(make_site, t
                 make_site(TEMPLATES=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "changes", "is_used"),
-    [
-        ("register.html", {"REGISTRATION": False}, False),
-        ("register.html", {"VERIFICATION": True}, False),
-        ("invitation.html", {}, True),
-        ("invitation.html", {"MAIL_URL": None, "PUBLIC_URL": None}, False),
-    ],
-)
-def test_only_templates_that_are_used_need_the_fields(settings, tmp_path, name, changes, is_used):
-    (tmp_path / name).write_text("<p>Nothing</p>")
-    changed = replace(settings, **{**MAIL, "TEMPLATES": tmp_path, **changes})
-    send = Post() if changed.MAIL_URL else None
-    if is_used:
-        with pytest.raises(ConfigurationError, match=f"{name} .* field phone"):
-            AuthMiddleware(echo, changed, send_mail=send, registration=FIELDS)
-    else:
-        AuthMiddleware(echo, changed, send_mail=send, registration=FIELDS)
-    storage.discard_connection(storage.current())
+def test_only_templates_that_are_used_need_the_fields(settings, tmp_path):
+    def check(**changes):
+        changed = replace(settings, **{**MAIL, "TEMPLATES": tmp_path, **changes})
+        send = Post() if changed.MAIL_URL else None
+        asked = Registration(FIELDS)
+        site = Site.from_settings(changed, "/auth", FEATURES, send, registration=asked)
+        check_registration(page_samples(), site)
+
+    register, invitation = tmp_path / "register.html", tmp_path / "invitation.html"
+    register.write_text("<p>Nothing</p>")
+    check(REGISTRATION=False)
+    check(VERIFICATION=True)
+    with pytest.raises(ConfigurationError, match=r"register\.html .* field phone"):
+        check()
+    register.rename(invitation)
+    check(MAIL_URL=None, PUBLIC_URL=None)
+    with pytest.raises(ConfigurationError, match=r"invitation\.html .* field phone"):
+        check()

@@ -127,11 +127,11 @@ def test_neither_an_id_nor_a_header_is_shown(browser, client, program):
 
 
 @pytest.mark.promise(58)
-@pytest.mark.parametrize("name", ["agent", "address", "methods"])
-def test_what_a_client_sent_is_escaped(browser, name):
-    Session.update({getattr(Session, name): HOSTILE}).execute()
-    page = browser.get("/auth/sessions", headers=BROWSER)
-    page.mustcontain(no="<script>alert")
+def test_what_a_client_sent_is_escaped(browser):
+    for name in ["agent", "address", "methods"]:
+        Session.update({getattr(Session, name): HOSTILE}).execute()
+        page = browser.get("/auth/sessions", headers=BROWSER)
+        page.mustcontain(no="<script>alert")
 
 
 def test_it_costs_two_queries(browser, queries):
@@ -287,18 +287,16 @@ def test_a_long_body_is_refused(browser):
     browser.post("/auth/sessions", fields, headers=SAME_ORIGIN, status=413)
 
 
-@pytest.mark.parametrize(
-    ("address", "kept"),
-    [
-        pytest.param("192.0.2.\0007", "192.0.2.7", id="nul"),
-        pytest.param("192.0.2.7\ud800", "192.0.2.7", id="surrogate"),
-        pytest.param("\r\n192.0.2.7", "192.0.2.7", id="line break"),
-        pytest.param("unix:" + "x" * 100, "unix:" + "x" * 59, id="long"),
-        pytest.param("", None, id="none"),
-    ],
-)
-def test_an_odd_address_does_not_prevent_a_login(client, ada, address, kept):
-    client.extra_environ["REMOTE_ADDR"] = address
-    token = client.post_json("/auth/login", CREDENTIALS, status=200).json["access_token"]
-    listed = client.get("/auth/sessions", headers={"Authorization": f"Bearer {token}"})
-    assert [each["address"] for each in listed.json["sessions"]] == [kept]
+def test_an_odd_address_does_not_prevent_a_login(client, ada):
+    for case, (address, kept) in {
+        "nul": ("192.0.2.\0007", "192.0.2.7"),
+        "surrogate": ("192.0.2.7\ud800", "192.0.2.7"),
+        "line break": ("\r\n192.0.2.7", "192.0.2.7"),
+        "long": ("unix:" + "x" * 100, "unix:" + "x" * 59),
+        "none": ("", None),
+    }.items():
+        client.extra_environ["REMOTE_ADDR"] = address
+        Session.delete().execute()
+        token = client.post_json("/auth/login", CREDENTIALS, status=200).json["access_token"]
+        listed = client.get("/auth/sessions", headers={"Authorization": f"Bearer {token}"})
+        assert [each["address"] for each in listed.json["sessions"]] == [kept], case
