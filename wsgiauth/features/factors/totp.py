@@ -62,9 +62,6 @@ class Totp(Model):
         table_name = "wsgiauth_totp"
 
 
-_CONFIRMED = Statement(lambda: Totp.select(Totp.id).where(Totp.confirmed_at > 0).limit(1))
-
-
 class _Use(NamedTuple):
     """The step and the factor key of an accepted code."""
 

@@ -59,11 +59,6 @@ class Passkey(Model):
         table_name = "wsgiauth_passkey"
 
 
-_OF_ANOTHER_HOST = Statement(
-    lambda: Passkey.select(Passkey.id).where(Passkey.relying_party != "").limit(1)
-)
-
-
 class NewPasskey(NamedTuple):
     """The columns of a new passkey that come from the browser; see `Passkey`."""
 
