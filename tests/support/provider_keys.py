@@ -78,7 +78,13 @@ def signing_key(algorithm="RS256", kid="1", bits=2048):
         return SigningKey(kid, algorithm, ec.generate_private_key(_CURVES[algorithm]))
     if algorithm in ("EdDSA", "Ed25519"):
         return SigningKey(kid, algorithm, ed25519.Ed25519PrivateKey.generate())
-    return SigningKey(kid, algorithm, rsa.generate_private_key(65537, bits))
+    return SigningKey(kid, algorithm, _rsa_key(kid, bits))
+
+
+@cache
+def _rsa_key(kid, bits):
+    """Return the key of all RSA algorithms."""
+    return rsa.generate_private_key(65537, bits)
 
 
 def signed(claims, key, header=MappingProxyType({})):
