@@ -37,6 +37,15 @@ def read(**changes):
     return read_metadata(changed(DOCUMENT, changes), ISSUER)
 
 
+def refusal(document, issuer=ISSUER):
+    """Return why a document is refused, or None."""
+    try:
+        read_metadata(document, issuer)
+    except DiscoveryError as error:
+        return str(error)
+    return None
+
+
 @pytest.mark.parametrize(
     ("issuer", "url"),
     [
@@ -60,9 +69,8 @@ def test_what_a_document_leaves_out_has_the_defaults_of_the_standard():
     assert not metadata.announces_issuer
 
 
-@pytest.mark.parametrize(
-    ("changes", "name", "value"),
-    [
+def test_a_document_says_how_the_provider_is_used():
+    for changes, name, value in (
         ({SIGNING: ["none", "HS256", "ES256", 1]}, "algorithms", {"ES256"}),
         ({SIGNING: sorted(ALGORITHMS)}, "algorithms", ALGORITHMS),
         ({METHODS: ["client_secret_post"]}, "sends_secret_in_form", True),
@@ -70,47 +78,38 @@ def test_what_a_document_leaves_out_has_the_defaults_of_the_standard():
         ({ANNOUNCES: True}, "announces_issuer", True),
         ({ANNOUNCES: "true"}, "announces_issuer", False),
         ({"userinfo_endpoint": "https://a.example"}, "userinfo_endpoint", "https://a.example"),
-    ],
-)
-def test_a_document_says_how_the_provider_is_used(changes, name, value):
-    assert getattr(read(**changes), name) == value
+    ):
+        assert (changes, getattr(read(**changes), name)) == (changes, value)
 
 
-@pytest.mark.parametrize(
-    "issuer",
-    [
+def test_the_document_of_another_issuer_is_refused():
+    others = [
         *(f"{ISSUER}/", ISSUER.upper(), "http" + ISSUER[5:], f"{ISSUER}?", f" {ISSUER}"),
         *("https://id.example.org/realms/other", "https://id.example.org:443/realms/main"),
         *(None, DROP, [ISSUER], ""),
-    ],
-    ids=lambda issuer: "left out" if issuer is DROP else repr(issuer),
-)
-def test_the_document_of_another_issuer_is_refused(issuer):
-    with pytest.raises(DiscoveryError, match=r"^issuer$"):
-        read(issuer=issuer)
+    ]
+    found = [(each, refusal(changed(DOCUMENT, {"issuer": each}))) for each in others]
+    assert found == [(each, "issuer") for each in others]
+
+
+UNSAFE = [
+    *("http://id.example.org/x", "http://localhost/x", "ftp://id.example.org/x", " ", "/x"),
+    *("https://", "https:///x", "//id.example.org/x", "javascript://a/x", "https:id.example"),
+    *("https://ada@id.example.org/x", "https://id.example.org/x#y", "https://a/x y"),
+    *("https://a/x\r\nHost: b", "https://a/\x00", "https://ä.example/", "https://a:99999/"),
+    *("https://a:0/", "https://[::1", "https://[:::::]/", "https://a/" + "x" * 2048),
+    *(False, 1, ["https://id.example.org/x"]),
+]
 
 
 @pytest.mark.parametrize("name", ENDPOINTS)
-@pytest.mark.parametrize(
-    "url",
-    [
-        *("http://id.example.org/x", "http://localhost/x", "ftp://id.example.org/x", " ", "/x"),
-        *("https://", "https:///x", "//id.example.org/x", "javascript://a/x", "https:id.example"),
-        *("https://ada@id.example.org/x", "https://id.example.org/x#y", "https://a/x y"),
-        *("https://a/x\r\nHost: b", "https://a/\x00", "https://ä.example/", "https://a:99999/"),
-        *("https://a:0/", "https://[::1", "https://[:::::]/", "https://a/" + "x" * 2048),
-        *(False, 1, ["https://id.example.org/x"]),
-    ],
-    ids=lambda url: repr(url)[:30],
-)
-def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name, url):
-    with pytest.raises(DiscoveryError, match=f"^{name}$"):
-        read(**{name: url})
+def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name):
+    found = [(url, refusal(changed(DOCUMENT, {name: url}))) for url in UNSAFE]
+    assert found == [(url, name) for url in UNSAFE]
 
 
-@pytest.mark.parametrize(
-    ("url", "location", "moved"),
-    [
+def test_a_document_moves_within_its_origin():
+    for url, location, moved in (
         ("https://a.example/x/y", "z", "https://a.example/x/z"),
         ("https://a.example/x/y", "https://a.example:443/z", "https://a.example:443/z"),
         ("https://a.example:443/x", "https://A.example/z", "https://A.example/z"),
@@ -120,53 +119,42 @@ def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name, url):
         ("https://a.example/x", "https://a.example:8443/x", None),
         ("https://a.example/x", "https://a.example.org/x", None),
         ("https://a.example/x", "https://a.example\\@b.example/", None),
-    ],
-)
-def test_a_document_moves_within_its_origin(url, location, moved):
-    assert moved_url(url, location) == moved
+    ):
+        assert (location, moved_url(url, location)) == (location, moved)
 
 
-ABSENT = pytest.mark.parametrize("absent", [DROP, None, ""], ids=["left out", "null", "empty"])
+ABSENT = (DROP, None, "")
 
 
-@ABSENT
-@pytest.mark.parametrize("name", ENDPOINTS[:3])
-def test_an_endpoint_that_is_needed_is_there(name, absent):
-    with pytest.raises(DiscoveryError, match=f"^{name}$"):
-        read(**{name: absent})
+def test_an_endpoint_that_is_needed_is_there():
+    cases = [(name, absent) for name in ENDPOINTS[:3] for absent in ABSENT]
+    found = [(refusal(changed(DOCUMENT, {name: absent})), absent) for name, absent in cases]
+    assert found == cases
 
 
-@ABSENT
-def test_what_is_null_or_empty_is_left_out(absent):
+def test_what_is_null_or_empty_is_left_out():
     names = (*ENDPOINTS[3:], SIGNING, METHODS, "userinfo_signing_alg_values_supported", ANNOUNCES)
-    assert read(**dict.fromkeys(names, absent)) == read()
+    for absent in ABSENT:
+        assert read(**dict.fromkeys(names, absent)) == read()
 
 
-@pytest.mark.parametrize(
-    ("url", "is_usable"),
-    [
-        *(("http://localhost:8080/keys", True), ("http://127.0.0.1/keys", True)),
-        *(("http://[::1]:9/keys", True), ("https://id.example.org/keys", True)),
-        *(("http://id.example.org/keys", False), ("http://localhost.example.org/keys", False)),
-        *(("http://127.0.0.2/keys", False), ("http://10.0.0.1/keys", False)),
-    ],
-)
-def test_an_issuer_on_this_host_can_name_endpoints_here(url, is_usable):
-    document = dict.fromkeys(ENDPOINTS, f"{LOCAL}/x") | {"issuer": LOCAL, "jwks_uri": url}
-    if is_usable:
-        assert read_metadata(document, LOCAL).jwks_uri == url
-        return
-    with pytest.raises(DiscoveryError, match=r"^jwks_uri$"):
-        read_metadata(document, LOCAL)
+def test_an_issuer_on_this_host_can_name_endpoints_here():
+    refusals = {
+        **dict.fromkeys(("http://localhost:8080/keys", "http://127.0.0.1/keys")),
+        **dict.fromkeys(("http://[::1]:9/keys", "https://id.example.org/keys")),
+        "http://id.example.org/keys": "jwks_uri",
+        "http://localhost.example.org/keys": "jwks_uri",
+        "http://127.0.0.2/keys": "jwks_uri",
+        "http://10.0.0.1/keys": "jwks_uri",
+    }
+    document = dict.fromkeys(ENDPOINTS, f"{LOCAL}/x") | {"issuer": LOCAL}
+    assert {url: refusal({**document, "jwks_uri": url}, LOCAL) for url in refusals} == refusals
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *((SIGNING, []), (SIGNING, ["none"]), (SIGNING, ["HS256", "ES256K"]), (SIGNING, "RS256")),
-        *((METHODS, []), (METHODS, ["private_key_jwt"]), (METHODS, "client_secret_basic")),
-    ],
-)
-def test_a_provider_that_offers_nothing_that_we_accept_is_refused(name, value):
-    with pytest.raises(DiscoveryError, match=f"^{name}$"):
-        read(**{name: value})
+def test_a_provider_that_offers_nothing_that_we_accept_is_refused():
+    wrong = [
+        *((SIGNING, each) for each in ([], ["none"], ["HS256", "ES256K"], "RS256")),
+        *((METHODS, each) for each in ([], ["private_key_jwt"], "client_secret_basic")),
+    ]
+    found = [(refusal(changed(DOCUMENT, {name: value})), value) for name, value in wrong]
+    assert found == wrong

@@ -2,44 +2,33 @@
 
 import json
 
-import pytest
-
 from wsgiauth.features.providers.oidc.documents import parse_document, strings
 
 
-@pytest.mark.parametrize(
-    ("octets", "parsed"),
-    [
-        (b'{"a": [1, {"b": "\xc3\xa4"}]}', {"a": [1, {"b": "ä"}]}),
-        (b" {}\n", {}),
-    ],
-)
-def test_an_object_is_parsed(octets, parsed):
-    assert parse_document(octets) == parsed
+def test_an_object_is_parsed():
+    assert parse_document(b'{"a": [1, {"b": "\xc3\xa4"}]}') == {"a": [1, {"b": "ä"}]}
+    assert parse_document(b" {}\n") == {}
 
 
-@pytest.mark.parametrize(
-    "octets",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(b"[]", id="list"),
-        pytest.param(b'"a"', id="string"),
-        pytest.param(b"null", id="null"),
-        pytest.param(b"{}{}", id="two objects"),
-        pytest.param(b'{"a": 1, "a": 2}', id="doubled member"),
-        pytest.param(b'{"a": {"b": 1, "b": 1}}', id="doubled member inside"),
-        pytest.param(b'{"a": NaN}', id="NaN"),
-        pytest.param(b'{"a": -Infinity}', id="infinity"),
-        pytest.param(b'{"a": "\xff"}', id="not UTF-8"),
-        pytest.param(b'\xef\xbb\xbf{"a": 1}', id="byte order mark"),
-        pytest.param('{"a": 1}'.encode("utf-16"), id="UTF-16"),
-        pytest.param(b'{"a": ' + b"[" * 30_000 + b"]" * 30_000 + b"}", id="nested deeply"),
-        pytest.param(b'{"a": ' + b'[{"b": ' * 50 + b"1" + b"}]" * 50 + b"}", id="101 deep"),
-        pytest.param(b'{"a": ' + b"9" * 60_000 + b"}", id="long number"),
-    ],
-)
-def test_all_else_is_nothing(octets):
-    assert parse_document(octets) is None
+def test_all_else_is_nothing():
+    others = {
+        "empty": b"",
+        "list": b"[]",
+        "string": b'"a"',
+        "null": b"null",
+        "two objects": b"{}{}",
+        "doubled member": b'{"a": 1, "a": 2}',
+        "doubled member inside": b'{"a": {"b": 1, "b": 1}}',
+        "NaN": b'{"a": NaN}',
+        "infinity": b'{"a": -Infinity}',
+        "not UTF-8": b'{"a": "\xff"}',
+        "byte order mark": b'\xef\xbb\xbf{"a": 1}',
+        "UTF-16": '{"a": 1}'.encode("utf-16"),
+        "nested deeply": b'{"a": ' + b"[" * 30_000 + b"]" * 30_000 + b"}",
+        "101 deep": b'{"a": ' + b'[{"b": ' * 50 + b"1" + b"}]" * 50 + b"}",
+        "long number": b'{"a": ' + b"9" * 60_000 + b"}",
+    }
+    assert [name for name, octets in others.items() if parse_document(octets) is not None] == []
 
 
 def test_a_hundred_levels_and_any_number_beside_each_other_are_read():

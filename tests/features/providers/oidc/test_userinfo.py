@@ -1,11 +1,13 @@
 """What the userinfo endpoint says: plain or signed, and needed only for users who are not known."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.oidc_clients import Client
-from tests.support.provider_answers import Answer, HangUp, Json, Slow
+from tests.support.provider_answers import Answer, HangUp, Json
 from tests.support.provider_keys import DROP, HmacKey, NoKey, changed, signed, signing_key
-from wsgiauth.features.providers.oidc.errands import CONFIRM, LOG_IN, Errand
+from wsgiauth.features.providers.oidc.errands import CONFIRM, Errand
 
 EMAIL = "b@example.org"
 OUR = "wsgiauth"
@@ -24,9 +26,8 @@ def signed_answer(provider, key=None, header=None, **claims):
     return Answer(body=token.encode(), headers={"Content-Type": "application/jwt"})
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
+def test_a_signed_answer_is_read(provider, client):
+    for claims in (
         {},
         {"aud": [OUR, "other"]},
         {"iss": DROP, "aud": DROP},
@@ -35,12 +36,9 @@ def signed_answer(provider, key=None, header=None, **claims):
         {"exp": 2**40, "nbf": 1},
         {"iat": 1},
         {"iat": DROP},
-    ],
-    ids=lambda claims: ", ".join(claims),
-)
-def test_a_signed_answer_is_read(provider, client, claims):
-    provider.answers["/userinfo"] = signed_answer(provider, **claims)
-    assert client.log_in().email == EMAIL
+    ):
+        provider.answers["/userinfo"] = signed_answer(provider, **claims)
+        assert (claims, client.log_in().email) == (claims, EMAIL)
 
 
 def test_an_answer_is_signed_by_an_algorithm_that_is_offered_for_it(provider, client):
@@ -59,71 +57,82 @@ def test_an_answer_is_signed_by_an_algorithm_that_is_offered_for_it(provider, cl
 
 
 @pytest.mark.promise(70)
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"key": signing_key("RS256", "2")}, "unknown key"),
-        ({"key": signing_key("RS256", "1", 3072)}, "signature"),
+def test_a_signed_answer_that_is_wrong_is_refused(provider, client):
+    other = signing_key("RS256", "2")
+    wrong = [
+        ({"key": other}, "unknown key"),
+        ({"key": replace(other, kid="1")}, "signature"),
         ({"header": {"typ": "logout+jwt"}}, "typ"),
         ({"header": {"crit": ["exp"]}}, "crit"),
-        ({"iss": "https://elsewhere.example"}, "iss"),
-        ({"iss": ["x"]}, "iss"),
-        ({"aud": "other"}, "aud"),
-        ({"aud": ["other"]}, "aud"),
-        ({"aud": {OUR: 1}}, "aud"),
+        *(({"iss": each}, "iss") for each in ("https://elsewhere.example", ["x"])),
+        *(({"aud": each}, "aud") for each in ("other", ["other"], {OUR: 1})),
         ({"exp": 1}, "clock"),
         ({"nbf": 2**40}, "clock"),
         ({"exp": "soon"}, "times"),
-        ({"sub": "grace"}, "sub"),
-        ({"sub": DROP}, "sub"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_signed_answer_that_is_wrong_is_refused(provider, client, changes, reason):
-    provider.answers["/userinfo"] = signed_answer(provider, **changes)
-    error = client.refusal()
-    assert (error.status, error.reason) == (502, f"userinfo: {reason}")
+        *(({"sub": each}, "sub") for each in ("grace", DROP)),
+    ]
+    found = []
+    for changes, _ in wrong:
+        provider.answers["/userinfo"] = signed_answer(provider, **changes)
+        error = client.refusal()
+        found.append((changes, error.status, error.reason))
+    assert found == [(changes, 502, f"userinfo: {reason}") for changes, reason in wrong]
 
 
-@pytest.mark.parametrize("body", [b"", b"x", b"a.b.c.d.e", b"\xff.e.e", b"a.b.c"])
-def test_an_answer_that_is_neither_is_refused(provider, client, body):
-    provider.answers["/userinfo"] = Answer(body=body)
-    assert client.refusal().reason in ("userinfo: JSON", "userinfo: form")
+def test_an_answer_that_is_neither_is_refused(provider, client):
+    bodies = {
+        b"": "JSON",
+        b"x": "JSON",
+        b"a.b.c.d.e": "JSON",
+        b"\xff.e.e": "JSON",
+        b"a.b.c": "form",
+    }
+    found = {}
+    for body in bodies:
+        provider.answers["/userinfo"] = Answer(body=body)
+        found[body] = client.refusal().reason.removeprefix("userinfo: ")
+    assert found == bodies
 
 
 FAILURES = {
     "status": [Answer(each) for each in (401, 403, 404, 410, 500, 503)],
     "rate limit": [Answer(429)],
     "connection": [HangUp()],
-    "timeout": [Slow(3)],
     "JSON": [Json([]), Answer(body=b"a.b.c.d.e")],
     "form": [Answer(body=b"a.b.c")],
     "too large": [Answer(body=b" " * 70_000)],
     "redirect": [Answer(302, headers={"Location": "/elsewhere"})],
 }
-CASES = [(reason, each) for reason, answers in FAILURES.items() for each in answers]
 
 
-@pytest.mark.parametrize(("reason", "answer"), CASES)
-@pytest.mark.parametrize("errand", [Errand(LOG_IN), Errand(CONFIRM, user_id=7)])
-def test_a_known_user_needs_no_userinfo(provider, client, caplog, reason, answer, errand):
-    client = Client(provider, timeout=0.3 if reason == "timeout" else 5)
+@pytest.mark.parametrize("reason", FAILURES)
+def test_a_known_user_needs_no_userinfo(provider, caplog, reason):
+    for answer in FAILURES[reason]:
+        client = Client(provider)
+        client.known.add("ada")
+        provider.claims["email"] = DROP
+        provider.answers["/userinfo"] = answer
+        caplog.clear()
+        account = client.log_in()
+        assert (account.subject, account.email, account.is_partial) == ("ada", "", True)
+        assert caplog.messages == [
+            f"the provider google did not say who the user is (userinfo: {reason}); the account is"
+            " known, so the login goes on without it"
+        ]
+        assert client.refusal(subject="grace").reason.startswith("userinfo: ")
+
+
+def test_a_known_user_confirms_without_userinfo(provider, client):
     client.known.add("ada")
-    provider.answers["/userinfo"] = answer
-    account = client.log_in(errand=errand)
-    assert (account.subject, account.email, account.is_partial) == ("ada", "", True)
-    assert caplog.messages == [
-        f"the provider google did not say who the user is (userinfo: {reason}); the account is"
-        " known, so the login goes on without it"
-    ]
-    assert client.refusal(subject="grace").reason.startswith("userinfo: ")
+    provider.answers["/userinfo"] = Answer(403)
+    assert client.log_in(errand=Errand(CONFIRM, user_id=7)).is_partial is True
 
 
-@pytest.mark.parametrize("sub", ["grace", DROP], ids=["other", "none"])
-def test_userinfo_of_another_user_is_refused_for_a_known_one_too(provider, client, sub):
+def test_userinfo_of_another_user_is_refused_for_a_known_one_too(provider, client):
     client.known.add("ada")
-    provider.userinfo["sub"] = sub
-    assert client.refusal().reason == "userinfo: sub"
+    for subject in ("grace", DROP):
+        provider.userinfo["sub"] = subject
+        assert client.refusal().reason == "userinfo: sub"
 
 
 def test_userinfo_is_needed_for_groups_that_the_token_does_not_have(provider):
