@@ -5,7 +5,6 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.support.hostile_provider import DISCOVERY, Provider
 from tests.support.mail_servers import make_certificate
 from tests.support.provider_answers import Answer, Drip, Endless, HangUp, Held, Redirect, Slow
 from tests.support.sites import free_port
-from wsgiauth import User, storage
+from wsgiauth import storage
 from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.transport import MAX_SIZE, REST, Request, Response, Transport
@@ -79,29 +78,24 @@ def test_a_request_says_what_it_accepts_and_brings_no_credentials_of_the_environ
     assert "authorization" not in request.headers
 
 
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 304, 307, 308])
-def test_no_redirect_is_followed(provider, transport, status):
-    provider.answers["/keys"] = Redirect(provider.url(DISCOVERY), status)
-    error = refusal(transport, get(provider, "/keys"))
-    assert (error.status, error.reason) == (502, "discovery: redirect")
+def test_no_redirect_is_followed(provider, transport):
+    for status in (300, 301, 302, 303, 304, 307, 308):
+        provider.answers["/keys"] = Redirect(provider.url(DISCOVERY), status)
+        error = refusal(transport, get(provider, "/keys"))
+        assert (error.status, error.reason) == (502, "discovery: redirect")
     assert not provider.requests[DISCOVERY]
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "location"),
-    [(302, {"Location": "/x"}, "/x"), (308, {"Location": "//y/"}, "//y/"), (301, {}, "")],
-)
-def test_the_caller_can_examine_a_redirect(provider, transport, status, headers, location):
-    provider.answers["/keys"] = Answer(status, headers=headers)
+def test_the_caller_can_examine_a_redirect(provider, transport):
     request = get(provider, "/keys")._replace(can_have_moved=True)
-    assert transport.send(request) == (status, b"", location, False)
-
-
-@pytest.mark.parametrize("status", [300, 304, 305, 399])
-def test_other_statuses_are_never_one(provider, transport, status):
-    provider.answers["/keys"] = Redirect(provider.url(DISCOVERY), status)
-    request = get(provider, "/keys")._replace(can_have_moved=True)
-    assert refusal(transport, request).reason == "discovery: redirect"
+    for status in (301, 302, 303, 307, 308):
+        provider.answers["/keys"] = Redirect("//y/", status)
+        assert transport.send(request) == (status, b"", "//y/", False)
+    provider.answers["/keys"] = Answer(301)
+    assert transport.send(request).location == ""
+    for status in (300, 304, 305, 399):
+        provider.answers["/keys"] = Redirect(provider.url(DISCOVERY), status)
+        assert refusal(transport, request).reason == "discovery: redirect"
 
 
 LONGEST = b" " * MAX_SIZE
@@ -156,19 +150,15 @@ def assert_the_slots_are_free():
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
+def test_a_broken_response_is_a_failed_connection(provider, clock):
+    for answer in (
         HangUp(),
         Answer(headers={"Content-Length": "2", "Connection": "close"}, body=b"x"),
-        lambda honest: replace(honest, has_endless_head=True),
-    ],
-    ids=["hangs up", "less than announced", "endless head"],
-)
-def test_a_broken_response_is_a_failed_connection(provider, clock, answer):
-    provider.answers[DISCOVERY] = answer
-    error = refusal(Transport(Failures("Google"), clock, 5), get(provider))
-    assert (error.status, error.reason) == (503, "discovery: connection")
+        Endless(head=True),
+    ):
+        provider.answers[DISCOVERY] = answer
+        error = refusal(Transport(Failures("Google"), clock, 5), get(provider))
+        assert (error.status, error.reason) == (503, "discovery: connection")
 
 
 def test_a_provider_that_cannot_be_reached_is_left_alone_for_a_while(provider, clock, transport):
@@ -282,14 +272,16 @@ def test_a_proxy_that_answers_without_end_keeps_no_request(clock):
         listener.close()
 
 
-@pytest.mark.parametrize("pool", ["", "+pool"], ids=["unpooled", "pooled"])
-def test_a_pooled_connection_is_given_back_before(provider, transport, tmp_path, pool):
-    database = storage.open_database(f"sqlite{pool}:///{tmp_path}/accounts.db")
-    with storage.context.using(database):
-        assert User.select().count() == 0
-        transport.send(get(provider))
-        assert database.is_closed() is bool(pool)
-        database.close()
+def test_a_pooled_connection_is_given_back_before(provider, transport, tmp_path):
+    for pool in ("", "+pool"):
+        url = f"sqlite{pool}:///{tmp_path}/accounts.db"
+        database = storage.open_database(url, prepare=lambda _: None)
+        with storage.context.using(database):
+            database.execute_sql("SELECT 1")
+            assert not database.is_closed()
+            transport.send(get(provider))
+            assert database.is_closed() is bool(pool)
+            database.close()
 
 
 def test_a_process_that_can_start_no_thread_is_as_a_failed_connection(
@@ -351,50 +343,60 @@ def test_plain_http_where_tls_is_spoken_fails(provider, transport):
 
 
 class Gatekeeper:
-    """Accepts connections as a proxy would, and answers each CONNECT with the same octets."""
+    """Accepts connections as a proxy would, and answers each CONNECT with the next octets."""
 
-    def __init__(self, answer):
+    def __init__(self, *answers):
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.proxy = parse_proxy(f"http://127.0.0.1:{self.listener.getsockname()[1]}")
-        self.answer = answer
+        self.answers = answers
         self.asked = []
         self.thread = threading.Thread(target=self.serve)
         self.thread.start()
 
     def serve(self):
         with self.listener:
-            connection, _ = self.listener.accept()
-        with connection, suppress(OSError):
-            self.asked.append(connection.recv(10_000).partition(b" HTTP/")[0])
-            if self.answer is None:
-                connection.recv(10_000)  # until the client gives up
-            else:
-                connection.sendall(self.answer)
+            for answer in self.answers:
+                connection, _ = self.listener.accept()
+                with connection, suppress(OSError):
+                    self.asked.append(connection.recv(10_000).partition(b" HTTP/")[0])
+                    if answer is None:
+                        connection.recv(10_000)  # until the client gives up
+                    else:
+                        connection.sendall(answer)
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", "proxy"),
-        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", "proxy"),
-        (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n", "proxy"),
-        (b"garbage\r\n\r\n", "proxy"),
-        (b"", "proxy"),
-        (b"HTTP/1.1 200 OK\r\n\r\nno TLS at all", "connection"),
-        (None, "timeout"),
-    ],
-    ids=["407", "502", "redirect", "garbage", "hangs up", "no TLS", "silent"],
-)
-def test_a_proxy_that_opens_no_tunnel_is_named(clock, answer, reason):
-    gatekeeper = Gatekeeper(answer)
-    timeout = TIMEOUT if answer is None else 5
-    transport = Transport(Failures("Google"), clock, timeout, gatekeeper.proxy)
+def test_a_proxy_that_opens_no_tunnel_is_named(clock):
+    answers = {
+        b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n": "proxy",
+        b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n": "proxy",
+        b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1/\r\n\r\n": "proxy",
+        b"garbage\r\n\r\n": "proxy",
+        b"": "proxy",
+        b"HTTP/1.1 200 OK\r\n\r\nno TLS at all": "connection",
+    }
+    gatekeeper = Gatekeeper(*answers)
+    transport = Transport(Failures("Google"), clock, 5, gatekeeper.proxy)
     request = Request("keys", "https://id.example.org/keys")
-    error = refusal(transport, request)
-    assert (error.status, error.reason) == (503, f"keys: {reason}")
-    assert refusal(transport, request).reason == "keys: left alone"
+    found = {}
+    for answer in answers:
+        error = refusal(transport, request)
+        found[answer] = error.reason.removeprefix("keys: ")
+        assert error.status == 503
+        assert refusal(transport, request).reason == "keys: left alone"
+        clock.now += REST
     gatekeeper.thread.join()
-    assert gatekeeper.asked == [b"CONNECT id.example.org:443"]
+    assert found == answers
+    assert gatekeeper.asked == [b"CONNECT id.example.org:443"] * len(answers)
+    assert_the_slots_are_free()
+
+
+def test_a_proxy_that_answers_nothing_is_not_awaited(clock):
+    gatekeeper = Gatekeeper(None)
+    hasty = Transport(Failures("Google"), clock, TIMEOUT, gatekeeper.proxy)
+    request = Request("keys", "https://id.example.org/keys")
+    error = refusal(hasty, request)
+    assert (error.status, error.reason) == (503, "keys: timeout")
+    gatekeeper.thread.join()
     assert_the_slots_are_free()
 
 
@@ -415,9 +417,8 @@ def test_a_proxy_does_not_get_what_stays_on_this_host(provider, clock):
     assert Transport(Failures("Google"), clock, 5, proxy).send(get(provider)).status == 200
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "is_limited"),
-    [
+def test_a_response_can_say_that_there_were_too_many_requests(provider, transport):
+    for status, headers, is_limited in (
         (429, {}, True),
         (403, {"Retry-After": "60"}, True),
         (403, {"X-RateLimit-Remaining": "0"}, True),
@@ -425,13 +426,10 @@ def test_a_proxy_does_not_get_what_stays_on_this_host(provider, clock):
         (403, {}, False),
         (200, {"X-RateLimit-Remaining": "0"}, False),
         (503, {"Retry-After": "60"}, False),
-    ],
-)
-def test_a_response_can_say_that_there_were_too_many_requests(
-    provider, transport, status, headers, is_limited
-):
-    provider.answers["/keys"] = Answer(status, headers={**headers, "Content-Length": "0"})
-    assert transport.send(get(provider, "/keys")).is_limited is is_limited
+    ):
+        provider.answers["/keys"] = Answer(status, headers={**headers, "Content-Length": "0"})
+        response = transport.send(get(provider, "/keys"))
+        assert (status, headers, response.is_limited) == (status, headers, is_limited)
 
 
 def test_no_repr_has_a_secret():
