@@ -46,19 +46,19 @@ def test_the_url_asks_for_a_code_with_pkce(discord, client):
 
 
 @pytest.mark.promise(86)
-@pytest.mark.parametrize("said", [False, "true", 1, None, [True]])
-def test_an_address_is_verified_only_by_the_json_value_true(discord, client, said):
-    discord.accounts[ADAS_SNOWFLAKE]["verified"] = said
-    account = client.log_in()
-    assert (account.email, account.email_verified) == ("ada@example.org", False)
+def test_an_address_is_verified_only_by_the_json_value_true(discord, client):
+    for said in (False, "true", 1, None, [True]):
+        discord.accounts[ADAS_SNOWFLAKE]["verified"] = said
+        account = client.log_in()
+        assert (account.email, account.email_verified) == ("ada@example.org", False)
 
 
 @pytest.mark.promise(86)
-@pytest.mark.parametrize("address", [None, "", ["ada@example.org"], "x" * 255])
-def test_an_account_without_an_address_has_none_that_is_verified(discord, client, address):
-    discord.accounts[ADAS_SNOWFLAKE]["email"] = address
-    account = client.log_in()
-    assert (account.email, account.email_verified, account.name) == ("", False, "ada")
+def test_an_account_without_an_address_has_none_that_is_verified(discord, client):
+    for address in (None, "", ["ada@example.org"], "x" * 255):
+        discord.accounts[ADAS_SNOWFLAKE]["email"] = address
+        account = client.log_in()
+        assert (account.email, account.email_verified, account.name) == ("", False, "ada")
 
 
 def test_without_the_scope_there_is_no_address(discord):
@@ -75,29 +75,15 @@ def test_a_changed_username_is_the_same_account(discord, client):
 
 
 @pytest.mark.promise(86)
-@pytest.mark.parametrize(
-    "number",
-    [
-        80351110224678912,
-        8.0e16,
-        True,
-        None,
-        "",
-        "0",
-        "-1",
-        "01",
-        "1.0",
-        "٣",
-        "1\n",
-        "1" * 21,
-        ["1"],
-    ],
-    ids=repr,
-)
-def test_an_id_that_is_no_snowflake_is_refused(discord, client, number):
-    discord.answers[USER] = Json({"id": number, "username": "ada"})
-    error = client.refusal()
-    assert (error.status, error.reason) == (502, "user: id")
+def test_an_id_that_is_no_snowflake_is_refused(discord, client):
+    numbers = [80351110224678912, 8.0e16, True, None, "", "0", "-1", "01", "1.0", "٣", "1\n"]
+    numbers += ["1" * 21, ["1"]]
+    found = []
+    for number in numbers:
+        discord.answers[USER] = Json({"id": number, "username": "ada"})
+        error = client.refusal()
+        found.append((number, error.status, error.reason))
+    assert found == [(number, 502, "user: id") for number in numbers]
 
 
 def test_a_user_that_is_no_object_is_refused(discord, client):

@@ -68,75 +68,63 @@ def test_each_request_has_what_the_documentation_asks_for(github, client):
     assert github.requests[EMAILS][0].query == {"per_page": "100"}
 
 
-@pytest.mark.parametrize(
-    ("origin", "api"),
-    [
-        ("https://github.com", "https://api.github.com"),
-        ("https://octocorp.ghe.com", "https://api.octocorp.ghe.com"),
-        ("https://github.example.org", "https://github.example.org/api/v3"),
-        ("https://github.com.example.org", "https://github.com.example.org/api/v3"),
-        ("https://evilghe.com", "https://evilghe.com/api/v3"),
-        ("http://localhost:8080", "http://localhost:8080/api/v3"),
-    ],
-)
-def test_the_api_of_a_host_is_where_the_documentation_says(origin, api):
+def test_the_api_of_a_host_is_where_the_documentation_says():
     asked = []
 
     def ask(what, url):
         asked.append((what, url))
         return {"id": 1} if what == "user" else []
 
-    api_of_host = GitHub(origin)
-    api_of_host.profile(ask)
-    api_of_host.address(ask)
-    assert asked == [("user", f"{api}/user"), ("emails", f"{api}/user/emails?per_page=100")]
-    assert api_of_host.authorization_endpoint == f"{origin}/login/oauth/authorize"
-    assert api_of_host.token_endpoint == f"{origin}/login/oauth/access_token"
+    for origin, api in (
+        ("https://github.com", "https://api.github.com"),
+        ("https://octocorp.ghe.com", "https://api.octocorp.ghe.com"),
+        ("https://github.example.org", "https://github.example.org/api/v3"),
+        ("https://github.com.example.org", "https://github.com.example.org/api/v3"),
+        ("https://evilghe.com", "https://evilghe.com/api/v3"),
+        ("http://localhost:8080", "http://localhost:8080/api/v3"),
+    ):
+        asked.clear()
+        api_of_host = GitHub(origin)
+        api_of_host.profile(ask)
+        api_of_host.address(ask)
+        assert asked == [("user", f"{api}/user"), ("emails", f"{api}/user/emails?per_page=100")]
+        assert api_of_host.authorization_endpoint == f"{origin}/login/oauth/authorize"
+        assert api_of_host.token_endpoint == f"{origin}/login/oauth/access_token"
 
 
-SECOND = "second@example.org"
+ADDRESS, SECOND = "ada@example.org", "second@example.org"
 
 
 @pytest.mark.promise(86)
-@pytest.mark.parametrize(
-    ("emails", "address", "is_verified"),
-    [
-        ([email("ada@example.org")], "ada@example.org", True),
-        ([email("ada@example.org"), email(SECOND, primary=False)], "ada@example.org", True),
-        ([email(SECOND, primary=False), email("ada@example.org")], "ada@example.org", True),
-        ([email("ada@example.org", verified=False)], "ada@example.org", False),
-        (
-            [email("ada@example.org", verified=False), email(SECOND, primary=False)],
-            "ada@example.org",
-            False,
-        ),
-        ([email("ada@example.org", verified="true")], "ada@example.org", False),
-        ([email("ada@example.org", verified=1)], "ada@example.org", False),
-        ([email("ada@example.org", verified=None)], "ada@example.org", False),
-        ([email(SECOND, primary=False)], "", False),
-        ([email(SECOND, primary="true")], "", False),
-        ([email("ada@example.org"), email(SECOND)], "", False),
-        ([email("ada@example.org", verified=False), email("ada@example.org")], "", False),
-        ([email(None)], "", False),
-        ([email(["ada@example.org"])], "", False),
-        ([email("x" * 255)], "", False),
-        ([{}], "", False),
-        ([None, 1, "ada@example.org", ["ada@example.org"]], "", False),
-        ([None, email("ada@example.org")], "ada@example.org", True),
-    ],
-    ids=[
-        *("primary", "secondary after", "secondary before", "unverified", "only other verified"),
-        *("text", "number", "null", "no primary", "primary is text", "two primaries"),
-        *("twice", "no address", "a list", "too long", "empty", "no objects", "null beside"),
-    ],
-)
-def test_only_a_primary_address_that_github_calls_verified_counts(
-    github, client, emails, address, is_verified
-):
-    github.accounts[ADA]["emails"] = emails
-    account = client.log_in()
-    assert (account.email, account.email_verified) == (address, is_verified)
-    assert account.subject == str(ADA)
+def test_only_a_primary_address_that_github_calls_verified_counts(github, client):
+    second = email(SECOND, primary=False)
+    cases = {
+        "primary": ([email(ADDRESS)], ADDRESS, True),
+        "secondary after": ([email(ADDRESS), second], ADDRESS, True),
+        "secondary before": ([second, email(ADDRESS)], ADDRESS, True),
+        "unverified": ([email(ADDRESS, verified=False)], ADDRESS, False),
+        "only other verified": ([email(ADDRESS, verified=False), second], ADDRESS, False),
+        "text": ([email(ADDRESS, verified="true")], ADDRESS, False),
+        "number": ([email(ADDRESS, verified=1)], ADDRESS, False),
+        "null": ([email(ADDRESS, verified=None)], ADDRESS, False),
+        "no primary": ([second], "", False),
+        "primary is text": ([email(SECOND, primary="true")], "", False),
+        "two primaries": ([email(ADDRESS), email(SECOND)], "", False),
+        "twice": ([email(ADDRESS, verified=False), email(ADDRESS)], "", False),
+        "no address": ([email(None)], "", False),
+        "a list": ([email([ADDRESS])], "", False),
+        "too long": ([email("x" * 255)], "", False),
+        "empty": ([{}], "", False),
+        "no objects": ([None, 1, ADDRESS, [ADDRESS]], "", False),
+        "null beside": ([None, email(ADDRESS)], ADDRESS, True),
+    }
+    found = {}
+    for name, (emails, _, _) in cases.items():
+        github.accounts[ADA]["emails"] = emails
+        account = client.log_in()
+        found[name] = (emails, account.email, account.email_verified)
+        assert account.subject == str(ADA)
+    assert found == cases
 
 
 def test_an_empty_list_of_addresses_is_none(github, client):
@@ -159,44 +147,41 @@ def test_a_login_that_was_deleted_and_registered_again_is_another_account(github
 
 
 @pytest.mark.promise(86)
-@pytest.mark.parametrize(
-    "number",
-    [
-        *(True, False, 0, -1, 1.0, 1e3, 583231.5, 2**63, 10**30, "583231", "ada", "", None),
-        *([583231], {"id": 583231}),
-    ],
-    ids=repr,
-)
-def test_an_id_that_is_no_number_of_an_account_is_refused(github, client, number):
-    github.answers[USER] = Json({"id": number, "login": "ada"})
+def test_an_id_that_is_no_number_of_an_account_is_refused(github, client):
+    numbers = [True, False, 0, -1, 1.0, 1e3, 583231.5, 2**63, 10**30, "583231", "ada", "", None]
+    numbers += [[583231], {"id": 583231}]
     client.known.add(str(ADA))
-    error = client.refusal()
-    assert (error.status, error.reason) == (502, "user: id")
+    found = []
+    for number in numbers:
+        github.answers[USER] = Json({"id": number, "login": "ada"})
+        error = client.refusal()
+        found.append((number, error.status, error.reason))
+    assert found == [(number, 502, "user: id") for number in numbers]
 
 
-@pytest.mark.parametrize("number", [1, 2**53 + 1, 2**63 - 1])
-def test_a_large_id_is_kept_exactly(github, client, number):
-    github.answers[USER] = Json({"id": number, "login": None, "name": None})
-    account = client.log_in()
-    assert (account.subject, account.username) == (str(number), "")
+def test_a_large_id_is_kept_exactly(github, client):
+    for number in (1, 2**53 + 1, 2**63 - 1):
+        github.answers[USER] = Json({"id": number, "login": None, "name": None})
+        account = client.log_in()
+        assert (account.subject, account.username) == (str(number), "")
 
 
-@pytest.mark.parametrize("body", [b'{"id": 1, "id": 2}', b"[" * 9000, b"1" * 5000, b"NaN", b"\xff"])
-def test_an_answer_that_readers_could_understand_differently_is_refused(github, client, body):
-    github.answers[USER] = Answer(body=body)
-    assert client.refusal().reason == "user: JSON"
+def test_an_answer_that_readers_could_understand_differently_is_refused(github, client):
+    for body in (b'{"id": 1, "id": 2}', b"[" * 9000, b"1" * 5000, b"NaN", b"\xff"):
+        github.answers[USER] = Answer(body=body)
+        assert (body, client.refusal().reason) == (body, "user: JSON")
 
 
-@pytest.mark.parametrize("value", [[], "ada", 1, True])
-def test_a_user_that_is_no_object_is_refused(github, client, value):
-    github.answers[USER] = Json(value)
-    assert client.refusal().reason == "user: id"
+def test_a_user_that_is_no_object_is_refused(github, client):
+    for value in ([], "ada", 1, True):
+        github.answers[USER] = Json(value)
+        assert (value, client.refusal().reason) == (value, "user: id")
 
 
-@pytest.mark.parametrize("value", [{}, {"email": "a@b"}, "ada@example.org", 1])
-def test_addresses_that_are_no_list_are_refused(github, client, value):
-    github.answers[EMAILS] = Json(value)
-    assert client.refusal().reason == "emails: list"
+def test_addresses_that_are_no_list_are_refused(github, client):
+    for value in ({}, {"email": "a@b"}, "ada@example.org", 1):
+        github.answers[EMAILS] = Json(value)
+        assert (value, client.refusal().reason) == (value, "emails: list")
 
 
 def test_an_organisation_that_blocks_the_app_stops_no_login(github, client):
@@ -205,18 +190,13 @@ def test_an_organisation_that_blocks_the_app_stops_no_login(github, client):
     assert "/api/v3/user/orgs" not in github.requests
 
 
-@pytest.mark.parametrize(
-    "limit",
-    [
-        {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800000000"},
-        {"Retry-After": "60", "X-RateLimit-Remaining": "10"},
-    ],
-    ids=["primary", "secondary"],
-)
-def test_too_many_requests_are_a_provider_that_does_not_answer(github, client, limit):
-    github.limit = limit
-    error = client.refusal()
-    assert (error.status, error.reason) == (503, "user: rate limit")
+def test_too_many_requests_are_a_provider_that_does_not_answer(github, client):
+    primary = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1800000000"}
+    secondary = {"Retry-After": "60", "X-RateLimit-Remaining": "10"}
+    for limit in (primary, secondary):
+        github.limit = limit
+        error = client.refusal()
+        assert (error.status, error.reason) == (503, "user: rate limit")
     github.limit = {"X-RateLimit-Remaining": "4000"}
     error = client.refusal()
     assert (error.status, error.reason) == (502, "user: status")
