@@ -3,7 +3,6 @@
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from webtest import TestApp
 
 from tests.support.federated import (
     connected,
@@ -102,12 +101,11 @@ def test_a_script_gets_the_url_of_the_provider(browser, provider):
     assert answer.json["next"].startswith(f"{provider.origin}/authorize?")
 
 
-@pytest.mark.parametrize(
-    "fields", [{"connect": ""}, {"connect": "elsewhere"}, {"connect": "../x"}], ids=str
-)
-def test_no_other_provider_can_be_connected(browser, fields):
-    refused = browser.post_json("/auth/identities", fields, headers=SCRIPT, status=422)
-    assert refused.json["errors"] == {"connect": ["Choose one of the providers."]}
+def test_no_other_provider_can_be_connected(browser):
+    for name in ("", "elsewhere", "../x"):
+        fields = {"connect": name}
+        refused = browser.post_json("/auth/identities", fields, headers=SCRIPT, status=422)
+        assert refused.json["errors"] == {"connect": ["Choose one of the providers."]}
     page = browser.post("/auth/identities", fields, headers=SAME_ORIGIN, status=422)
     assert page.html.find(role="alert").text == "Choose one of the providers."
 
@@ -188,10 +186,3 @@ def test_a_form_of_another_site_is_refused(browser, identity):
     headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     fields = {"disconnect": identity.handle}
     browser.post("/auth/identities", fields, headers=headers, status=403)
-
-
-@pytest.mark.parametrize("path", ["identities", "oidc/google/logout"])
-def test_without_providers_there_is_no_such_page(settings, path):
-    site = AuthMiddleware(echo, settings)
-    TestApp(site).post(f"/auth/{path}", headers=SAME_ORIGIN, status=404)
-    storage.discard_connection(site.database)

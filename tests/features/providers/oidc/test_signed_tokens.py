@@ -402,6 +402,7 @@ def test_a_subject_or_a_session_is_enough(provider, google):
 def test_a_logout_token_that_is_wrong_is_refused(provider, google):
     wrong = [
         *(({"events": each}, "events") for each in (DROP, None, [], {}, [LOGOUT_EVENT], "x")),
+        ({"events": {"http://schemas.openid.net/event/other": {}}}, "events"),
         *(({"events": {LOGOUT_EVENT: each}}, "events") for each in (None, [], "", True)),
         *(({"nonce": each}, "nonce") for each in ("x", " ", False)),
         *(({"jti": each}, "jti") for each in (DROP, "", None, 1, "x" * 256, "a\x00b")),
