@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 from webtest import TestApp
 
+from tests.conftest import insert_rows
 from tests.docs.pages import PAGES
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
@@ -30,7 +31,7 @@ from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc.errands import CONNECT
 from wsgiauth.storage.models import utc_now
-from wsgiauth.testing import logged_in, make_user
+from wsgiauth.testing import logged_in
 
 SECTION = re.search(
     r"^## What happens with existing accounts$(.*?)^## ",
@@ -51,15 +52,15 @@ def scene(make_provider_site, provider, letters):
 
     def make(entry=None, claims=None, email_verified=True, proof="link", **changes):
         site = make_provider_site(entry, FACTOR_KEY=FACTOR_KEY, **changes)
-        ada = make_user(site, USERNAME, email=ADDRESS)
+        ada = {"username": USERNAME, "email": ADDRESS}
         if email_verified:
-            update_user(ada, email_verified_at=utc_now(), email_verified_by=proof)
-        grace = make_user(site, "Grace", email="grace@example.org")
+            ada |= {"email_verified_at": utc_now(), "email_verified_by": proof}
+        insert_rows([ada, {"username": "Grace", "email": "grace@example.org"}])
         provider.people["eve"] = {"email": ADDRESS, **(claims or {})}
         return SimpleNamespace(
             site=site,
-            ada=ada,
-            grace=grace,
+            ada=User.get(username=USERNAME),
+            grace=User.get(username="Grace"),
             provider=provider,
             client=TestApp(site),
             letters=letters,

@@ -55,7 +55,7 @@ def who(client):
 
 
 @pytest.mark.every_database
-def test_the_link_creates_the_account_with_its_address_proven(
+def test_the_link_creates_the_account_with_its_address_proven_after_another_login_too(
     client, site, provider, post_of, letters
 ):
     sent = ask(client, provider, next="/reports")
@@ -63,6 +63,9 @@ def test_the_link_creates_the_account_with_its_address_proven(
     assert not User.select().exists()
     link = post_of(site)
     assert letters.recipients == [NEW]
+    client.reset()
+    client.get(link, headers=BROWSER, status=403)
+    log_in(client, provider, "eve", status=303, next="/reports")
     page = client.get(link, headers=BROWSER)
     assert NEW in page.html.main.text
     assert page.form["username"].value == "eve"
@@ -95,37 +98,35 @@ def test_the_click_of_the_owner_gives_a_strangers_account_nothing(client, site, 
     assert not Identity.select().exists()
 
 
-def test_a_user_can_log_in_with_the_provider_again_and_open_the_link_again(
-    client, site, provider, post_of
-):
-    ask(client, provider)
-    link = post_of(site)
-    client.reset()
-    client.get(link, headers=BROWSER, status=403)
-    log_in(client, provider, "eve", status=303)
-    page = client.get(link, headers=BROWSER)
-    page.form.submit(headers=SAME_ORIGIN, status=303)
-    assert who(client) == "eve"
-
-
 @pytest.mark.promise(68)
-@pytest.mark.parametrize("is_active", [True, False])
 def test_the_owner_of_a_taken_address_learns_of_it_if_active(
-    is_active, client, site, ada, provider, post_of, letters
+    client, site, ada, provider, post_of, letters
 ):
-    update_user(ada, is_active=is_active)
     provider.people["eve"] = {"email": EMAIL, "email_verified": False}
-    ask(client, provider, email=EMAIL)
-    post_of(site)
-    assert letters.recipients == [EMAIL][:is_active]
+    for is_active in (False, True):
+        update_user(User.get(), is_active=is_active)
+        ask(client, provider, email=EMAIL)
+        post_of(site)
+        assert letters.recipients == [EMAIL][:is_active]
+        client.reset()
     assert not any("verify" in link for link in letters.links)
     assert not Identity.select().exists()
 
 
-def test_an_address_that_is_taken_meanwhile_is_refused(client, site, provider, post_of):
+def test_a_link_that_can_create_nothing_is_refused(
+    client, site, provider, post_of, make_site, monkeypatch
+):
     ask(client, provider)
     link = post_of(site)
+    closed = TestApp(make_site({"create": "off"}))
+    give_cookies(closed, tab_cookies(client, PROVIDER))
+    refused = closed.get(link, headers=BROWSER, status=410)
+    assert "cannot be created now" in refused.html.main.text
     page = client.get(link, headers=BROWSER)
+    with monkeypatch.context() as at_the_same_moment:
+        at_the_same_moment.setattr("wsgiauth.authentication.one_time.use", lambda *_: False)
+        page.form.submit(headers=SAME_ORIGIN, status=410)
+    assert not User.select().exists()
     make_user(site, "Grace", email=NEW)
     refused = page.form.submit(headers=SAME_ORIGIN, status=410)
     assert "This address has an account" in refused.html.main.text
@@ -133,48 +134,20 @@ def test_an_address_that_is_taken_meanwhile_is_refused(client, site, provider, p
     assert not Identity.select().exists()
 
 
-def test_a_username_that_is_taken_meanwhile_is_asked_for_again(client, site, provider, post_of):
+def test_what_is_wrong_with_the_form_of_the_link_is_asked_for_again(make_site, provider, post_of):
+    site = make_site(registration=[Field("phone", "Phone", required=True)])
+    client = TestApp(site)
     ask(client, provider)
-    link = post_of(site)
     make_user(site, "EVE")
-    page = client.get(link, headers=BROWSER)
-    again = page.form.submit(headers=SAME_ORIGIN, status=409)
+    refused = client.get(post_of(site), headers=BROWSER).form.submit(
+        headers=SAME_ORIGIN, status=422
+    )
+    refused.form["phone"] = "030 1"
+    again = refused.form.submit(headers=SAME_ORIGIN, status=409)
     assert "taken" in again.html.select_one("#username-error").text
     again.form["username"] = "Evelyn"
     again.form.submit(headers=SAME_ORIGIN, status=303)
     assert who(client) == "Evelyn"
-
-
-def test_a_link_that_is_used_at_the_same_moment_creates_nothing(
-    client, site, provider, post_of, monkeypatch
-):
-    ask(client, provider)
-    page = client.get(post_of(site), headers=BROWSER)
-    monkeypatch.setattr("wsgiauth.authentication.one_time.use", lambda *_: False)
-    page.form.submit(headers=SAME_ORIGIN, status=410)
-    assert not User.select().exists()
-
-
-def test_a_link_creates_nothing_where_accounts_can_no_longer_be_created(
-    client, site, provider, post_of, make_site
-):
-    ask(client, provider)
-    link = post_of(site)
-    closed = TestApp(make_site({"create": "off"}))
-    give_cookies(closed, tab_cookies(client, PROVIDER))
-    page = closed.get(link, headers=BROWSER, status=410)
-    assert "cannot be created now" in page.html.main.text
-
-
-def test_the_fields_of_the_site_are_asked_for_with_the_link(make_site, provider, post_of):
-    site = make_site(registration=[Field("phone", "Phone", required=True)])
-    client = TestApp(site)
-    ask(client, provider)
-    page = client.get(post_of(site), headers=BROWSER)
-    refused = page.form.submit(headers=SAME_ORIGIN, status=422)
-    refused.form["phone"] = "030 1"
-    refused.form.submit(headers=SAME_ORIGIN, status=303)
-    assert who(client) == "eve"
 
 
 def test_a_browser_that_is_logged_in_keeps_its_session(client, site, ada, provider, post_of):

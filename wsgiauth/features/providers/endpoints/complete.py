@@ -257,36 +257,35 @@ class Complete(ProviderEndpoint, PublicForm):
 
     def _check_account(self, submission: Submission) -> None:
         """Also refuse a form about another account of a provider."""
-        user, identity_id = _shown_to(submission)
+        waiting, _provider = require_unclaimed(submission.environ, submission.site)
+        user, identity_id = _shown_to(submission, waiting)
         require_own(submission, user, identity_id=identity_id)
 
     def act(self, submission: Submission) -> Response:
         """Do the action of the page, or end the wait."""
         if _CANCEL in submission.flags:
             return _cancel(submission)
-        return _case(submission).act(submission)
+        waiting, provider = require_unclaimed(submission.environ, submission.site)
+        return _case(submission, waiting, provider).act(submission)
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the page for this browser."""
-        user, identity_id = _shown_to(submission)
-        case = _case(submission)
+        waiting, provider = require_unclaimed(submission.environ, submission.site)
+        user, identity_id = _shown_to(submission, waiting)
         account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
-        page = case.page(submission, refusal)
-        return page.replaced(shown_to=account, destination=case.waiting.destination)
+        page = _case(submission, waiting, provider).page(submission, refusal)
+        return page.replaced(shown_to=account, destination=waiting.destination)
 
 
-def _shown_to(submission: Submission) -> tuple[User | None, str]:
+def _shown_to(submission: Submission, waiting: Unclaimed) -> tuple[User | None, str]:
     """Return the user who is logged in, and the id of the account that waits."""
-    environ, site = submission.environ, submission.site
-    account = require_unclaimed(environ, site)[0].account
-    session = site.identifier.identify(environ).any_session
-    identity_id = identities.identity_id(account.issuer, account.subject)
+    session = submission.site.identifier.identify(submission.environ).any_session
+    identity_id = identities.identity_id(waiting.account.issuer, waiting.account.subject)
     return session and session.user, identity_id
 
 
-def _case(submission: Submission) -> _Case:
+def _case(submission: Submission, waiting: Unclaimed, provider: Provider) -> _Case:
     environ, site = submission.environ, submission.site
-    waiting, provider = require_unclaimed(environ, site)
     if site.identifier.identify(environ).any_session is not None:
         return _Connect(waiting, provider)
     email = verified_address(waiting.account)
