@@ -40,9 +40,10 @@ def test_groups_that_the_provider_left_out_are_none(database):
     assert unclaimed.find(cookie, NOW).account.groups == ()
 
 
-@pytest.mark.parametrize("cookie", ["", ".", "x", "x.y", "é.", "a" * 5000])
-def test_another_cookie_finds_nothing(database, cookie):
-    assert unclaimed.find(start()._replace(value=cookie), NOW) is None
+def test_another_cookie_finds_nothing(database):
+    started = start()
+    for cookie in ("", ".", "x", "x.y", "é.", "a" * 5000):
+        assert (cookie, unclaimed.find(started._replace(value=cookie), NOW)) == (cookie, None)
 
 
 def test_it_is_used_once_and_in_time(database):
