@@ -606,15 +606,6 @@ def test_a_user_who_is_deactivated_meanwhile_connects_nothing(
     assert not Identity.select().exists()
 
 
-@pytest.mark.promise(68)
-def test_an_account_of_another_user_stays_with_them(member, site, ada, grace, provider):
-    row = connect(grace, provider)
-    page = go(member, site, provider, CONNECT, ada)
-    assert page.status_int == 409
-    assert "another account of this site" in page.html.main.text
-    assert Identity.get_by_id(row.id).user_id == grace.id
-
-
 # To confirm.
 
 

@@ -124,6 +124,7 @@ def creates(scene, is_verified=True, email=None, proposal="eve"):
     assert (answer.status_int, who(scene.client)) == (303, "Evelyn")
     created = User.get(User.username == "Evelyn")
     assert (created.email_verified_at is not None) is is_verified
+    assert created.email == (email or "eve@example.org")
     assert (created.is_staff, created.is_superuser) == (False, False)
     assert owners() == {"eve": "Evelyn"}
 
@@ -286,7 +287,8 @@ def connect_taken(make):
     connect(scene.ada, scene.provider)
     client = logged_in(scene.site, scene.grace)
     url = errand(client, scene.site, CONNECT, user_id=scene.grace.id)
-    come_back(client, scene.provider.authorize(url, "ada"), status=409)
+    page = come_back(client, scene.provider.authorize(url, "ada"), status=409)
+    assert "another account of this site" in page.html.main.text
     assert owners() == {"ada": USERNAME}
 
 
