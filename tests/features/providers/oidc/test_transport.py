@@ -358,7 +358,11 @@ class Gatekeeper:
             for answer in self.answers:
                 connection, _ = self.listener.accept()
                 with connection, suppress(OSError):
-                    self.asked.append(connection.recv(10_000).partition(b" HTTP/")[0])
+                    # To close with a part unread would reset the connection.
+                    head = connection.recv(10_000)
+                    while not head.endswith(b"\r\n\r\n") and (more := connection.recv(10_000)):
+                        head += more
+                    self.asked.append(head.partition(b" HTTP/")[0])
                     if answer is None:
                         connection.recv(10_000)  # until the client gives up
                     else:
