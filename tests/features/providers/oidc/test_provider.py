@@ -189,9 +189,9 @@ def test_a_failure_of_each_request_is_a_failure_of_the_login(provider, path, wha
 
 @pytest.mark.promise(71)
 def test_a_request_that_takes_too_long_is_a_failure_of_the_login(provider):
-    provider.answers["/token"] = Held()
+    provider.answers[DISCOVERY] = Held()
     error = Client(provider, timeout=0.1).refusal()
-    assert (error.status, error.reason) == (503, "token: timeout")
+    assert (error.status, error.reason) == (503, "discovery: timeout")
 
 
 def test_a_response_without_tokens_is_refused(provider, client):
