@@ -285,14 +285,16 @@ def test_a_pooled_connection_is_given_back_before(provider, transport, tmp_path)
 
 
 def test_a_process_that_can_start_no_thread_is_as_a_failed_connection(
-    provider, transport, monkeypatch
+    provider, transport, clock, monkeypatch
 ):
     def start(_):
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start)
-        assert refusal(transport, get(provider)).reason == "discovery: connection"
+        for _ in range(3):  # more than there are slots
+            assert refusal(transport, get(provider)).reason == "discovery: connection"
+            clock.now += REST
 
 
 @pytest.fixture(scope="module")
