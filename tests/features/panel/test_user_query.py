@@ -5,14 +5,16 @@ import pytest
 from tests.conftest import insert_users
 from tests.support.sites import SAME_ORIGIN
 from wsgiauth.accounts.models import User
+from wsgiauth.features.panel import user_search
 
 LIST = "/auth/admin/users?q=us&active=no&sort=-email"
 
 
 @pytest.fixture
-def listed(browser):
+def listed(browser, monkeypatch):
     """Return the second page of a search, with filters and an order."""
-    insert_users(60)
+    monkeypatch.setattr(user_search, "PAGE", 3)
+    insert_users(5)
     User.update(is_active=False).where(User.username != "Boss").execute()
     return browser.get(LIST).click("Next page")
 
@@ -28,10 +30,11 @@ def test_the_page_of_a_user_leads_back_to_the_list_as_it_was(listed):
     assert back.html.tbody.text == listed.html.tbody.text
 
 
-def test_a_page_that_was_read_from_its_end_is_led_back_to(browser):
-    insert_users(60)
+def test_a_page_that_was_read_from_its_end_is_led_back_to(browser, monkeypatch):
+    monkeypatch.setattr(user_search, "PAGE", 3)
+    insert_users(5)
     listed = browser.get("/auth/admin/users?sort=email&before=email:")
-    back = listed.click("^User9$").click("Back to the search")
+    back = listed.click("^User4$").click("Back to the search")
     assert back.request.GET["before"] == "email:"
 
 
@@ -65,7 +68,7 @@ def test_a_deletion_leads_to_the_list(listed):
     page = submit(listed.click("^User0$").click("Delete the account…").forms[0])
     page.mustcontain("has been deleted", no=">User0<")
     assert page.forms[0]["q"].value == "us"
-    assert page.html.find("caption").text == "59 users, by email address, in reverse"
+    assert page.html.find("caption").text == "4 users, by email address, in reverse"
 
 
 def test_the_whole_list_needs_no_query(browser, make):
@@ -75,9 +78,9 @@ def test_the_whole_list_needs_no_query(browser, make):
     assert page.click("Back to the users").request.path_qs == "/auth/admin/users"
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_what_is_no_query_of_the_list_leads_nowhere_else(browser, make):
+    url = f"/auth/admin/users/{make('Tim').id}"
+    for query in (
         "//evil.example",
         "https://evil.example/?q=a",
         "javascript:alert(1)",
@@ -86,14 +89,9 @@ def test_the_whole_list_needs_no_query(browser, make):
         "q=a&q=b",
         "sort=hashed_password",
         "%ff",
-    ],
-)
-def test_what_is_no_query_of_the_list_leads_nowhere_else(browser, make, query):
-    url = f"/auth/admin/users/{make('Tim').id}"
-    page = browser.get(url, {"list": query})
-    page.click("Back to the users")
-    assert "?list=" not in page.text
-    assert "evil" not in page.text
+    ):
+        page = browser.get(url, {"list": query})
+        page.mustcontain('href="/auth/admin/users">Back to the users', no=["?list=", "evil"])
 
 
 def test_of_a_query_only_what_the_list_understands_is_kept(browser, make):
