@@ -40,14 +40,11 @@ def without_password(user):
     return user
 
 
-def test_nothing_is_an_answer_too(make, obstacles_of):
+def test_an_inactive_account_is_activated_and_nothing_is_an_answer_too(make, obstacles_of):
     ((text, action, until),) = obstacles_of(make("Tim"))
     assert text.startswith("Nothing keeps the user from logging in.")
     assert (action, until) == ("reset-link", None)
-
-
-def test_an_inactive_account_is_activated(make, obstacles_of):
-    ((text, action, _),) = obstacles_of(make("Tim", "inactive"))
+    ((text, action, _),) = obstacles_of(make("Una", "inactive"))
     assert (text, action) == ("The account is inactive: every login is refused.", "activate")
 
 
@@ -58,49 +55,41 @@ def test_a_wait_ends_by_itself(make, obstacles_of):
     assert (action, until) == ("", LATE)
 
 
-def test_a_user_without_a_password_gets_a_link(make, obstacles_of, site):
+def test_a_user_without_a_password_gets_a_link_unless_the_site_has_none(
+    make, obstacles_of, monkeypatch, site
+):
     tim = without_password(make("Tim"))
     no_way = ("The user has no password, and no other way to log in.", "reset-link", None)
     assert obstacles_of(tim) == [no_way]
-
-
-def test_a_user_with_a_way_to_log_in_has_at_least_that(make, obstacles_of, monkeypatch, site):
-    tim = without_password(make("Tim"))
+    assert obstacles_of(tim, PASSWORD_LOGIN=False) == [("The user has no way to log in.", "", None)]
     monkeypatch.setattr(type(site.site.ways_in), "has_one", lambda self, user: True)
     another = ("The user has no password, and can only log in another way.", "reset-link", None)
     assert obstacles_of(tim) == [another]
 
 
-def test_on_a_site_without_passwords_no_link_helps(make, obstacles_of, monkeypatch, site):
-    tim = without_password(make("Tim"))
-    assert obstacles_of(tim, PASSWORD_LOGIN=False) == [("The user has no way to log in.", "", None)]
-
-
-@pytest.mark.parametrize("setting", ["VERIFICATION", "LOGIN_CODES"])
-def test_an_address_that_was_never_proven_matters_where_the_site_asks(make, obstacles_of, setting):
-    tim = make("Tim")
+def test_an_address_that_was_never_proven_matters_where_the_site_asks(make, obstacles_of):
     unproven = ("The user has never proven the email address here.", "verify-email", None)
-    assert obstacles_of(tim, **{setting: True}) == [unproven]
-    update_user(tim, **verified_by_operator(tim))
-    assert obstacles_of(tim, **{setting: True}) == obstacles_of(tim)
+    for setting in ("VERIFICATION", "LOGIN_CODES"):
+        tim = make(setting)
+        assert obstacles_of(tim, **{setting: True}) == [unproven], setting
+        update_user(tim, **verified_by_operator(tim))
+        assert obstacles_of(tim, **{setting: True}) == obstacles_of(tim), setting
 
 
-@pytest.mark.parametrize(
-    ("codes", "said"),
-    [
-        (0, "no recovery code is left"),
-        (1, "the recovery code that is left"),
-        (8, "one of the 8 recovery codes that are left"),
-    ],
-)
-def test_a_lost_second_factor_is_removed(site, make, obstacles_of, codes, said):
+def test_a_lost_second_factor_is_removed(site, make, obstacles_of):
     tim = make("Tim")
     add_app(site, tim)
-    for code in recovery_codes.replace(tim, rounds=4)[codes:]:
-        recovery_codes.use(tim, code)
-    ((text, action, _),) = obstacles_of(tim)
-    assert said in text
-    assert action == "remove-factors"
+    codes = recovery_codes.replace(tim, rounds=4)
+    for left, said in (
+        (8, "one of the 8 recovery codes that are left"),
+        (1, "the recovery code that is left"),
+        (0, "no recovery code is left"),
+    ):
+        while len(codes) > left:
+            recovery_codes.use(tim, codes.pop())
+        ((text, action, _),) = obstacles_of(tim)
+        assert said in text
+        assert action == "remove-factors"
 
 
 def test_the_page_has_the_button_for_whoever_has_the_right(browser_of, make):

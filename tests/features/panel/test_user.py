@@ -240,51 +240,49 @@ def test_a_program_gets_failed_logins_and_waits(stopped_throttle, program, clien
     assert answer["waits"] == [{**wait, "address": None}]
 
 
-@pytest.mark.parametrize(
-    ("reason", "text"),
-    [
-        ("wrong password", "Wrong password"),
-        ("inactive", "Right password, but the account was inactive"),
-        ("no such user", "No account had this name"),
-        ("wrong code", "Right password, wrong code"),
-        ("wrong passkey", "Right password, but the passkey was not accepted"),
-        ("provider, wrong code", "Right login with another provider, wrong code"),
-        (
-            "provider, wrong passkey",
-            "Right login with another provider, but the passkey was not accepted",
+def test_a_failure_is_said_in_words():
+    words = {
+        "wrong password": "Wrong password",
+        "inactive": "Right password, but the account was inactive",
+        "no such user": "No account had this name",
+        "wrong code": "Right password, wrong code",
+        "wrong passkey": "Right password, but the passkey was not accepted",
+        "provider, wrong code": "Right login with another provider, wrong code",
+        "provider, wrong passkey": (
+            "Right login with another provider, but the passkey was not accepted"
         ),
-    ],
-)
-def test_a_failure_is_said_in_words(reason, text):
-    page = page_with(failed_logins=[FailedLogin(WHEN, reason, HOME)])
-    (row,) = page.select("#failed-logins ~ ul > li")
-    assert " ".join(row.text.split()) == f"{text} 2 November 2026 at 09:05 UTC, from {HOME}"
+    }
+    page = page_with(failed_logins=[FailedLogin(WHEN, reason, HOME) for reason in words])
+    assert [" ".join(row.text.split()) for row in page.select("#failed-logins ~ ul > li")] == [
+        f"{each} 2 November 2026 at 09:05 UTC, from {HOME}" for each in words.values()
+    ]
 
 
-@pytest.mark.parametrize(
-    ("reason", "name", "address", "text"),
-    [
-        ("account", "username", None, "Too many failures with the username. Attempts with it from"),
-        ("account", "email", None, "Too many failures with the email address. Attempts with it"),
-        ("account", None, HOME, f"Too many failures from {HOME}, where the user has logged in"),
-        ("logins", "username", None, "Too many logins with the username. Attempts with it from"),
-        ("logins", "email", None, "Too many logins with the email address. Attempts with it from"),
-        (
-            "address",
-            None,
-            HOME,
+def test_a_wait_is_explained():
+    texts = {
+        ("account", "username", None): (
+            "Too many failures with the username. Attempts with it from"
+        ),
+        ("account", "email", None): ("Too many failures with the email address. Attempts with it"),
+        ("account", None, HOME): f"Too many failures from {HOME}, where the user has logged in",
+        ("logins", "username", None): "Too many logins with the username. Attempts with it from",
+        ("logins", "email", None): (
+            "Too many logins with the email address. Attempts with it from"
+        ),
+        ("address", None, HOME): (
             f"Too many failures from {HOME}, under all names together. Attempts from there must"
-            " wait; other addresses, and those from which the user has logged in, are not",
+            " wait; other addresses, and those from which the user has logged in, are not"
         ),
-        ("second factor", None, HOME, f"Too many wrong codes from {HOME}, where the user has"),
-        ("second factor", None, None, "Too many wrong codes. Codes from new addresses must wait;"),
-    ],
-)
-def test_a_wait_is_explained(reason, name, address, text):
-    (wait,) = page_with(waits=[Wait(reason, WHEN, name, address)]).select("li")
-    words = " ".join(wait.text.split())
-    assert words.startswith(f"Must wait {text}")
-    assert words.endswith("not affected. The wait ends 2 November 2026 at 09:05 UTC")
+        ("second factor", None, HOME): f"Too many wrong codes from {HOME}, where the user has",
+        ("second factor", None, None): (
+            "Too many wrong codes. Codes from new addresses must wait;"
+        ),
+    }
+    waits = [Wait(reason, WHEN, name, address) for reason, name, address in texts]
+    shown = [" ".join(each.text.split()) for each in page_with(waits=waits).select("li")]
+    for words, text in zip(shown, texts.values(), strict=True):
+        assert words.startswith(f"Must wait {text}")
+        assert words.endswith("not affected. The wait ends 2 November 2026 at 09:05 UTC"), text
 
 
 def page_with(**values):
@@ -353,12 +351,13 @@ def test_of_an_inactive_user_activation_is_offered(program, make):
     assert answer.json["actions"][:2] == ["activate", "end-login"]
 
 
-@pytest.mark.parametrize("kind", ["staff", "manager", "superuser"])
-def test_of_oneself_only_logins_keys_and_a_link_are_offered(make, browser_of, client, bearer, kind):
-    ann = make("Ann", kind)
-    answer = client.get(f"/auth/admin/users/{ann.id}", headers=bearer(ann))
-    assert answer.json["actions"] == SUPPORT
-    browser_of(ann).get(f"/auth/admin/users/{ann.id}").mustcontain("This is your own account")
+def test_of_oneself_only_logins_keys_and_a_link_are_offered(make, browser_of, client, bearer):
+    for kind in ("staff", "manager", "superuser"):
+        ann = make(f"A-{kind}", kind)
+        answer = client.get(f"/auth/admin/users/{ann.id}", headers=bearer(ann))
+        assert answer.json["actions"] == SUPPORT, kind
+        page = browser_of(ann).get(f"/auth/admin/users/{ann.id}")
+        page.mustcontain("This is your own account")
 
 
 def test_a_program_gets_the_user_as_json(program, make):
@@ -371,9 +370,9 @@ def test_a_program_gets_the_user_as_json(program, make):
     assert [each["handle"] for each in answer["logins"]] == [handle_of("his")]
 
 
-@pytest.mark.parametrize("number", ["999", "999999999999999999", "0", "x"])
-def test_an_unknown_user_is_not_found(program, number):
-    assert program(f"/auth/admin/users/{number}", status=404).json["code"] == "not_found"
+def test_an_unknown_user_is_not_found(program):
+    for number in ("999", "999999999999999999", "0", "x"):
+        assert program(f"/auth/admin/users/{number}", status=404).json["code"] == "not_found"
 
 
 def test_a_notice_says_only_what_was_done(browser, make):
