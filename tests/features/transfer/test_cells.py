@@ -4,8 +4,6 @@ import csv
 import io
 import itertools
 
-import pytest
-
 from wsgiauth.features.transfer.cells import read_cell, write_cell
 
 WRITTEN = {
@@ -31,15 +29,16 @@ WRITTEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "cell"), WRITTEN.values(), ids=WRITTEN)
-def test_a_cell_is_no_formula_and_printable(text, cell):
-    assert write_cell(text) == cell
-    assert read_cell(cell) == text
+def test_a_cell_is_no_formula_and_printable():
+    cells = {name: cell for name, (_, cell) in WRITTEN.items()}
+    assert {name: write_cell(text) for name, (text, _) in WRITTEN.items()} == cells
+    texts = {name: text for name, (text, _) in WRITTEN.items()}
+    assert {name: read_cell(cell) for name, (_, cell) in WRITTEN.items()} == texts
 
 
-@pytest.mark.parametrize("cell", [r"\u{41}", r"\u{110000}", r"\u{}", r"CORP\u202e", "'tis", "a'=1"])
-def test_what_another_program_wrote_is_read_as_it_is(cell):
-    assert read_cell(cell) == cell
+def test_what_another_program_wrote_is_read_as_it_is():
+    cells = [r"\u{41}", r"\u{110000}", r"\u{}", r"CORP\u202e", "'tis", "a'=1"]
+    assert [read_cell(cell) for cell in cells] == cells
 
 
 def test_every_value_is_read_as_it_was_written():
