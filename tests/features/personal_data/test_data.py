@@ -39,17 +39,13 @@ def exports():
 
 
 def test_the_file_begins_with_the_account_in_the_names_of_openid_connect(make_client):
-    answer = make_client().get("/auth/data")
+    answer = make_client().get("/auth/data", headers=BROWSER)
     user = User.get()
     assert answer.json["sub"] == str(user.id)
     assert answer.json["preferred_username"] == "ada"
     assert (answer.json["email"], answer.json["email_verified"]) == ("ada@example.org", False)
     assert answer.json["created_at"].endswith("Z")
     assert "application" not in answer.json
-
-
-def test_the_browser_saves_the_file_and_no_cache_does(make_client):
-    answer = make_client().get("/auth/data", headers=BROWSER)
     assert answer.content_type == "application/json"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="personal-data.json"'
     assert answer.headers["Cache-Control"] == "no-store"
@@ -78,35 +74,26 @@ def test_the_file_needs_a_recent_proof(make_client):
     assert exports() == 0
 
 
-@pytest.mark.parametrize(
-    ("headers", "code"),
-    [
-        pytest.param({"Sec-Fetch-Dest": "image"}, "embedded", id="an image"),
-        pytest.param({"Sec-Fetch-Dest": "iframe"}, "embedded", id="a frame"),
-        pytest.param({"Sec-Purpose": "prefetch"}, "prefetch", id="in advance"),
-    ],
-)
-def test_a_page_that_any_user_wrote_uses_up_no_download(make_client, headers, code):
-    headers = {"Sec-Fetch-Site": "same-origin", **headers}
-    assert make_client().get("/auth/data", headers=headers, status=403).json["code"] == code
+def test_a_page_that_any_user_wrote_uses_up_no_download(make_client):
+    browser = make_client()
+
+    def ask(status, **headers):
+        headers = {"Sec-Fetch-Site": "same-origin"} | headers
+        return browser.get("/auth/data", headers=headers, status=status).json
+
+    assert ask(403, **{"Sec-Fetch-Dest": "image"})["code"] == "embedded"
+    assert ask(403, **{"Sec-Fetch-Dest": "iframe"})["code"] == "embedded"
+    assert ask(403, **{"Sec-Purpose": "prefetch"})["code"] == "prefetch"
     assert exports() == 0
-
-
-@pytest.mark.parametrize("destination", ["document", "empty"])
-def test_a_person_and_a_script_of_the_site_get_the_file(make_client, destination):
-    headers = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": destination}
-    make_client().get("/auth/data", headers=headers, status=200)
+    for destination in ("document", "empty"):  # a person, and a script of the site
+        ask(200, **{"Sec-Fetch-Dest": destination})
 
 
 @pytest.mark.promise(86)
-def test_an_anonymous_client_gets_no_file(client):
+def test_an_anonymous_client_and_an_api_key_get_no_file(site, client):
     assert client.get("/auth/data", status=401).json["code"] == "unauthenticated"
-
-
-@pytest.mark.promise(86)
-def test_an_api_key_gets_no_file(site):
     key = api_key(site, make_user(site, "ada"), [])
-    refused = TestApp(site).get("/auth/data", headers=key, status=403)
+    refused = client.get("/auth/data", headers=key, status=403)
     assert refused.json["code"] == "insufficient_scope"
 
 
@@ -122,28 +109,24 @@ def test_a_session_without_the_demanded_second_factor_gets_no_file(make_client):
     assert "grace" not in refused.text
 
 
-def test_each_download_is_an_event(make_client):
-    browser = make_client()
+def test_each_download_is_an_event_and_a_question_for_the_headers_is_none(make_client):
+    asked = []
+    browser = make_client(personal_data=lambda user: asked.append(user) or {})
+    assert browser.head("/auth/data").headers["Content-Disposition"].startswith("attachment")
+    assert (exports(), asked) == (0, [])
     browser.get("/auth/data")
     events = browser.get("/auth/data").json["events"]
     assert [each["event"] for each in events].count("data_exported") == 1
     assert exports() == 2
 
 
-def test_a_question_for_the_headers_is_no_download(make_client):
-    asked = []
-    browser = make_client(personal_data=lambda user: asked.append(user) or {})
-    assert browser.head("/auth/data").headers["Content-Disposition"].startswith("attachment")
-    assert (exports(), asked) == (0, [])
-
-
 @pytest.mark.promise(86)
-@pytest.mark.parametrize("site", ["cross-site", "same-site"])
-def test_a_link_of_another_site_is_no_download(make_client, site):
+def test_a_link_of_another_site_is_no_download(make_client):
     browser = make_client()
-    link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
-    refused = browser.get("/auth/data", headers=link, status=403)
-    assert (refused.json["code"], exports()) == ("cross_origin", 0)
+    for site in ("cross-site", "same-site"):
+        link = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"}
+        refused = browser.get("/auth/data", headers=link, status=403)
+        assert (refused.json["code"], exports()) == ("cross_origin", 0), site
     browser.get("/auth/data", headers={"Sec-Fetch-Site": "none"}, status=200)
 
 
