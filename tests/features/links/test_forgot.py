@@ -58,14 +58,14 @@ def without_values(sql):
     return re.sub(r"'[^']*'|\b\d+\b", "?", sql)
 
 
-@pytest.mark.parametrize("path", ["/auth/password", "/auth/confirm"])
-def test_who_forgot_the_password_is_helped_where_it_is_asked_for(path, site, people):
+def test_who_forgot_the_password_is_helped_where_it_is_asked_for(site, people):
     browser = logged_in(site, people)
-    link = browser.get(path, headers=BROWSER).html.find("a", string="Forgot your password?")
-    asked = browser.get(link["href"], headers=BROWSER).form
-    asked["username"] = USERNAME
-    sent = asked.submit(headers=SAME_ORIGIN, status=202)
-    assert sent.html.find("a", string="try again")["href"] == link["href"]
+    for path in ("/auth/password", "/auth/confirm"):
+        link = browser.get(path, headers=BROWSER).html.find("a", string="Forgot your password?")
+        asked = browser.get(link["href"], headers=BROWSER).form
+        asked["username"] = USERNAME
+        sent = asked.submit(headers=SAME_ORIGIN, status=202)
+        assert sent.html.find("a", string="try again")["href"] == link["href"], path
 
 
 def test_the_form_is_linked_from_the_login_and_leads_back(client):
@@ -88,16 +88,12 @@ def test_a_known_name_gets_a_mail(client, site, people, post):
     assert TestApp(site).get(post.links[0].removeprefix("https://example.org"), headers=BROWSER)
 
 
-@pytest.mark.parametrize(
-    "name", [f"{EMAIL} ", f"\t{USERNAME}\n", f"\ufeff{EMAIL}\u200b"], ids=ascii
-)
-def test_spaces_around_a_name_do_not_count(client, site, people, post, unsent, name):
-    ask(client, name, 202)
+def test_spaces_around_a_name_do_not_count(client, site, people, post, unsent):
+    for typed in (f"{EMAIL} ", f"\ufeff{EMAIL}\u200b", f"\t{EMAIL}\n"):
+        ask(client, typed, 202)
+    ask(client, f" {EMAIL}", 429)
     site.site.outbox.deliver()
-    assert post.recipients == [EMAIL]
-    for _ in range(LIMIT - 1):
-        ask(client, name.strip("\ufeff\u200b\t\n "), 202)
-    ask(client, name, 429)
+    assert post.recipients == [EMAIL] * LIMIT
 
 
 @pytest.mark.every_database
@@ -122,13 +118,12 @@ def test_every_name_has_the_same_answers_and_the_same_statements(client, people,
 
 
 @pytest.mark.promise(32)
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_every_name_gets_the_same_page(name, client, people, unsent):
+def test_every_name_gets_the_same_page(client, people, unsent):
     first = client.post("/auth/forgot", {"username": "someone"}, headers=SAME_ORIGIN)
-    page = client.post("/auth/forgot", {"username": name}, headers=SAME_ORIGIN)
-    assert shown(page) == shown(first)
-    assert page.status_int == 202
-    assert name not in page.text.replace("such as ada@example.org", "")  # of an error message
+    for name in NAMES.values():
+        page = client.post("/auth/forgot", {"username": name}, headers=SAME_ORIGIN, status=202)
+        assert shown(page) == shown(first), name
+        assert name not in page.text.replace("such as ada@example.org", "")  # of an error message
 
 
 @pytest.mark.promise(32)
@@ -156,15 +151,11 @@ def test_an_address_is_counted(settings, unsent, post):
     assert Mail.select().count() == 2
 
 
-def test_a_name_is_required(client):
+@pytest.mark.promise(17)
+def test_a_name_is_required_and_another_site_cannot_ask(client):
     assert ask(client, "", 422).json["errors"].keys() == {"username"}
     page = client.post("/auth/forgot", {"username": ""}, headers=SAME_ORIGIN, status=422)
     assert "Enter your username or email address." in page
-    assert Mail.select().count() == 0
-
-
-@pytest.mark.promise(17)
-def test_another_site_cannot_ask(client):
     headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
     client.post("/auth/forgot", {"username": USERNAME}, headers=headers, status=403)
     assert Mail.select().count() == 0

@@ -106,11 +106,11 @@ def test_an_inactive_owner_is_told_nothing(outbox, ada, grace, post):
     assert not Mail.select().exists()
 
 
-@pytest.mark.parametrize("email", [EMAIL, EMAIL.upper()], ids=["same", "another spelling"])
-def test_the_present_address_gets_a_link(outbox, ada, post, email):
-    ask_proof(outbox, ada, email)
-    outbox.deliver()
-    assert post.recipients == [email]
+def test_the_present_address_gets_a_link(outbox, ada, post):
+    for email in (EMAIL, EMAIL.upper()):
+        ask_proof(outbox, ada, email)
+        outbox.deliver()
+    assert post.recipients == [EMAIL, EMAIL.upper()]
     assert OneTimeSecret.select().exists()
 
 
@@ -123,15 +123,15 @@ ENDS = {
 
 
 @pytest.mark.promise(35)
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
-def test_a_change_of_the_user_before_the_mail_is_made_ends_the_request(
-    end, outbox, ada, post, settings
-):
-    ask_proof(outbox, ada)
-    end(ada, settings)
-    outbox.deliver()
-    assert post.messages == []
-    assert not OneTimeSecret.select().exists()
+def test_a_change_of_the_user_before_the_mail_is_made_ends_the_request(outbox, ada, post, settings):
+    for end in ENDS.values():
+        user = User.get_by_id(ada.id)
+        update_user(user, is_active=True)
+        ask_proof(outbox, user)
+        end(user, settings)
+        outbox.deliver()
+        assert post.messages == []
+        assert not OneTimeSecret.select().exists()
 
 
 def test_a_user_who_is_deleted_while_the_mail_is_made_gets_none(outbox, ada, settings, clock):
@@ -232,23 +232,17 @@ def test_the_outbox_has_no_secret_and_no_account(invite):
 
 
 @pytest.mark.promise(34)
-@pytest.mark.parametrize(
-    ("is_verified", "username", "shown"),
-    [
+def test_the_username_is_shown_to_a_verified_address_only(outbox, post, settings):
+    user = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
+    for is_verified, username, shown in (
+        (False, "ada!_Your_account_was_hacked,_call_0123", "for your account."),
         (True, "ada", "for the account ada."),
         (True, "evil.example", "for your account."),
-        (False, "ada!_Your_account_was_hacked,_call_0123", "for your account."),
-    ],
-    ids=["verified", "a link", "not verified"],
-)
-def test_the_username_is_shown_to_a_verified_address_only(
-    outbox, post, settings, is_verified, username, shown
-):
-    user = create_user(username, EMAIL, PASSWORD, settings=settings)
-    if is_verified:
-        update_user(user, email_verified_at=datetime.now(UTC))
-    request_reset(outbox, EMAIL, mount="/auth")
-    outbox.deliver()
-    (message,) = post.messages
-    assert f"A new password was requested {shown}" in plain_text_of(message)
-    assert (username in str(message)) is (username in shown)
+    ):
+        verified_at = datetime.now(UTC) if is_verified else None
+        update_user(user, username=username, email_verified_at=verified_at)
+        request_reset(outbox, EMAIL, mount="/auth")
+        outbox.deliver()
+        message = post.messages.pop()
+        assert f"A new password was requested {shown}" in plain_text_of(message)
+        assert (username in str(message)) is (username in shown)
