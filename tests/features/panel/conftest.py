@@ -3,7 +3,7 @@
 import pytest
 from webtest import TestApp
 
-from tests.conftest import HASH
+from tests.conftest import insert_rows
 from tests.support.factors import FACTOR_KEY
 from tests.support.identities import ENTRY
 from tests.support.mails import Post, with_mail
@@ -49,15 +49,13 @@ def site(settings, heard, post, unsent):
 
 @pytest.fixture
 def make(site):
-    """Return a function that makes a user of a kind in `KINDS`."""
+    """Return a function that makes a user of a kind in `KINDS`, whose registration is no event."""
 
     def make_user(name, kind="user", **fields):
-        permissions = KINDS[kind].get("permissions", ())
-        fields = {**KINDS[kind], **fields}
-        fields.pop("permissions", None)
-        user = User.objects.create(
-            username=name, email=f"{name}@example.org", hashed_password=HASH, **fields
-        )
+        values = {"username": name, "email": f"{name}@example.org", **KINDS[kind], **fields}
+        permissions = values.pop("permissions", ())
+        insert_rows([values])
+        user = User.get(User.username == name)
         user.grant(*permissions)
         return user
 
