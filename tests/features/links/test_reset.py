@@ -26,7 +26,6 @@ from tests.support.sites import (
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, PROVEN_BY_OPERATOR, User
-from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.password import (
     make_printed_reset_link,
@@ -87,31 +86,29 @@ def test_a_program_sets_a_new_password_and_is_not_logged_in(client, token):
 
 @pytest.mark.every_database
 @pytest.mark.promise(36)
-def test_a_browser_sets_a_new_password_and_is_sent_to_the_login(client, link):
-    page = client.get(link, headers=BROWSER)
-    assert USERNAME in page
-    assert len(page.html.find_all("button", type="submit")) == 1
-    page.form["password"] = NEW_PASSWORD
-    done = page.form.submit(headers=SAME_ORIGIN, status=303)
-    assert done.location == "/auth/login?done=reset"
-    assert "wsgiauth" not in client.cookies
-    login = client.get(done.location, headers=BROWSER)
-    assert login.html.select_one("[role=status]").text.startswith("Your password has been changed")
-    assert can_log_in(client, NEW_PASSWORD)
-
-
-def test_the_login_after_it_has_the_username_also_after_a_reload(client, link, ada):
+def test_a_browser_sets_a_new_password_and_is_sent_to_the_login_with_the_username(
+    client, link, ada
+):
     ada.username = 'Ada"&lt;'
     ada.save()
     page = client.get(link, headers=BROWSER)
+    assert ada.username in page.html.main.text
+    assert len(page.html.find_all("button", type="submit")) == 1
     page.form["password"] = NEW_PASSWORD
     done = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert done.location.startswith("/auth/login?done=reset")
     assert "Ada" not in done.location
-    for _ in range(2):
+    assert "wsgiauth" not in client.cookies
+    for _ in range(2):  # also after a reload
         login = client.get(done.location, headers=BROWSER)
+        notice = login.html.select_one("[role=status]").text
+        assert notice.startswith("Your password has been changed")
         assert login.form["username"].value == 'Ada"&lt;'
         assert login.html.select_one("[autofocus]")["name"] == "password"
     assert client.get("/auth/login", headers=BROWSER).form["username"].value == ""
+    login.form["password"] = NEW_PASSWORD
+    login.form.submit(headers=SAME_ORIGIN, status=303)
+    client.get("/auth/me", status=200)
 
 
 # The first proof of the address
@@ -324,24 +321,32 @@ def test_every_login_of_the_user_ends(site, client, token, ada):
 
 
 @pytest.mark.every_database
+@pytest.mark.promise(17)
 @pytest.mark.promise(33)
-def test_get_and_head_use_nothing(client, link, token, queries):
+@pytest.mark.promise(35)
+def test_a_link_works_once_and_get_head_and_another_site_do_not_use_it(
+    client, link, token, queries
+):
+    answers = []
     for _ in range(3):
-        sent = queries(lambda: client.get(link, headers=BROWSER, status=200))
+        sent = queries(lambda: answers.append(client.get(link, headers=BROWSER, status=200)))
         assert {each.lstrip()[:6] for each in sent} == {"SELECT"}
         client.head(link, headers=BROWSER, status=200)
-    send(client, token, status=200)
-
-
-@pytest.mark.promise(35)
-def test_a_link_works_once(client, link, token):
-    send(client, token, status=200)
-    assert send(client, token, status=410).json["code"] == "link_expired"
-    page = client.get(link, headers=BROWSER, status=410)
-    assert "This link can no longer be used" in page
     fields = {"token": token, "password": NEW_PASSWORD}
-    page = client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=410)
-    assert "This link can no longer be used" in page
+    cross_site = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    client.post("/auth/reset", fields, headers=cross_site, status=403)
+    answers += [send(client, token, "short", 422), send(client, token, status=200)]
+    refused = send(client, token, status=410)
+    assert refused.json["code"] == "link_expired"
+    pages = [
+        client.get(link, headers=BROWSER, status=410),
+        client.post("/auth/reset", fields, headers=SAME_ORIGIN, status=410),
+    ]
+    for page in pages:
+        page.mustcontain("This link can no longer be used")
+    # No answer lets the browser send the address on.
+    policies = {each.headers["Referrer-Policy"] for each in (*answers, refused, *pages)}
+    assert policies == {"strict-origin"}
 
 
 def test_an_expired_link_says_where_there_is_another(client, settings):
@@ -434,25 +439,6 @@ def test_no_header_changes_where_a_link_leads(settings, ada):
     assert "evil" not in post.messages[0].as_string()
 
 
-def test_no_answer_lets_the_browser_send_the_address_on(client, link, token):
-    answers = [
-        client.get(link, headers=BROWSER),
-        client.get("/auth/reset?token=x", headers=BROWSER, status=410),
-        send(client, token, "short", 422),
-        send(client, token),
-        send(client, token, status=410),
-    ]
-    assert {each.headers["Referrer-Policy"] for each in answers} == {"strict-origin"}
-
-
-@pytest.mark.promise(17)
-def test_another_site_cannot_send_the_form(client, token):
-    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
-    fields = {"token": token, "password": NEW_PASSWORD}
-    client.post("/auth/reset", fields, headers=headers, status=403)
-    assert OneTimeSecret.select().count() == 1
-
-
 def test_links_of_a_site_below_a_path_lead_there(site, ada, settings):
     below = with_mail(settings, PUBLIC_URL="https://example.org/shop/")
     link = make_reset_link(ada, below, mount="/accounts", now=0)
@@ -498,18 +484,11 @@ def test_an_operator_prints_a_link_that_works_without_mail(command, ada, setting
     status, link, _ = command("ada")
     assert status == 0
     assert link.startswith(f"{ROOT}/shop/auth/reset?token=")
+    (row,) = RecordedEvent.select().where(RecordedEvent.name == "link_sent")
+    assert (row.user_id, row.actor, row.reason) == (ada.id, "command line", "reset, printed")
     site = AuthMiddleware(echo, with_mail(settings, MAIL_URL=None, MAIL_FROM=None))
     send(TestApp(site), link.strip().partition("=")[2], status=200)
     TestApp(site).get("/auth/forgot", status=404)
-
-
-def test_a_link_that_an_operator_prints_is_in_the_trail(command, ada):
-    command("ada")
-    (row,) = RecordedEvent.select().where(RecordedEvent.name == "link_sent")
-    assert (row.user_id, row.actor, row.reason) == (ada.id, "command line", "reset, printed")
-
-
-def test_the_link_of_an_operator_has_the_mount(command, ada):
     assert "/shop/accounts/reset?" in command("ada", "--mount", "/accounts")[1]
 
 

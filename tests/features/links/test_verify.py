@@ -81,8 +81,10 @@ def send_form(client, token, password=PASSWORD, status="*", **fields):
 @pytest.mark.promise(37)
 def test_a_program_creates_the_account_and_is_not_logged_in(client, token):
     assert User.select().count() == 0
-    done = send(client, token, status=201)
+    further = {"email": "x@example.org", "is_staff": True, "permissions": ["a.b"]}
+    done = send(client, token, status=201, **further)
     assert (done.json["username"], done.json["email"]) == (USERNAME, EMAIL)
+    assert (done.json["is_staff"], done.json["permissions"]) == (False, [])
     assert done.location == "/auth/me"
     assert "Set-Cookie" not in done.headers
     credentials = {"username": EMAIL, "password": PASSWORD}
@@ -140,31 +142,33 @@ def test_the_account_is_as_invited_and_its_address_is_proven(client, make_link):
     assert user.email_verified_at >= user.created_at - timedelta(seconds=1)  # read after it
 
 
-def test_nothing_sent_changes_the_address_or_the_rights(client, token):
-    further = {"email": "x@example.org", "is_staff": True, "permissions": ["a.b"]}
-    done = send(client, token, status=201, **further)
-    assert done.json["email"] == EMAIL
-    assert (done.json["is_staff"], done.json["permissions"]) == (False, [])
-
-
 @pytest.mark.every_database
+@pytest.mark.promise(17)
 @pytest.mark.promise(33)
-def test_get_and_head_use_nothing(client, link, token, queries):
+@pytest.mark.promise(35)
+@pytest.mark.promise(54)
+def test_a_link_works_once_and_get_head_and_another_site_do_not_use_it(
+    client, link, token, queries
+):
+    answers = []
     for _ in range(3):
-        sent = queries(lambda: client.get(link, headers=BROWSER, status=200))
+        sent = queries(lambda: answers.append(client.get(link, headers=BROWSER, status=200)))
         assert {each.lstrip()[:6] for each in sent} == {"SELECT"}
         client.head(link, headers=BROWSER, status=200)
-    send(client, token, status=201)
-
-
-@pytest.mark.promise(35)
-def test_a_link_works_once(client, link, token):
-    send(client, token, status=201)
-    assert send(client, token, status=410).json["code"] == "link_expired"
-    page = client.get(link, headers=BROWSER, status=410)
-    assert "This link can no longer be used" in page
-    page = send_form(client, token, status=410)
-    assert "This link can no longer be used" in page
+    fields = {"token": token, "password": PASSWORD}
+    cross_site = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    client.post("/auth/verify", fields, headers=cross_site, status=403)
+    row = OneTimeSecret.get()
+    assert token not in f"{row.id}{row.data}"
+    answers += [send(client, token, "short", 422), send(client, token, status=201)]
+    refused = send(client, token, status=410)
+    assert refused.json["code"] == "link_expired"
+    pages = [client.get(link, headers=BROWSER, status=410), send_form(client, token, status=410)]
+    for page in pages:
+        page.mustcontain("This link can no longer be used")
+    # No answer lets the browser send the address on.
+    policies = {each.headers["Referrer-Policy"] for each in (*answers, refused, *pages)}
+    assert policies == {"strict-origin"}
 
 
 @pytest.mark.parametrize(
@@ -288,17 +292,14 @@ def test_every_invitation_of_an_address_ends_with_the_first_that_is_used(client,
     send(client, token_of(strangers), status=201)
 
 
-def test_an_operators_invitation_replaces_the_earlier_ones(client, make_link):
+def test_an_operators_invitation_replaces_the_earlier_ones_and_a_strangers_request_does_not(
+    client, make_link
+):
     first = make_link(Invitation(email=EMAIL, username=USERNAME, is_staff=True))
     second = make_link(Invitation(email=EMAIL, username=USERNAME))
+    make_link(ADA)
     send(client, token_of(first), status=410)
     assert send(client, token_of(second), status=201).json["is_staff"] is False
-
-
-def test_a_strangers_request_leaves_the_invitation_of_an_operator(client, make_link):
-    invitation = make_link(Invitation(email=EMAIL, username=USERNAME))
-    make_link(ADA)
-    send(client, token_of(invitation), status=201)
 
 
 def test_names_cannot_be_tried_without_end(settings, make_link):
@@ -344,31 +345,6 @@ def test_an_address_that_gets_an_account_while_the_password_is_hashed_ends_the_l
     monkeypatch.setattr(bcrypt, "hashpw", create_and_compute)
     assert "has an account" in send(client, token, status=410).json["detail"]
     assert User.get().username == "Other"
-
-
-def test_no_answer_lets_the_browser_send_the_address_on(client, link, token):
-    answers = [
-        client.get(link, headers=BROWSER),
-        client.get("/auth/verify?token=x", headers=BROWSER, status=410),
-        send(client, token, "short", 422),
-        send(client, token),
-        send(client, token, status=410),
-    ]
-    assert {each.headers["Referrer-Policy"] for each in answers} == {"strict-origin"}
-
-
-@pytest.mark.promise(17)
-def test_another_site_cannot_send_the_form(client, token):
-    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
-    fields = {"token": token, "password": PASSWORD}
-    client.post("/auth/verify", fields, headers=headers, status=403)
-    assert OneTimeSecret.select().count() == 1
-
-
-@pytest.mark.promise(54)
-def test_the_table_has_no_secret(token):
-    row = OneTimeSecret.get()
-    assert token not in f"{row.id}{row.data}"
 
 
 def test_without_a_public_url_there_is_no_such_page(settings):

@@ -116,16 +116,6 @@ def test_the_present_address_is_verified(browser, site, ada):
     assert address_of(ada) == (EMAIL, True)
 
 
-@pytest.mark.every_database
-@pytest.mark.promise(33)
-def test_get_and_head_use_nothing(browser, link, token, ada, queries):
-    for _ in range(3):
-        sent = queries(lambda: browser.get(link, headers=BROWSER, status=200))
-        assert {each.lstrip()[:6] for each in sent} == {"SELECT"}
-        browser.head(link, headers=BROWSER, status=200)
-    send(browser, token, SCRIPT, 200)
-
-
 # Who opens the link.
 
 
@@ -145,11 +135,6 @@ def test_a_form_without_a_login_changes_nothing_and_comes_back(client, link, tok
     asked = client.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=303)
     page = asked.follow(headers=BROWSER)
     assert page.form["next"].value == link
-    assert address_of(ada) == (EMAIL, False)
-
-
-@pytest.mark.promise(39)
-def test_a_program_without_a_login_is_challenged(client, token, ada):
     assert send(client, token, status=401).json["code"] == "unauthenticated"
     client.post("/auth/verify", {"token": token}, headers=SCRIPT, status=401)
     assert address_of(ada) == (EMAIL, False)
@@ -172,27 +157,38 @@ def test_the_click_of_a_victim_proves_nothing_for_a_stranger(site, link, token, 
     send(logged_in(site, ada), token, SCRIPT, 200)
 
 
-@pytest.mark.promise(17)
-def test_another_site_cannot_send_the_form(browser, token, ada):
-    headers = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
-    browser.post("/auth/verify", {"token": token}, headers=headers, status=403)
-    assert address_of(ada) == (EMAIL, False)
-
-
 # What is refused.
 
 
 @pytest.mark.every_database
+@pytest.mark.promise(17)
 @pytest.mark.promise(33)
 @pytest.mark.promise(35)
-def test_a_link_works_once(browser, link, token):
-    send(browser, token, SCRIPT, 200)
-    assert send(browser, token, SCRIPT, 410).json["code"] == "link_expired"
-    page = browser.get(link, headers=BROWSER, status=410)
-    assert "This link can no longer be used" in page
-    page.click("Verify an email address")
-    page = browser.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=410)
-    assert "This link can no longer be used" in page
+def test_a_link_works_once_and_get_head_and_another_site_do_not_use_it(
+    client, site, link, token, ada, queries
+):
+    answers = [client.get(link, headers=BROWSER)]
+    browser = logged_in(site, ada)
+    for _ in range(3):
+        sent = queries(lambda: answers.append(browser.get(link, headers=BROWSER, status=200)))
+        assert {each.lstrip()[:6] for each in sent} == {"SELECT"}
+        browser.head(link, headers=BROWSER, status=200)
+    cross_site = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
+    browser.post("/auth/verify", {"token": token}, headers=cross_site, status=403)
+    assert address_of(ada) == (EMAIL, False)
+    answers.append(send(browser, token, SCRIPT, 200))
+    refused = send(browser, token, SCRIPT, 410)
+    assert refused.json["code"] == "link_expired"
+    pages = [
+        browser.get(link, headers=BROWSER, status=410),
+        browser.post("/auth/verify", {"token": token}, headers=SAME_ORIGIN, status=410),
+    ]
+    for page in pages:
+        page.mustcontain("This link can no longer be used")
+        page.click("Verify an email address")
+    # No answer lets the browser send the address on.
+    policies = {each.headers["Referrer-Policy"] for each in (*answers, refused, *pages)}
+    assert policies == {"strict-origin"}
 
 
 @pytest.mark.promise(35)
@@ -345,17 +341,6 @@ def test_a_proof_is_an_event_which_says_whether_the_address_is_another_one(
     send(browser, token_of(link_for(User.get_by_id(ada.id), NEW, site)), SCRIPT, 200)
     changes = [event.reason for event in heard if event.name == "names_changed"]
     assert changes == ["email", "email verified"]
-
-
-def test_no_answer_lets_the_browser_send_the_address_on(client, browser, link, token):
-    answers = [
-        client.get(link, headers=BROWSER),
-        browser.get(link, headers=BROWSER),
-        browser.get("/auth/verify?token=x", headers=BROWSER, status=410),
-        send(browser, token, SCRIPT),
-        send(browser, token, SCRIPT, 410),
-    ]
-    assert {each.headers["Referrer-Policy"] for each in answers} == {"strict-origin"}
 
 
 # Races
