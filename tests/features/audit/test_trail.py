@@ -169,9 +169,8 @@ def test_failed_attempts_of_strangers_write_nothing(client, ada):
 
 @pytest.mark.every_database
 def test_a_server_can_name_its_clients_as_it_likes(client, ada):
-    for number, address in enumerate(
-        ("", "\0", "\udcff\x1b[2K", "x" * 200, "2001:db8::7%eth0"),
-    ):
+    addresses = ("", "\0", "\udcff\x1b[2K", "x" * 200, "2001:db8::7%eth0")
+    for number, address in enumerate(addresses):
         account = {**GRACE, "username": f"user{number}", "email": f"{number}@example.org"}
         environ = {"REMOTE_ADDR": address}
         client.post_json("/auth/register", account, extra_environ=environ, status=201)
