@@ -307,10 +307,10 @@ def test_pages_are_all_that_matches_the_newest_first(many):
 
 @pytest.mark.every_database
 def test_a_stream_is_all_that_matches_the_oldest_first(many, monkeypatch):
-    monkeypatch.setattr(trail, "PAGE", 4)
+    monkeypatch.setattr(trail, "PAGE", 7)
     for name, (filters, matches) in FILTERS.items():
         expected = [each for each in range(60) if matches(each)]
-        for last in (None, 1, 13, 60, 61):
+        for last in (None, 1, 13, 60):
             found = [each for entries in stream(filters, last=last) for each in entries]
             shown = expected if last is None else expected[-last:]
             assert numbers(found) == shown, (name, last)

@@ -140,20 +140,18 @@ def test_a_user_has_ten_files_in_an_hour(make_client):
     make_client("grace").get("/auth/data", status=200)
 
 
-def test_the_application_adds_its_own(make_client):
+def test_the_application_adds_its_own_and_is_the_actor_of_its_changes(make_client):
     asked = []
+    orders = [{"title": "Notes", "at": "2026-11-02T09:30:00Z"}]
 
     def personal_data(user):
         asked.append(user)
-        return {"orders": [{"title": "Notes", "at": "2026-11-02T09:30:00Z"}]}
+        user.grant("a.b")
+        return {"orders": orders}
 
     found = make_client(personal_data=personal_data).get("/auth/data").json
-    assert found["application"] == {"orders": [{"title": "Notes", "at": "2026-11-02T09:30:00Z"}]}
+    assert found["application"] == {"orders": orders}
     assert [each.username for each in asked] == ["ada"]
-
-
-def test_a_change_by_the_application_has_it_as_the_actor(make_client):
-    make_client(personal_data=lambda user: {"granted": user.grant("a.b")}).get("/auth/data")
     assert RecordedEvent.get(RecordedEvent.reason == "granted a.b").actor == "code"
 
 
