@@ -46,85 +46,76 @@ def cookie(ada, tokens):
 
 @pytest.mark.promise(85)
 def test_a_browser_is_sent_to_the_login_of_the_other_host_and_back(client):
-    sent = client.get("/auth/check", headers=PAGE, status=302)
-    assert sent.location == f"{TO_LOGIN}?{NEXT}"
+    def location(host, uri):
+        headers = {**PAGE, "X-Forwarded-Host": host, "X-Forwarded-Uri": uri}
+        return client.get("/auth/check", headers=headers, status=302).location
 
-
-@pytest.mark.promise(85)
-@pytest.mark.parametrize(
-    ("host", "uri", "expected"),
-    [
-        pytest.param("a.b.example.org", "/", "https%3A%2F%2Fa.b.example.org%2F", id="below"),
-        pytest.param(
-            "shop.example.net:8443", "/a", "https%3A%2F%2Fshop.example.net%3A8443%2Fa", id="a port"
+    files = FORWARDED["X-Forwarded-Host"]
+    ways = {
+        (files, "/report.txt?a=b"): f"{TO_LOGIN}?{NEXT}",
+        ("a.b.example.org", "/"): f"{TO_LOGIN}?next=https%3A%2F%2Fa.b.example.org%2F",
+        ("shop.example.net:8443", "/a"): (
+            f"{TO_LOGIN}?next=https%3A%2F%2Fshop.example.net%3A8443%2Fa"
         ),
-        pytest.param("files.example.org", "//evil.example/", "", id="two slashes"),
-        pytest.param("files.example.org", "@evil.example/", "", id="no slash, and a user"),
-        pytest.param("files.example.org", ".evil.example/", "", id="no slash, and a longer name"),
-        pytest.param("files.example.org", ":444/", "", id="no slash, and a port"),
-        pytest.param("files.example.org", "https://evil.example/", "", id="a URL"),
-        pytest.param("files.example.org", "/a%0d%0ab", "", id="an encoded line feed"),
-        pytest.param("files.example.org", "", "", id="nothing"),
-    ],
-)
-def test_the_way_back_is_at_the_host_that_was_asked_for(client, host, uri, expected):
-    headers = {**PAGE, "X-Forwarded-Host": host, "X-Forwarded-Uri": uri}
-    if not uri:
-        headers["X-Forwarded-Uri"] = "x"
-    sent = client.get("/auth/check", headers=headers, status=302)
-    assert sent.location == TO_LOGIN + (f"?next={expected}" if expected else "")
+    }
+    assert {way: location(*way) for way in ways} == ways
+    hostile = [
+        "//evil.example/",
+        "@evil.example/",
+        ".evil.example/",
+        ":444/",
+        "https://evil.example/",
+        "/a%0d%0ab",
+        "x",
+    ]
+    assert {uri: location(files, uri) for uri in hostile} == dict.fromkeys(hostile, TO_LOGIN)
+
+
+OTHER_HOSTS = {
+    "the host of the login": "auth.example.org",
+    "another site": "evil.example",
+    "the domain itself": "example.org",
+    "upper case": "Files.example.org",
+    "a port": "files.example.org:8443",
+    "two hosts": "files.example.org, evil.example",
+    "two hosts, the other way round": "evil.example, files.example.org",
+    "a path": "evil.example/.example.org",
+    "a fragment": "evil.example#.example.org",
+    "a user": "ada@files.example.org",
+    "a dot at the end": "files.example.org.",
+    "the pattern": "*.example.org",
+    "a space": " ",
+    "a long label": f"{'a' * 64}.example.org",
+}
 
 
 @pytest.mark.promise(85)
-@pytest.mark.parametrize(
-    "host",
-    [
-        pytest.param("auth.example.org", id="the host of the login"),
-        pytest.param("evil.example", id="another site"),
-        pytest.param("example.org", id="the domain itself"),
-        pytest.param("Files.example.org", id="upper case"),
-        pytest.param("files.example.org:8443", id="a port"),
-        pytest.param("files.example.org, evil.example", id="two hosts"),
-        pytest.param("evil.example, files.example.org", id="two hosts, the other way round"),
-        pytest.param("evil.example/.example.org", id="a path"),
-        pytest.param("evil.example#.example.org", id="a fragment"),
-        pytest.param("ada@files.example.org", id="a user"),
-        pytest.param("files.example.org.", id="a dot at the end"),
-        pytest.param("*.example.org", id="the pattern"),
-        pytest.param(" ", id="a space"),
-        pytest.param(f"{'a' * 64}.example.org", id="a long label"),
-    ],
-)
-def test_for_every_other_host_the_way_is_a_path(client, host):
-    sent = client.get("/auth/check", headers={**PAGE, "X-Forwarded-Host": host}, status=302)
-    assert sent.location == "/auth/login?next=%2Freport.txt%3Fa%3Db"
+def test_for_every_other_host_the_way_is_a_path(client):
+    def location(**headers):
+        return client.get("/auth/check", headers=headers, status=302).location
 
-
-def test_without_a_forwarded_host_the_way_is_a_path(client):
+    path = "/auth/login?next=%2Freport.txt%3Fa%3Db"
+    found = {
+        name: location(**{**PAGE, "X-Forwarded-Host": host}) for name, host in OTHER_HOSTS.items()
+    }
+    assert found == dict.fromkeys(OTHER_HOSTS, path)
     headers = {name: value for name, value in PAGE.items() if name != "X-Forwarded-Host"}
-    headers["Host"] = "files.example.org"
-    sent = client.get("/auth/check", headers=headers, status=302)
-    assert sent.location == "/auth/login?next=%2Freport.txt%3Fa%3Db"
+    assert location(**headers, Host="files.example.org") == path
 
 
 def test_without_the_path_the_answer_is_a_challenge(client):
     client.get("/auth/check", headers={**BROWSER, **FORWARDED}, status=401)
 
 
-def test_a_form_leads_back_to_its_page_at_the_other_host(client):
-    form = {"X-Forwarded-Method": "POST", "Referer": "https://files.example.org/form?a"}
-    sent = client.get("/auth/check", headers={**PAGE, **form}, status=302)
-    back = "https%3A%2F%2Ffiles.example.org%2Fform%3Fa"
-    assert sent.location == f"{TO_LOGIN}?done=unsent&next={back}"
-
-
-def test_a_form_from_elsewhere_leads_back_to_its_target(client):
-    form = {"X-Forwarded-Method": "POST", "Referer": "https://evil.example.org/form"}
-    sent = client.get("/auth/check", headers={**PAGE, **form}, status=302)
-    assert sent.location == f"{TO_LOGIN}?done=unsent&{NEXT}"
-
-
-def test_htmx_leaves_the_page_of_the_other_host(client):
+def test_a_form_leads_back_to_its_page_at_the_other_host_or_else_to_its_target(client):
+    backs = {
+        "https://files.example.org/form?a": ("next=https%3A%2F%2Ffiles.example.org%2Fform%3Fa"),
+        "https://evil.example.org/form": NEXT,
+    }
+    for page, back in backs.items():
+        form = {"X-Forwarded-Method": "POST", "Referer": page}
+        sent = client.get("/auth/check", headers={**PAGE, **form}, status=302)
+        assert sent.location == f"{TO_LOGIN}?done=unsent&{back}"
     htmx = {"HX-Request": "true", "HX-Current-URL": "https://files.example.org/list"}
     sent = client.get("/auth/check", headers={**PAGE, **htmx}, status=401)
     back = "https%3A%2F%2Ffiles.example.org%2Flist"
@@ -161,79 +152,57 @@ def test_a_refusal_at_another_host_links_to_the_login_and_has_no_form(settings, 
 
 
 # What a request with an unsafe method came from, and whether the cookie counts.
+NO_FORWARDED_HOST = {"X-Forwarded-Method": "POST", "Host": "files.example.org", **OWN}
+OF_THE_HOST = {
+    "a form": POST | OWN,
+    "a form of an old browser": POST | {"Origin": OWN["Origin"]},
+    "a form of a trusted origin": POST | {"Origin": "https://spa.example.com"},
+    "a link": FORWARDED,
+    "a WebSocket": FORWARDED | {"Sec-WebSocket-Key": "x"} | OWN,
+    "no forwarded host": NO_FORWARDED_HOST | {"X-Forwarded-Proto": "https"},
+}
+NOT_OF_THE_HOST = {
+    "redirected by another site": POST | OWN | {"Sec-Fetch-Site": "cross-site"},
+    "of a neighbour": (POST | {"Origin": "https://app.example.org", "Sec-Fetch-Site": "same-site"}),
+    "of a neighbour, by the Origin alone": POST | OWN | {"Origin": "https://app.example.org"},
+    "of the host by http": POST | OWN | {"Origin": "http://files.example.org"},
+    "of another port": POST | OWN | {"Origin": "https://files.example.org:8443"},
+    "a hidden Origin": POST | OWN | {"Origin": "null"},
+    "no Origin": POST | {"Sec-Fetch-Site": "same-origin"},
+    "a program": POST,
+    "a proxy that had no https": POST | OWN | {"X-Forwarded-Proto": "http"},
+    "a WebSocket of a neighbour": (
+        FORWARDED | {"Sec-WebSocket-Key": "x", "Origin": "https://app.example.org"}
+    ),
+    "not https": NO_FORWARDED_HOST,
+}
+
+
 @pytest.mark.promise(85)
-@pytest.mark.parametrize(
-    ("headers", "is_used"),
-    [
-        pytest.param(POST | OWN, True, id="a form of the host"),
-        pytest.param(POST | {"Origin": OWN["Origin"]}, True, id="of an old browser"),
-        pytest.param(
-            POST | OWN | {"Sec-Fetch-Site": "cross-site"}, False, id="redirected by another site"
-        ),
-        pytest.param(
-            POST | OWN | {"Origin": "https://app.example.org", "Sec-Fetch-Site": "same-site"},
-            False,
-            id="of a neighbour",
-        ),
-        pytest.param(
-            POST | OWN | {"Origin": "https://app.example.org"}, False, id="by the Origin alone"
-        ),
-        pytest.param(POST | OWN | {"Origin": "http://files.example.org"}, False, id="http"),
-        pytest.param(POST | OWN | {"Origin": "https://files.example.org:8443"}, False, id="port"),
-        pytest.param(POST | OWN | {"Origin": "null"}, False, id="hidden"),
-        pytest.param(POST | {"Sec-Fetch-Site": "same-origin"}, False, id="no Origin"),
-        pytest.param(POST, False, id="a program"),
-        pytest.param(
-            POST | OWN | {"X-Forwarded-Proto": "http"}, False, id="a proxy that had no https"
-        ),
-        pytest.param(POST | {"Origin": "https://spa.example.com"}, True, id="a trusted origin"),
-        pytest.param(FORWARDED, True, id="a link"),
-        pytest.param(
-            FORWARDED | {"Sec-WebSocket-Key": "x"} | OWN, True, id="a WebSocket of the host"
-        ),
-        pytest.param(
-            FORWARDED | {"Sec-WebSocket-Key": "x", "Origin": "https://app.example.org"},
-            False,
-            id="a WebSocket of a neighbour",
-        ),
-        pytest.param(
-            {"X-Forwarded-Method": "POST", "Host": "files.example.org"} | OWN, False, id="not https"
-        ),
-        pytest.param(
-            {
-                "X-Forwarded-Method": "POST",
-                "X-Forwarded-Proto": "https",
-                "Host": "files.example.org",
-                **OWN,
-            },
-            True,
-            id="no forwarded host",
-        ),
-    ],
-)
-def test_only_its_own_pages_change_anything_at_a_host(settings, cookie, headers, is_used):
+def test_only_its_own_pages_change_anything_at_a_host(settings, cookie):
     trusting = replace(settings, TRUSTED_ORIGINS=("https://spa.example.com",))
     client = TestApp(AuthMiddleware(echo, trusting))
-    checked = client.get("/auth/check", headers={**cookie, **headers}, status="*")
-    assert checked.status_int == (204 if is_used else 401)
-    assert checked.headers.get("Remote-User") == (USERNAME if is_used else None)
+
+    def seen(headers):
+        checked = client.get("/auth/check", headers={**cookie, **headers}, status="*")
+        return checked.status_int, checked.headers.get("Remote-User")
+
+    assert {name: seen(each) for name, each in OF_THE_HOST.items()} == dict.fromkeys(
+        OF_THE_HOST, (204, USERNAME)
+    )
+    assert {name: seen(each) for name, each in NOT_OF_THE_HOST.items()} == dict.fromkeys(
+        NOT_OF_THE_HOST, (401, None)
+    )
 
 
-@pytest.mark.parametrize(
-    ("changes", "outside"),
-    [
-        pytest.param({}, "NEXT_HOSTS has shop.example.net:8443, but COOKIE_DOMAIN is", id="one"),
-        pytest.param(
-            {"COOKIE_DOMAIN": None, "NEXT_HOSTS": ("auth.example.org", "*.example.org")},
-            "NEXT_HOSTS has *.example.org, but COOKIE_DOMAIN is not set",
-            id="no domain",
-        ),
-        pytest.param({"NEXT_HOSTS": ("*.a.example.org", "example.org:8443")}, "", id="none"),
-        pytest.param({"FORWARD_AUTH": False}, "", id="no forward authentication"),
-    ],
-)
-def test_the_check_warns_of_hosts_that_get_no_cookie(settings, changes, outside):
-    site = Site.from_settings(replace(settings, **changes), "/auth", FEATURES)
-    found = [each.sentence for question in QUESTIONS for each in question.ask(site)]
-    assert len(found) == bool(outside)
-    assert all(each.startswith(outside) for each in found)
+def test_the_check_warns_of_hosts_that_get_no_cookie(settings):
+    def found(**changes):
+        site = Site.from_settings(replace(settings, **changes), "/auth", FEATURES)
+        return [each.sentence for question in QUESTIONS for each in question.ask(site)]
+
+    (outside,) = found()
+    assert outside.startswith("NEXT_HOSTS has shop.example.net:8443, but COOKIE_DOMAIN is")
+    (unset,) = found(COOKIE_DOMAIN=None, NEXT_HOSTS=("auth.example.org", "*.example.org"))
+    assert unset.startswith("NEXT_HOSTS has *.example.org, but COOKIE_DOMAIN is not set")
+    assert found(NEXT_HOSTS=("*.a.example.org", "example.org:8443")) == []
+    assert found(FORWARD_AUTH=False) == []
