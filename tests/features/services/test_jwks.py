@@ -29,10 +29,14 @@ def settings(settings, tmp_path):
 
 
 @pytest.mark.promise(67)
-def test_the_public_parts_of_all_keys_are_published(client):
-    keys = client.get(KEYS).json["keys"]
+def test_the_public_parts_of_all_keys_are_published_and_read_once(client, tmp_path):
+    for each in (tmp_path / "keys").iterdir():
+        each.unlink()
+    answer = client.get(KEYS)
+    keys = answer.json["keys"]
     assert [each["alg"] for each in keys] == ["ES256", "EdDSA", "RS256"]
     assert all(each.keys() == PUBLIC[each["kty"]] | {"use", "alg", "kid"} for each in keys)
+    assert int(client.head(KEYS).headers["Content-Length"]) == len(answer.body)
 
 
 def test_they_can_be_stored_for_an_hour(client):
@@ -42,22 +46,8 @@ def test_they_can_be_stored_for_an_hour(client):
     assert "Vary" not in answer.headers
 
 
-def test_head_has_no_body(client):
-    assert int(client.head(KEYS).headers["Content-Length"]) == len(client.get(KEYS).body)
-
-
-@pytest.mark.promise(67)
-def test_the_keys_are_read_once(client, tmp_path):
-    before = client.get(KEYS).body
-    for each in (tmp_path / "keys").iterdir():
-        each.unlink()
-    assert client.get(KEYS).body == before
-
-
-@pytest.mark.parametrize(
-    ("method", "path"), [("GET", KEYS), ("POST", "/auth/token")], ids=["keys", "token"]
-)
-def test_without_keys_there_is_nothing(settings, method, path):
-    plain = replace(settings, SERVICE_KEYS=None, SERVICES=())
-    answer = TestApp(AuthMiddleware(echo, plain)).request(path, method=method, status=404)
-    assert json.loads(answer.body)["code"] == "not_found"
+def test_without_keys_there_is_nothing(settings):
+    client = TestApp(AuthMiddleware(echo, replace(settings, SERVICE_KEYS=None, SERVICES=())))
+    for method, path in (("GET", KEYS), ("POST", "/auth/token")):
+        answer = client.request(path, method=method, status=404)
+        assert json.loads(answer.body)["code"] == "not_found"
