@@ -3,6 +3,7 @@
 import time
 from base64 import b64encode
 from dataclasses import replace
+from functools import partial
 
 import bcrypt
 import pytest
@@ -48,19 +49,23 @@ ANONYMOUS = (None, None, None)
 
 
 @pytest.mark.promise(59)
-@pytest.mark.parametrize("name", [USERNAME, USERNAME.upper(), EMAIL, EMAIL.upper()])
-def test_a_key_is_the_password_of_its_owner_s_names_in_any_letter_case(client, key, name):
-    assert caller(client, basic(name, key.text)) == (USERNAME, key.row.id, None)
+def test_a_key_is_the_password_of_its_owner_s_names_in_any_letter_case(client, key, grace):
+    names = [USERNAME, USERNAME.upper(), EMAIL, EMAIL.upper()]
+    found = {name: caller(client, basic(name, key.text)) for name in names}
+    assert found == dict.fromkeys(names, (USERNAME, key.row.id, None))
+    others = ["", "Grace", "Ad", f"{USERNAME} ", f"{USERNAME}\0", "__token__"]
+    found = {name: caller(client, basic(name, key.text)) for name in others}
+    assert found == dict.fromkeys(others, REJECTED)
 
 
 @pytest.mark.promise(59)
-@pytest.mark.parametrize("name", ["ada:lovelace", ":ada", "ada:", "a:d:a"])
-def test_a_username_can_have_colons(client, ada, settings, name):
-    ada.username = name
-    ada.save()
+def test_a_username_can_have_colons(client, ada):
     key = keys.create(ada, "pip", [], now=time.time())
-    assert caller(client, basic(name, key.text)) == (name, key.row.id, None)
-    assert caller(client, basic(name.replace(":", ""), key.text)) == REJECTED
+    for name in ("ada:lovelace", ":ada", "ada:", "a:d:a"):
+        ada.username = name
+        ada.save()
+        assert caller(client, basic(name, key.text)) == (name, key.row.id, None)
+        assert caller(client, basic(name.replace(":", ""), key.text)) == REJECTED
 
 
 def test_the_key_has_its_permissions_alone(client, key, ada):
@@ -71,68 +76,53 @@ def test_the_key_has_its_permissions_alone(client, key, ada):
 
 
 @pytest.mark.promise(59)
-@pytest.mark.parametrize("name", ["", "Grace", "Ad", f"{USERNAME} ", f"{USERNAME}\0", "__token__"])
-def test_a_key_is_refused_with_another_name(client, key, grace, name):
-    assert caller(client, basic(name, key.text)) == REJECTED
-
-
-@pytest.mark.promise(59)
-@pytest.mark.parametrize("password", [PASSWORD, "", "wsgiauth_", f"wsgiauth_{'a' * 62}", "x.y.z"])
 def test_another_password_costs_neither_a_hash_nor_a_query(
-    client, key, queries, monkeypatch, password
+    client, key, queries, monkeypatch, bearer, ada
 ):
     monkeypatch.setattr(bcrypt, "checkpw", lambda *_: pytest.fail("a hash was computed"))
-    assert queries(lambda: caller(client, basic(USERNAME, password))) == []
-    assert caller(client, basic(USERNAME, password)) == REJECTED
-
-
-def test_a_token_is_no_password(client, ada, bearer):
+    for password in (PASSWORD, "", "wsgiauth_", f"wsgiauth_{'a' * 62}", "x.y.z"):
+        assert queries(partial(caller, client, basic(USERNAME, password))) == [], password
+        assert caller(client, basic(USERNAME, password)) == REJECTED, password
     token = bearer(ada)["Authorization"].removeprefix("Bearer ")
     assert caller(client, basic(USERNAME, token)) == REJECTED
 
 
-def test_a_revoked_key_is_refused(client, key):
+@pytest.mark.promise(59)
+def test_the_key_costs_one_query_and_a_revoked_one_is_refused(client, key, queries):
+    caller(client, basic(USERNAME, key.text))  # also writes when it was used
+    assert len(queries(lambda: caller(client, basic(USERNAME, key.text)))) == 1
     key.row.delete_instance()
     assert caller(client, basic(USERNAME, key.text)) == REJECTED
 
 
-@pytest.mark.promise(59)
-def test_the_key_costs_one_query(client, key, queries):
-    caller(client, basic(USERNAME, key.text))  # also writes when it was used
-    assert len(queries(lambda: caller(client, basic(USERNAME, key.text)))) == 1
+def test_the_credentials_are_read():
+    expected = {
+        "QTpi": ("A", "b"),
+        "QTpiOmM=": ("A:b", "c"),  # a colon in the name
+        "w6Q6Yg==": ("ä", "b"),
+        "5Dpi": ("", ""),  # Latin-1
+        "QQ==": ("A", ""),  # no colon
+        "QTp": ("", ""),
+        "QT pi": ("", ""),
+        "é": ("", ""),
+        "QTpi" * 1000: ("", ""),
+        "": ("", ""),
+    }
+    assert {encoded: read(encoded) for encoded in expected} == expected
 
 
-@pytest.mark.parametrize(
-    ("encoded", "expected"),
-    [
-        pytest.param("QTpi", ("A", "b"), id="usual"),
-        pytest.param("QTpiOmM=", ("A:b", "c"), id="a colon in the name"),
-        pytest.param("w6Q6Yg==", ("ä", "b"), id="UTF-8"),
-        pytest.param("5Dpi", ("", ""), id="Latin-1"),
-        pytest.param("QQ==", ("A", ""), id="no colon"),
-        pytest.param("QTp", ("", ""), id="cut"),
-        pytest.param("QT pi", ("", ""), id="two words"),
-        pytest.param("é", ("", ""), id="not ASCII"),
-        pytest.param("QTpi" * 1000, ("", ""), id="too long"),
-        pytest.param("", ("", ""), id="empty"),
-    ],
-)
-def test_the_credentials_are_read(encoded, expected):
-    assert read(encoded) == expected
-
-
-@pytest.mark.parametrize(
-    ("spelling", "is_read"),
-    [
-        pytest.param("bAsIc \t {} ", True, id="another letter case and spaces"),
-        pytest.param("Basic,{}", False, id="no space"),
-        pytest.param("Digest {}", False, id="another scheme"),
-    ],
-)
-def test_the_scheme_is_read_in_any_letter_case(client, key, spelling, is_read):
+def test_the_scheme_is_read_in_any_letter_case(client, key):
     _, encoded = basic(USERNAME, key.text)["Authorization"].split()
-    header = {"Authorization": spelling.format(encoded)}
-    assert caller(client, header) == ((USERNAME, key.row.id, None) if is_read else ANONYMOUS)
+    expected = {
+        "bAsIc \t {} ": (USERNAME, key.row.id, None),
+        "Basic,{}": ANONYMOUS,
+        "Digest {}": ANONYMOUS,
+    }
+    found = {
+        spelling: caller(client, {"Authorization": spelling.format(encoded)})
+        for spelling in expected
+    }
+    assert found == expected
 
 
 def test_the_repr_of_credentials_has_neither_the_name_nor_the_key():
@@ -142,41 +132,27 @@ def test_the_repr_of_credentials_has_neither_the_name_nor_the_key():
 # The cookie, and other sites
 
 
-def test_the_cookie_stands_beside_a_scheme_that_is_not_known(client, ada, bearer):
-    token = bearer(ada)["Authorization"].removeprefix("Bearer ")
-    digest = {"Authorization": 'Digest username="Ada"', "Cookie": f"wsgiauth={token}"}
-    assert caller(client, digest) == (USERNAME, None, None)
-
-
-def test_a_refused_key_hides_the_cookie(client, ada, bearer):
-    token = bearer(ada)["Authorization"].removeprefix("Bearer ")
-    cookie = {"Cookie": f"wsgiauth={token}"}
-    assert caller(client, cookie) == (USERNAME, None, None)
-    assert caller(client, cookie, {"Authorization": "Basic ?"}) == REJECTED
-
-
-def test_the_key_goes_before_the_cookie_and_has_no_claims_of_it(client, key, grace, bearer):
+def test_a_known_scheme_goes_before_the_cookie(client, key, grace, bearer):
     token = bearer(grace)["Authorization"].removeprefix("Bearer ")
     cookie = {"Cookie": f"wsgiauth={token}"}
+    assert caller(client, cookie) == ("Grace", None, None)
+    digest = {"Authorization": 'Digest username="Ada"'}
+    assert caller(client, cookie, digest) == ("Grace", None, None)
+    assert caller(client, cookie, {"Authorization": "Basic ?"}) == REJECTED
     assert caller(client, cookie, basic(USERNAME, key.text)) == (USERNAME, key.row.id, None)
 
 
 @pytest.mark.promise(59)
-@pytest.mark.parametrize(
-    ("method", "headers", "expected"),
-    [
-        pytest.param("POST", CROSS_SITE, None, id="a form of another site"),
-        pytest.param("GET", {**CROSS_SITE, "Upgrade": "websocket"}, None, id="its WebSocket"),
-        pytest.param("GET", CROSS_SITE, USERNAME, id="its link"),
-        pytest.param("POST", SAME_ORIGIN, USERNAME, id="a form of this site"),
-        pytest.param("POST", {}, USERNAME, id="a program"),
-    ],
-)
-def test_a_key_that_a_browser_repeats_counts_as_the_cookie_does(
-    client, key, method, headers, expected
-):
-    seen = caller(client, basic(USERNAME, key.text), headers, method=method)
-    assert seen == ((expected, key.row.id, None) if expected else ANONYMOUS)
+def test_a_key_that_a_browser_repeats_counts_as_the_cookie_does(client, key):
+    def seen(method, headers):
+        return caller(client, basic(USERNAME, key.text), headers, method=method)
+
+    accepted = (USERNAME, key.row.id, None)
+    assert seen("POST", CROSS_SITE) == ANONYMOUS
+    assert seen("GET", {**CROSS_SITE, "Upgrade": "websocket"}) == ANONYMOUS
+    assert seen("GET", CROSS_SITE) == accepted  # a link
+    assert seen("POST", SAME_ORIGIN) == accepted
+    assert seen("POST", {}) == accepted
 
 
 # Challenges
@@ -208,55 +184,37 @@ def make_client(settings):
         storage.discard_connection(site.database)
 
 
-@pytest.mark.parametrize(
-    ("app", "arguments", "path"),
-    [
-        pytest.param(login_required(redirect_url="/auth/login")(echo), {}, "/", id="a guard"),
-        pytest.param(refusing, {"challenge": True}, "/", id="challenge"),
-        pytest.param(echo, {"public": ()}, "/", id="public"),
-        pytest.param(echo, {}, "/auth/me", id="/auth/me"),
-    ],
-)
-def test_a_program_is_asked_for_basic_first(make_client, app, arguments, path):
-    answer = make_client(app, **arguments).get(path, status=401)
-    assert challenges(answer) == [BASIC, BEARER]
+def test_a_program_is_asked_for_basic_first(make_client):
+    asking = {
+        "a guard": (make_client(login_required(redirect_url="/auth/login")(echo)), "/"),
+        "challenge": (make_client(refusing, challenge=True), "/"),
+        "public": (make_client(echo, public=()), "/"),
+        "/auth/me": (make_client(echo), "/auth/me"),
+    }
+    found = {name: challenges(each.get(path, status=401)) for name, (each, path) in asking.items()}
+    assert found == {name: [BASIC, BEARER] for name in asking}
 
 
-@pytest.mark.parametrize("mode", ["navigate", "cors", "no-cors", "same-origin", "websocket"])
-def test_a_page_of_a_browser_is_never_asked_for_basic(make_client, mode):
-    answer = make_client(login_required(echo)).get(
-        "/", headers={"Sec-Fetch-Mode": mode}, status=401
-    )
-    assert challenges(answer) == [BEARER]
+def test_only_a_request_that_no_page_can_send_is_asked_for_basic(make_client):
+    client = make_client(login_required(echo))
+
+    def asked(method, mode):
+        headers = {"Sec-Fetch-Mode": mode}
+        return challenges(client.request("/", method=method, headers=headers, status=401))
+
+    modes = ["navigate", "cors", "no-cors", "same-origin", "websocket"]
+    assert {mode: asked("GET", mode) for mode in modes} == {mode: [BEARER] for mode in modes}
+    assert asked("PUT", "no-cors") == [BASIC, BEARER]  # Thunderbird
+    assert asked("PUT", "cors") == [BEARER]
+    assert asked("PUT", "same-origin") == [BEARER]
+    assert asked("POST", "no-cors") == [BEARER]  # a form
 
 
 def test_a_script_that_no_mode_tells_from_a_program_is_not_asked_for_basic(make_client):
+    client = make_client(login_required(redirect_url="/auth/login")(echo))
     headers = {**BROWSER, "X-Requested-With": "XMLHttpRequest"}  # over plain http
-    guarded = login_required(redirect_url="/auth/login")(echo)
-    assert challenges(make_client(guarded).get("/", headers=headers, status=401)) == [BEARER]
-
-
-@pytest.mark.parametrize(
-    ("method", "mode", "expected"),
-    [
-        pytest.param("PUT", "no-cors", [BASIC, BEARER], id="Thunderbird"),
-        pytest.param("PUT", "cors", [BEARER], id="page of another site"),
-        pytest.param("PUT", "same-origin", [BEARER], id="page"),
-        pytest.param("POST", "no-cors", [BEARER], id="form"),
-    ],
-)
-def test_only_a_request_that_no_page_can_send_is_asked_for_basic(
-    make_client, method, mode, expected
-):
-    answer = make_client(login_required(echo)).request(
-        "/", method=method, headers={"Sec-Fetch-Mode": mode}, status=401
-    )
-    assert challenges(answer) == expected
-
-
-def test_a_browser_is_redirected_as_before(make_client):
-    guarded = login_required(redirect_url="/auth/login")(echo)
-    assert make_client(guarded).get("/", headers=BROWSER).status_code == 302
+    assert challenges(client.get("/", headers=headers, status=401)) == [BEARER]
+    assert client.get("/", headers=BROWSER).status_code == 302  # as before
 
 
 def test_a_rejected_key_is_reported_to_both(make_client):
