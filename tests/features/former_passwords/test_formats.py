@@ -1,7 +1,6 @@
 """The forms of hashes that are read, the bounds of what they cost, and how they are written."""
 
 import base64
-import re
 import sys
 
 import pytest
@@ -21,64 +20,57 @@ BCRYPT = made("bcrypt")
 OWN = f"former$scrypt$n=16,r=8,p=1,l=64$c2FsdA==${BCRYPT}"
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_the_hash_of_each_library_is_read(name):
-    scheme = MAKERS[name][0]
-    found = read(made(name), Options())
-    assert found.scheme == ("" if scheme == "bcrypt" else scheme)
-    assert found.hashed_password.startswith("$2b$04$")
-    assert verify_password(PASSWORD, found.hashed_password) == (scheme == "bcrypt")
+def test_the_hash_of_each_library_is_read():
+    for name, (scheme, _) in MAKERS.items():
+        found = read(made(name), Options())
+        assert found.scheme == ("" if scheme == "bcrypt" else scheme), name
+        assert found.hashed_password.startswith("$2b$04$"), name
+        assert verify_password(PASSWORD, found.hashed_password) == (scheme == "bcrypt"), name
 
 
-@pytest.mark.parametrize("version", ["$2a$", "$2b$", "$2y$"])
-def test_each_version_of_bcrypt_is_read_as_it_is(version):
-    hashed = BCRYPT.replace("$2b$", version)
-    assert read(hashed, Options()).hashed_password == hashed
-    peppered = read(hashed, Options(is_peppered=True))
-    assert (peppered.scheme, peppered.parameters) == ("bcrypt-peppered", "c=4")
+def test_each_version_of_bcrypt_is_read_as_it_is():
+    for version in ("$2a$", "$2b$", "$2y$"):
+        hashed = BCRYPT.replace("$2b$", version)
+        assert read(hashed, Options()).hashed_password == hashed
+        peppered = read(hashed, Options(is_peppered=True))
+        assert (peppered.scheme, peppered.parameters) == ("bcrypt-peppered", "c=4")
 
 
-@pytest.mark.parametrize(
-    ("text", "parameters"),
-    [
-        (WERKZEUG, "n=16,r=8,p=1,l=64"),
-        (f"$scrypt$ln=14,r=8,p=5${DIGEST}${DIGEST}", "n=16384,r=8,p=5,l=16"),
-        (f"$argon2id$m=65536,t=3,p=4${DIGEST}${DIGEST}", "y=2,v=16,m=65536,t=3,p=4,l=16"),
-        (f"$pbkdf2-sha512$25000${DIGEST}${DIGEST}", "i=25000,l=16"),
-        (f"pbkdf2:sha1:10000000$salt${HEX}", "i=10000000,l=16"),
-        (f"scrypt:262144:8:2$salt${HEX}", "n=262144,r=8,p=2,l=16"),
-        (f"scrypt:32768:8:16$salt${HEX}", "n=32768,r=8,p=16,l=16"),
-        (f"$argon2i$v=19$m=262144,t=8,p=16${DIGEST}${DIGEST}", "y=1,v=19,m=262144,t=8,p=16,l=16"),
-        (f"$argon2id$v=19$m=65536,t=20,p=1${DIGEST}${DIGEST}", "y=2,v=19,m=65536,t=20,p=1,l=16"),
-    ],
-    ids=[
-        *("scrypt", "PHC", "Argon2 1.0", "passlib", "most iterations"),
-        *(
-            "scrypt, most memory",
-            "scrypt, most lanes",
-            "Argon2, most memory",
-            "Argon2, most passes",
-        ),
-    ],
-)
-def test_the_costs_are_kept(text, parameters):
-    assert read(text, Options()).parameters == parameters
+COSTS = {
+    WERKZEUG: "n=16,r=8,p=1,l=64",
+    # PHC
+    f"$scrypt$ln=14,r=8,p=5${DIGEST}${DIGEST}": "n=16384,r=8,p=5,l=16",
+    # Argon2 1.0
+    f"$argon2id$m=65536,t=3,p=4${DIGEST}${DIGEST}": "y=2,v=16,m=65536,t=3,p=4,l=16",
+    # passlib
+    f"$pbkdf2-sha512$25000${DIGEST}${DIGEST}": "i=25000,l=16",
+    # the most that is accepted: iterations; memory and lanes of scrypt; memory and passes of Argon2
+    f"pbkdf2:sha1:10000000$salt${HEX}": "i=10000000,l=16",
+    f"scrypt:262144:8:2$salt${HEX}": "n=262144,r=8,p=2,l=16",
+    f"scrypt:32768:8:16$salt${HEX}": "n=32768,r=8,p=16,l=16",
+    f"$argon2i$v=19$m=262144,t=8,p=16${DIGEST}${DIGEST}": "y=1,v=19,m=262144,t=8,p=16,l=16",
+    f"$argon2id$v=19$m=65536,t=20,p=1${DIGEST}${DIGEST}": "y=2,v=19,m=65536,t=20,p=1,l=16",
+}
 
 
-@pytest.mark.parametrize("salt", ["", "\u00e9", "x" * 189], ids=["none", "a letter", "long"])
-def test_a_salt_of_text_is_kept_as_utf_8(salt):
-    found = read(f"scrypt:16:8:1${salt}${HEX}", Options())
-    assert base64.b64decode(found.salt) == salt.encode()
-    assert len(found.salt) <= FormerPassword.salt.max_length
+def test_the_costs_are_kept():
+    assert {each: read(each, Options()).parameters for each in COSTS} == COSTS
 
 
-@pytest.mark.parametrize("peppered", ["", "-peppered"], ids=["plain", "peppered"])
-def test_the_costs_of_an_export_are_stored_without_zeros(peppered):
+def test_a_salt_of_text_is_kept_as_utf_8():
+    for salt in ("", "\u00e9", "x" * 189):
+        found = read(f"scrypt:16:8:1${salt}${HEX}", Options())
+        assert base64.b64decode(found.salt) == salt.encode()
+        assert len(found.salt) <= FormerPassword.salt.max_length
+
+
+def test_the_costs_of_an_export_are_stored_without_zeros():
     costs = ("y=2", "v=19", "m=64", "t=1", "p=1", "l=16")
     padded = ",".join(f"{each[:2]}{each[2:]:0>10}" for each in costs)
-    found = read(f"former$argon2{peppered}${padded}$c2FsdHNhbHQ=${BCRYPT}", Options())
     assert len(padded) > FormerPassword.parameters.max_length
-    assert (found.scheme, found.parameters) == (f"argon2{peppered}", ",".join(costs))
+    for scheme in ("argon2", "argon2-peppered"):
+        found = read(f"former${scheme}${padded}$c2FsdHNhbHQ=${BCRYPT}", Options())
+        assert (found.scheme, found.parameters) == (scheme, ",".join(costs))
 
 
 def test_a_point_of_passlib_is_a_plus_sign():
@@ -171,11 +163,17 @@ REFUSED = {
 }
 
 
+def reason_of_refusal(text):
+    try:
+        return read(text, Options())
+    except ValueError as error:
+        return str(error)
+
+
 @pytest.mark.promise(80)
-@pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)
-def test_a_hash_is_refused_with_the_reason(text, reason):
-    with pytest.raises(ValueError, match=rf"\A{re.escape(reason)}\Z"):
-        read(text, Options())
+def test_a_hash_is_refused_with_the_reason():
+    found = {name: reason_of_refusal(text) for name, (text, _) in REFUSED.items()}
+    assert found == {name: reason for name, (_, reason) in REFUSED.items()}
 
 
 def test_an_argon2_hash_needs_the_package(monkeypatch):
