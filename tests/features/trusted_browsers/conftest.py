@@ -9,9 +9,12 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import Clock
 from tests.support.sites import echo
-from tests.support.trusted import DAYS, trust
+from tests.support.trusted import COOKIE, DAYS
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
+from wsgiauth.storage import context
 from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.web.clients import Client
 
 
 @pytest.fixture
@@ -57,9 +60,30 @@ def app(site, ada):
 
 
 @pytest.fixture
-def browser(site, app, heard):
+def browser(site, app, ada, heard):
     """Return a browser that Ada trusts."""
-    client = TestApp(site, {"REMOTE_ADDR": "192.0.2.1"})
-    trust(client, app.code())
+    # With its host, so that a cookie of the site replaces the one that is set here.
+    client = TestApp(site, {"REMOTE_ADDR": "192.0.2.1", "HTTP_HOST": "localhost:80"})
+    with context.using(site.database):
+        kinds, now = site.site.factors, site.site.tokens.now()
+        browsers, here = site.site.require(TrustedBrowsers), Client("192.0.2.1")
+        secret = browsers.trust("", ada, kinds.state(ada), kinds, client=here, now=now)
+    client.set_cookie(COOKIE, secret)
+    (cookie,) = client.cookiejar
+    cookie.value = secret  # without the quotes of WebTest
     heard.clear()
     return client
+
+
+@pytest.fixture
+def again(browser):
+    """Return a function that returns a client with the cookie of the trusted browser alone."""
+
+    def make():
+        made = TestApp(browser.app, browser.extra_environ)
+        for each in browser.cookiejar:
+            if each.name == COOKIE:
+                made.cookiejar.set_cookie(each)
+        return made
+
+    return make

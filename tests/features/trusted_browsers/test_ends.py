@@ -148,10 +148,6 @@ KEEPS = {
 }
 
 
-def cases(table):
-    return [pytest.param(change, id=words) for words, change in table.items()]
-
-
 def password_after(end):
     return OTHER_PASSWORD if end in (new_password, new_hash, reset) else PASSWORD
 
@@ -161,35 +157,39 @@ def site(make_site):
     return make_site(**PASSKEYS)
 
 
-@pytest.mark.parametrize("end", cases(ENDS))
-def test_the_trust_ends_with(end, browser, site, ada):
-    end(site, User.get_by_id(ada.id))
-    if not factors.list_factors(ada):
-        add_app(site, ada)
-    assert TrustedBrowser.select().exists() == (end in QUERIES)
-    assert is_asked(browser, password=password_after(end))
-
-
-@pytest.mark.parametrize("end", [each for each in cases(ENDS) if each.values[0] is not reset])
-def test_the_trust_ends_in_the_transaction_of(end, browser, site, ada):
-    with database.atomic() as transaction:
-        end(site, User.get_by_id(ada.id))
-        transaction.rollback()
+def test_the_trust_ends_with_each_of_these_in_its_transaction(browser, again, site, ada):
+    assert not is_asked(again())
+    for words, end in ENDS.items():
+        with database.atomic() as transaction:
+            end(site, User.get_by_id(ada.id))
+            if not factors.list_factors(ada):
+                add_app(site, ada)
+            assert TrustedBrowser.select().exists() == (end in QUERIES), words
+            assert is_asked(again(), password=password_after(end)), words
+            transaction.rollback()
+        assert TrustedBrowser.select().exists(), words
     assert not is_asked(browser)
 
 
-@pytest.mark.parametrize("change", cases(KEEPS))
-def test_the_trust_stays_with(change, browser, site, ada):
-    change(site, User.get_by_id(ada.id))
-    assert not is_asked(browser, User.get_by_id(ada.id).username)
+def test_the_trust_stays_with_each_of_these(browser, again, site, ada):
+    for words, change in KEEPS.items():
+        with database.atomic() as transaction:
+            change(site, User.get_by_id(ada.id))
+            assert not is_asked(again(), User.get_by_id(ada.id).username), words
+            transaction.rollback()
 
 
-def test_a_used_recovery_code_keeps_the_trust(client, browser, site, ada):
-    code, other, *_ = recovery_codes.replace(ada, rounds=4)
+def test_the_last_recovery_code_ends_the_trust(browser, site, ada):
+    *others, code, last = recovery_codes.replace(ada, rounds=4)
+    for each in others:
+        recovery_codes.use(ada, each, rounds=4)
     trust(browser, code)
-    trust(client, other)
-    assert recovery_codes.count(ada) == recovery_codes.NUMBER - 2
+    assert recovery_codes.count(ada) == 1
     assert not is_asked(browser)
+    other = TestApp(site)
+    trust(other, last)
+    assert is_asked(browser)
+    assert is_asked(other)
 
 
 @pytest.mark.promise(84)
@@ -204,47 +204,28 @@ def test_a_former_recovery_code_gives_no_trust_after_new_ones(site, ada, app):
     assert (given, TrustedBrowser.select().count()) == ("", 0)
 
 
-def test_the_last_recovery_code_ends_the_trust(browser, site, ada):
-    *others, last = recovery_codes.replace(ada, rounds=4)
-    for code in others:
-        recovery_codes.use(ada, code)
-    trust(browser, last)
-    assert is_asked(browser)
-
-
-def test_what_changes_the_factors_of_one_user_keeps_the_trust_of_another(browser, site, ada):
+def test_the_trust_ends_after_the_days(browser, site, clock):
     grace = insert_user("Grace", "grace@example.org")
     add_app(site, grace)
-    factors.remove_all(grace)
-    assert not is_asked(browser)
-
-
-def test_the_trust_ends_after_the_days(browser, app, clock):
+    factors.remove_all(grace)  # which changes nothing for Ada
     clock.move(DAYS * DAY - 1)
     assert not is_asked(browser)
     clock.move(1)
     assert is_asked(browser)
 
 
-@pytest.mark.parametrize("days", [0, 7])
-def test_a_site_that_offers_no_trust_any_more_asks_everyone(days, browser, make_site, app):
-    browser.app = TestApp(make_site(TRUSTED_BROWSER_DAYS=days)).app
-    assert is_asked(browser) == (days == 0)
-
-
-def test_factors_that_change_while_the_site_offers_no_trust_end_it(browser, make_site, ada):
-    make_site(TRUSTED_BROWSER_DAYS=0)
+def test_a_site_that_offers_no_trust_any_more_asks_everyone(browser, make_site, ada):
+    browser.app = TestApp(make_site(TRUSTED_BROWSER_DAYS=7)).app
+    assert not is_asked(browser)
+    browser.app = TestApp(make_site(TRUSTED_BROWSER_DAYS=0)).app
+    assert is_asked(browser)
     recovery_codes.replace(ada, rounds=4)
     assert not TrustedBrowser.select().exists()
 
 
-def test_a_user_without_trusted_browsers_causes_no_event(site, ada, heard):
-    end_sessions(ada)
-    assert heard == []
-
-
-def test_the_end_of_the_trust_is_an_event(browser, ada, heard):
-    end_sessions(ada)
+def test_the_end_of_the_trust_is_an_event_once(browser, ada, heard):
+    for _ in range(2):  # then there is nothing to end
+        end_sessions(ada)
     assert [(each.name, each.user_id, each.reason) for each in heard] == [
         ("trust_ended", ada.id, "all browsers")
     ]

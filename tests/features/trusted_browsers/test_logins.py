@@ -25,7 +25,7 @@ from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.trusted_browsers.browsers import MOST_BROWSERS, MOST_USERS, Browsers
 from wsgiauth.forms.proofs import require_factor
-from wsgiauth.storage import context
+from wsgiauth.storage import context, database
 from wsgiauth.web.clients import Client
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -51,40 +51,31 @@ def test_the_second_step_offers_to_trust_the_browser(client, app):
     (form,) = checkboxes(page)
     assert "Trust this browser: skip this step for 30 days" in page.html.main.text
     assert not form["trust"].checked
-
-
-@pytest.mark.parametrize("way", ["passkey", "code"])
-def test_one_checkbox_counts_for_a_passkey_and_for_a_code(make_site, ada, way):
-    site = make_site(**PASSKEYS)
-    app, key = add_app(site, ada), Authenticator()
-    add_passkey(site, ada, authenticator=key)
-    client = TestApp(site, {"HTTP_HOST": "localhost:8080"})
-    first_step(client)
-    page = client.get("/auth/second", headers=BROWSER)
-    (form,) = checkboxes(page)
-    form["trust"] = True
-    if way == "passkey":
-        form["credential"].force_value(key.get(options_of(page)))
-    else:
-        form["code"] = app.code()
-    form.submit(headers=SAME_ORIGIN, status=303)
-    client.post("/auth/logout", headers=SAME_ORIGIN)
-    assert not is_asked(client)
-
-
-def test_a_refused_form_keeps_the_check_mark(client, app):
-    first_step(client)
-    page = second_step(client, "wrong", status=401)
-    assert checkboxes(page)[0]["trust"].checked
-
-
-def test_a_browser_that_is_not_trusted_is_asked_again(client, app):
-    first_step(client)
-    form = {"code": app.code()}
-    answer = client.post("/auth/second", form, headers=SAME_ORIGIN, status=303)
+    refused = second_step(client, "wrong", status=401)
+    assert checkboxes(refused)[0]["trust"].checked
+    answer = client.post("/auth/second", {"code": app.code()}, headers=SAME_ORIGIN, status=303)
     client.post("/auth/logout", headers=SAME_ORIGIN)
     assert not cookies_of(answer)
     assert is_asked(client)
+
+
+def test_one_checkbox_counts_for_a_passkey_and_for_a_code(make_site, ada):
+    site = make_site(**PASSKEYS)
+    app, key = add_app(site, ada), Authenticator()
+    add_passkey(site, ada, authenticator=key)
+    for way in ("passkey", "code"):
+        client = TestApp(site, {"HTTP_HOST": "localhost:8080"})
+        first_step(client)
+        page = client.get("/auth/second", headers=BROWSER)
+        (form,) = checkboxes(page)
+        form["trust"] = True
+        if way == "passkey":
+            form["credential"].force_value(key.get(options_of(page)))
+        else:
+            form["code"] = app.code()
+        form.submit(headers=SAME_ORIGIN, status=303)
+        client.post("/auth/logout", headers=SAME_ORIGIN)
+        assert not is_asked(client), way
 
 
 def test_a_site_without_the_setting_offers_and_sets_nothing(make_site, ada):
@@ -112,23 +103,23 @@ def test_a_login_skips_the_second_step(browser, site, ada):
     assert TrustedBrowser.get().last_used_at == int(site.site.tokens.now())
 
 
-def test_a_script_of_the_site_skips_it_too(browser):
+def test_a_script_of_the_site_skips_it_too_and_a_program_does_not(browser, heard):
     answer = browser.post("/auth/login", CREDENTIALS, headers=SCRIPT, status=200)
     assert answer.json["detail"] == "Logged in."
     assert browser.get("/").json["user"] == USERNAME
-
-
-def test_a_program_sends_a_code_even_with_the_cookie(browser):
+    assert [(each.name, each.reason) for each in heard] == [("login", "pwd trusted")]
     answer = browser.post_json("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=401)
     assert answer.json["code"] == "second_factor_required"
 
 
-def test_the_cookie_is_like_that_of_a_session(client, app):
+def test_the_cookie_is_like_that_of_a_session(site, client, app, clock, ada, heard):
     (header,) = cookies_of(trust(client, app.code()))
     assert header.endswith(f" Max-Age={DAYS * DAY}; Path=/; HttpOnly; SameSite=Lax")
-
-
-def test_over_https_the_cookie_is_bound_to_the_host(site, app):
+    assert [(each.name, each.user_id) for each in heard if "trust" in each.name] == [
+        ("trust_given", ada.id)
+    ]
+    assert RecordedEvent.select().where(RecordedEvent.name == "trust_given").count() == 1
+    clock.move(30)
     client = TestApp(site, {"wsgi.url_scheme": "https"})
     first_step(client)
     form = {"code": app.code(), "trust": "on"}
@@ -183,26 +174,20 @@ def test_the_session_is_not_proven_by_a_second_factor(settings, clock, ada):
 
 
 @pytest.mark.promise(84)
-def test_the_session_is_not_fresh(browser):
+def test_the_session_is_not_fresh_and_a_confirmation_asks_for_the_second_factor(browser):
     first_step(browser)
     answer = browser.get("/auth/totp", headers=BROWSER, status=302)
     assert answer.location.startswith("/auth/confirm")
-
-
-@pytest.mark.promise(84)
-def test_a_confirmation_asks_for_the_second_factor(browser):
-    first_step(browser)
     browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=422)
 
 
-@pytest.mark.parametrize("demand", ["staff", "all"])
-def test_the_site_that_demands_a_second_factor_is_content(demand, make_site, ada):
-    site = make_site(SECOND_FACTOR=demand)
+def test_the_site_that_demands_a_second_factor_is_content(browser, make_site, ada):
     type(ada).update(is_staff=True).execute()
-    client, app = TestApp(site), add_app(site, ada)
-    trust(client, app.code())
-    assert first_step(client) == "/"
-    assert client.get("/").json["user"] == USERNAME
+    for demand in ("staff", "all"):
+        browser.app = TestApp(make_site(SECOND_FACTOR=demand)).app
+        assert first_step(browser) == "/"
+        assert browser.get("/").json["user"] == USERNAME
+        browser.post("/auth/logout", headers=SAME_ORIGIN)
 
 
 # Attacks
@@ -210,6 +195,7 @@ def test_the_site_that_demands_a_second_factor_is_content(demand, make_site, ada
 
 @pytest.mark.promise(84)
 def test_a_stolen_cookie_does_not_help_without_the_password(browser, heard):
+    browser.post("/auth/login", CREDENTIALS, headers=CROSS_SITE, status=403)
     wrong = CREDENTIALS | {"password": "a wrong password"}
     with_cookie = browser.post("/auth/login", wrong, headers=SAME_ORIGIN, status=401)
     browser.reset()
@@ -219,15 +205,14 @@ def test_a_stolen_cookie_does_not_help_without_the_password(browser, heard):
 
 
 @pytest.mark.promise(84)
-def test_the_cookie_of_one_user_does_not_help_another(browser, site):
-    add_app(site, insert_user("Grace", "grace@example.org"))
+@pytest.mark.every_database
+def test_the_cookie_of_one_user_does_not_help_another_until_both_trust_the_browser(browser, site):
+    other = add_app(site, insert_user("Grace", "grace@example.org"))
     assert is_asked(browser, "Grace")
     assert not is_asked(browser)
-
-
-@pytest.mark.promise(84)
-def test_the_form_of_another_site_gets_no_trust(browser):
-    browser.post("/auth/login", CREDENTIALS, headers=CROSS_SITE, status=403)
+    trust(browser, other.code(), "Grace")
+    assert not is_asked(browser, "Grace")
+    assert not is_asked(browser)
 
 
 def log_in_with(site, cookie):
@@ -235,22 +220,17 @@ def log_in_with(site, cookie):
     return TestApp(site).post("/auth/login", CREDENTIALS, headers=headers, status=303)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param("", id="empty"),
-        pytest.param(".", id="only a separator"),
-        pytest.param("x", id="another secret"),
-        pytest.param("." * 4000, id="only separators"),
-        pytest.param("x" * 7000, id="long"),
-        pytest.param("\xff\x00", id="no ASCII"),
-    ],
-)
-def test_a_malformed_cookie_is_no_trust(value, site, app):
-    assert path_of(log_in_with(site, f"{COOKIE}={value}")) == "/auth/second"
-
-
-def test_two_different_cookies_are_no_trust(browser, site):
+def test_a_malformed_cookie_or_two_are_no_trust(browser, site):
+    values = {
+        "empty": "",
+        "only a separator": ".",
+        "another secret": "x",
+        "only separators": "." * 4000,
+        "long": "x" * 7000,
+        "no ASCII": "\xff\x00",
+    }
+    paths = {name: path_of(log_in_with(site, f"{COOKIE}={each}")) for name, each in values.items()}
+    assert paths == dict.fromkeys(values, "/auth/second")
     cookie = f"{COOKIE}={browser.cookies[COOKIE]}"
     assert path_of(log_in_with(site, cookie)) == "/"
     assert path_of(log_in_with(site, f"{cookie}; {COOKIE}=planted")) == "/auth/second"
@@ -266,18 +246,19 @@ def trust_late(site, user, change, cookie=""):
 
 @pytest.mark.promise(84)
 @pytest.mark.every_database
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(lambda user: factors.remove(user), id="a removed factor"),
-        pytest.param(lambda user: app_of(user).delete_instance(), id="an app removed by a query"),
-        pytest.param(lambda user: update_user(user, is_active=False), id="a deactivation"),
-        pytest.param(lambda user: user.delete_instance(), id="a deletion"),
-    ],
-)
-def test_a_second_step_from_before_a_change_gives_no_trust(change, site, ada, app):
-    assert trust_late(site, ada, lambda: change(User.get_by_id(ada.id))) == ""
-    assert not TrustedBrowser.select().exists()
+def test_a_second_step_from_before_a_change_gives_no_trust(site, ada, app):
+    changes = {
+        "a removed factor": lambda user: factors.remove(user),
+        "an app removed by a query": lambda user: app_of(user).delete_instance(),
+        "a deactivation": lambda user: update_user(user, is_active=False),
+        "a deletion": lambda user: user.delete_instance(),
+    }
+    for words, change in changes.items():
+        with database.atomic() as transaction:
+            given = trust_late(site, ada, lambda change=change: change(User.get_by_id(ada.id)))
+            assert (given, TrustedBrowser.select().count()) == ("", 0), words
+            transaction.rollback()
+    assert trust_late(site, ada, lambda: None)
 
 
 def app_of(user):
@@ -344,29 +325,18 @@ def test_a_planted_cookie_does_not_become_trusted(site, app):
     assert is_asked(attacker)
 
 
-def test_the_database_has_a_digest_alone(browser):
-    row = TrustedBrowser.get()
-    assert browser.cookies[COOKIE] not in [str(each) for each in row.__data__.values()]
-
-
-def test_no_log_has_the_secret(browser, caplog):
+def test_neither_the_database_nor_a_log_has_the_secret(browser, caplog):
     caplog.set_level(logging.DEBUG, "wsgiauth")
     first_step(browser)
+    row = TrustedBrowser.get()
+    assert browser.cookies[COOKIE] not in [str(each) for each in row.__data__.values()]
     logged = [each.getMessage() for each in caplog.records if each.name == "wsgiauth"]
-    secrets = (browser.cookies[COOKIE], TrustedBrowser.get().digest)
+    secrets = (browser.cookies[COOKIE], row.digest)
     assert logged
     assert not [line for line in logged for secret in secrets if secret in line]
 
 
 # Several users, several browsers
-
-
-@pytest.mark.every_database
-def test_two_users_of_a_browser_both_skip_the_second_step(browser, site):
-    other = add_app(site, insert_user("Grace", "grace@example.org"))
-    trust(browser, other.code(), "Grace")
-    assert not is_asked(browser, "Grace")
-    assert not is_asked(browser)
 
 
 @pytest.mark.every_database
@@ -424,20 +394,6 @@ def test_expired_browsers_are_deleted_by_the_next_one(browser, app, clock):
 
 
 # What is told
-
-
-def test_a_trusted_browser_is_an_event_and_in_the_trail(site, client, app, ada, heard):
-    heard.clear()
-    trust(client, app.code())
-    assert [(each.name, each.user_id) for each in heard if "trust" in each.name] == [
-        ("trust_given", ada.id)
-    ]
-    assert RecordedEvent.select().where(RecordedEvent.name == "trust_given").count() == 1
-
-
-def test_a_login_without_the_second_step_says_so(browser, heard):
-    first_step(browser)
-    assert [(each.name, each.reason) for each in heard] == [("login", "pwd trusted")]
 
 
 def test_a_login_goes_on_if_the_trust_cannot_be_stored(client, site, app, caplog):
