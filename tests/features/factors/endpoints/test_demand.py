@@ -29,6 +29,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import sessions
 from wsgiauth.features.factors import factors, recovery_codes
+from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
 from wsgiauth.web.failures import MULTI_FACTOR
@@ -155,13 +156,10 @@ def test_the_set_up_needs_a_recent_password(browser):
     back.follow(headers=BROWSER, status=200)
 
 
-def test_the_set_up_leads_to_no_dead_end(browser, site, ada):
-    add_app(site, ada)
-    done = logged_in(site, ada).get(f"{TOTP}?next=/auth/logout", headers=BROWSER)
-    assert done.html.find("a", string="Continue")["href"] == "/"
-
-
 def test_a_person_can_log_out_instead(browser):
+    headers = {**SAME_ORIGIN, "Referer": "http://localhost:80/members/new"}
+    answer = browser.post("/members", {"text": "x"}, headers=headers, status=302)
+    assert answer.headers["Location"] == f"{TOTP}?next=%2Fmembers%2Fnew"
     browser.get(TOTP, headers=BROWSER).forms[1].submit(headers=SAME_ORIGIN, status=303)
     assert not Session.select().exists()
 
@@ -177,15 +175,13 @@ def test_the_login_page_is_that_of_an_anonymous_visitor_and_the_next_login_repla
     assert [each.user.username for each in Session.select()] == ["Grace"]
 
 
-@pytest.mark.parametrize("remember", [False, True])
-def test_a_login_from_before_the_demand_of_a_user_with_an_app_is_asked_for_its_code(
-    remember, site, ada
-):
+def test_a_login_from_before_the_demand_of_a_user_with_an_app_is_asked_for_its_code(site, ada):
     app = add_app(site, ada)
-    browser = logged_in(site, ada, remember=remember, second_factor=False)
-    for path in ("/members", "/auth/account", TOTP, CODES):
-        answer = browser.get(path, headers=BROWSER, status=302)
-        assert answer.headers["Location"] == f"{CONFIRM}?next={path.replace('/', '%2F')}"
+    for remember in (False, True):
+        browser = logged_in(site, ada, remember=remember, second_factor=False)
+        for path in ("/members", "/auth/account", TOTP, CODES):
+            answer = browser.get(path, headers=BROWSER, status=302)
+            assert answer.headers["Location"] == f"{CONFIRM}?next={path.replace('/', '%2F')}"
     page = browser.get("/members", headers=BROWSER, status=302).follow(headers=BROWSER)
     page.form["code"] = app.code()
     page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER, status=200)
@@ -203,15 +199,11 @@ def test_such_a_login_cannot_set_up_another_app_instead(client, site, ada):
     assert "restriction" not in confirmed.json
 
 
-def test_a_form_of_such_a_login_returns_to_its_page(browser):
-    headers = {**SAME_ORIGIN, "Referer": "http://localhost:80/members/new"}
-    answer = browser.post("/members", {"text": "x"}, headers=headers, status=302)
-    assert answer.headers["Location"] == f"{TOTP}?next=%2Fmembers%2Fnew"
-
-
 def test_the_last_app_stays_where_one_is_demanded(site, ada):
     add_app(site, ada)
     browser = logged_in(site, ada)
+    done = browser.get(f"{TOTP}?next=/auth/logout", headers=BROWSER)
+    assert done.html.find("a", string="Continue")["href"] == "/"  # no dead end
     page = browser.get(TOTP, headers=BROWSER).forms[0].submit(headers=SAME_ORIGIN, status=422)
     assert "Add another app or passkey, then remove this one." in page.html.find(role="alert").text
     assert len(factors.list_factors(ada)) == 1
@@ -336,22 +328,27 @@ def is_refused(answer):
     return answer.status_int == 401 and CHALLENGE in answer.headers.getall("WWW-Authenticate")
 
 
-@pytest.mark.promise(55)
-@pytest.mark.parametrize("kind", ["program", "browser"])
-@pytest.mark.parametrize(("method", "path"), REQUESTS)
-def test_a_url_does_not_know_such_a_login_unless_it_opts_in(method, path, kind, panel_site, boss):
+def is_right(method, path, kind, panel_site, boss):
+    """Return whether a URL knows the login if it is open to it, and does not otherwise."""
     client = logged_in(panel_site, boss, second_factor=False)
     if kind == "program":
         client = TestApp(panel_site)
         client.authorization = ("Bearer", token_of(bearer(panel_site, boss, second_factor=False)))
     answer = send(client, method, path, boss, kind)
     if is_refused(answer):
-        assert (method, path) not in OPEN or (method, path, kind) == ("GET", "/totp", "program")
-    elif (method, path) in OPEN:
-        assert answer.status_int in (200, 201, 303, 422)
-    else:  # it answers everyone, and the user like everyone
-        anonymous = send(TestApp(panel_site), method, path, boss, kind)
-        assert (answer.status_int, shown(answer)) == (anonymous.status_int, shown(anonymous))
+        return (method, path) not in OPEN or (method, path, kind) == ("GET", "/totp", "program")
+    if (method, path) in OPEN:
+        return answer.status_int in (200, 201, 303, 422)
+    # It answers everyone, and the user like everyone.
+    anonymous = send(TestApp(panel_site), method, path, boss, kind)
+    return (answer.status_int, shown(answer)) == (anonymous.status_int, shown(anonymous))
+
+
+@pytest.mark.promise(55)
+@pytest.mark.parametrize("kind", ["program", "browser"])
+def test_a_url_does_not_know_such_a_login_unless_it_opts_in(kind, panel_site, boss):
+    wrong = [each for each in REQUESTS if not is_right(*each, kind, panel_site, boss)]
+    assert wrong == []
 
 
 def shown(answer):
@@ -367,29 +364,33 @@ def token_of(headers):
 
 
 @pytest.mark.promise(55)
-@pytest.mark.parametrize("has_app", [False, True])
-def test_a_guard_a_gate_and_a_challenge_lead_to_the_second_factor(has_app, settings, site, ada):
-    if has_app:
-        add_app(site, ada)
-    url, code = (CONFIRM, INSUFFICIENT) if has_app else (TOTP, SET_UP)
+def test_a_guard_a_gate_and_a_challenge_lead_to_the_second_factor(settings, site, ada):
     permission = permission_required("a.b", redirect_url="/auth/login")
-    for app, arguments in (
-        (login_required(echo), {}),
-        (permission(echo), {}),
-        (login_required(fresh=True)(echo), {}),
-        (echo, {"public": ("/",)}),
-        (echo, {"require": "a.b"}),
-        (refusing, {"challenge": True}),
-    ):
-        guarded = demanding(settings, "all", app, **arguments)
-        browser = logged_in(guarded, ada_of(guarded), second_factor=False)
-        answer = browser.get("/x?y=1", headers=BROWSER, status=302)
-        assert answer.headers["Location"] == f"{url}?next=%2Fx%3Fy%3D1"
-        headers = bearer(guarded, ada_of(guarded), second_factor=False)
-        refused = TestApp(guarded).get("/x", headers=headers, status=401)
-        assert refused.json["code"] == code
-        assert refused.headers["WWW-Authenticate"] == CHALLENGE
-        storage.discard_connection(guarded.database)
+    guarded = [
+        demanding(settings, "all", app, **arguments)
+        for app, arguments in (
+            (login_required(echo), {}),
+            (permission(echo), {}),
+            (login_required(fresh=True)(echo), {}),
+            (echo, {"public": ("/",)}),
+            (echo, {"require": "a.b"}),
+            (refusing, {"challenge": True}),
+        )
+    ]
+    for has_app in (False, True):
+        if has_app:
+            add_app(site, ada)
+        url, code = (CONFIRM, INSUFFICIENT) if has_app else (TOTP, SET_UP)
+        for each in guarded:
+            browser = logged_in(each, ada_of(each), second_factor=False)
+            answer = browser.get("/x?y=1", headers=BROWSER, status=302)
+            assert answer.headers["Location"] == f"{url}?next=%2Fx%3Fy%3D1"
+            headers = bearer(each, ada_of(each), second_factor=False)
+            refused = TestApp(each).get("/x", headers=headers, status=401)
+            assert refused.json["code"] == code
+            assert refused.headers["WWW-Authenticate"] == CHALLENGE
+    for each in guarded:
+        storage.discard_connection(each.database)
 
 
 def refusing(environ, start_response):
@@ -425,10 +426,10 @@ def test_a_login_that_was_completed_before_the_guard_asked_is_sent_to_the_login(
     storage.discard_connection(guarded.database)
 
 
-@pytest.mark.parametrize(("methods", "user"), [("pwd", None), ("pwd otp", USERNAME)])
-def test_a_login_that_code_starts_is_judged_by_its_methods(methods, user, settings, site, ada):
+def test_a_login_that_code_starts_is_judged_by_its_methods(settings, site, ada):
     def app(environ, start_response):
         if environ["PATH_INFO"] == "/in":
+            methods = environ["QUERY_STRING"].replace("+", " ")
             headers = log_in(environ, User.get(), methods=methods)
             seen = environ["wsgiauth.user"]
             start_response("200 OK", [*headers, ("Content-Type", "text/plain")])
@@ -440,38 +441,39 @@ def test_a_login_that_code_starts_is_judged_by_its_methods(methods, user, settin
 
     own = demanding(settings, "all", app)
     client = TestApp(own)
-    for _ in range(2):  # the second one ends the first one
-        assert client.get("/in").text == str(user)
-        assert client.get("/").json["user"] == user
-        assert Session.select().count() == 1
-    client.get("/out")
-    assert not Session.select().exists()
+    for methods, user in (("pwd", None), ("pwd+otp", USERNAME)):
+        for _ in range(2):  # the second one ends the first one
+            assert client.get(f"/in?{methods}").text == str(user)
+            assert client.get("/").json["user"] == user
+            assert Session.select().count() == 1
+        client.get("/out")
+        assert not Session.select().exists()
     storage.discard_connection(own.database)
 
 
 # Who must have one
 
 
-@pytest.mark.parametrize(
-    ("of", "flags", "is_enough"),
-    [
-        ("offered", {"is_superuser": True, "is_staff": True}, True),
+STAFF, SUPERUSER = {"is_staff": True}, {"is_superuser": True}
+
+
+def test_the_setting_says_who_must_have_one(settings, site, ada):
+    for of, flags, is_enough in (
         ("staff", {}, True),
-        ("staff", {"is_staff": True}, False),
-        ("staff", {"is_superuser": True}, False),
         ("all", {}, False),
-    ],
-)
-def test_the_setting_says_who_must_have_one(of, flags, is_enough, settings, site, ada):
-    update_user(ada, **flags)
-    made = demanding(settings, of)
-    headers = bearer(made, ada_of(made), second_factor=False)
-    seen = TestApp(made).get("/", headers=headers).json
-    assert (seen["user"], seen["error"]) == (
-        (USERNAME, None) if is_enough else (None, INSUFFICIENT)
-    )
-    assert TestApp(made).get("/", headers=bearer(made, ada_of(made))).json["user"] == USERNAME
-    storage.discard_connection(made.database)
+        ("staff", STAFF, False),
+        ("offered", STAFF | SUPERUSER, True),
+        ("staff", SUPERUSER, False),
+    ):
+        User.update({"is_staff": False, "is_superuser": False} | flags).execute()
+        made = demanding(settings, of)
+        headers = bearer(made, ada_of(made), second_factor=False)
+        seen = TestApp(made).get("/", headers=headers).json
+        assert (seen["user"], seen["error"]) == (
+            (USERNAME, None) if is_enough else (None, INSUFFICIENT)
+        ), (of, flags)
+        assert TestApp(made).get("/", headers=bearer(made, ada_of(made))).json["user"] == USERNAME
+        storage.discard_connection(made.database)
 
 
 def test_a_promotion_counts_on_the_next_request(settings, site, ada):
@@ -485,14 +487,14 @@ def test_a_promotion_counts_on_the_next_request(settings, site, ada):
     storage.discard_connection(made.database)
 
 
-@pytest.mark.parametrize("of", ["offered", "staff", "all"])
-@pytest.mark.parametrize("second_factor", [False, True])
-def test_identification_costs_one_select(of, second_factor, settings, site, ada, queries):
-    made = demanding(settings, of)
-    headers = bearer(made, ada_of(made), second_factor=second_factor)
-    (sql,) = queries(lambda: TestApp(made).get("/", headers=headers))
-    assert ("methods" in sql) is (of != "offered")
-    storage.discard_connection(made.database)
+def test_identification_costs_one_select(settings, site, ada, queries):
+    for of in ("offered", "staff", "all"):
+        made = demanding(settings, of)
+        for second_factor in (False, True):
+            headers = bearer(made, ada_of(made), second_factor=second_factor)
+            (sql,) = queries(partial(TestApp(made).get, "/", headers=headers))
+            assert ("methods" in sql) is (of != "offered")
+        storage.discard_connection(made.database)
 
 
 # A factor of a type that is switched off
@@ -527,7 +529,7 @@ def test_the_password_alone_does_not_replace_a_factor_that_is_switched_off(
     add, before, now, path, restart, ada
 ):
     add(restart(before), ada)
-    made = restart(now)
+    made = restart(now, app=login_required(redirect_url="/auth/login")(echo))
     client = TestApp(made)
     login = client.post_json("/auth/login", CREDENTIALS).json
     assert login["restriction"] == OFF
@@ -543,12 +545,6 @@ def test_the_password_alone_does_not_replace_a_factor_that_is_switched_off(
             "Ask an operator of this site to switch the method on again" in refused.json["detail"]
         )
         assert refused.headers["WWW-Authenticate"] == CHALLENGE
-
-
-@EACH_TYPE
-def test_a_page_says_what_an_operator_must_do(add, before, now, path, restart, ada):
-    add(restart(before), ada)
-    client = TestApp(restart(now, app=login_required(redirect_url="/auth/login")(echo)))
     answer = client.post("/auth/login", CREDENTIALS, headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == path
     for url in (path, "/members"):
@@ -558,18 +554,17 @@ def test_a_page_says_what_an_operator_must_do(add, before, now, path, restart, a
     client.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 
 
-@pytest.mark.parametrize(
-    ("of", "second_factor"),
-    [("all", True), ("offered", False), ("staff", False)],
-    ids=["proven-before", "offered", "not-of-this-user"],
-)
-def test_a_login_that_the_site_accepts_can_set_up_a_factor_of_another_type(
-    of, second_factor, restart, ada
-):
+def test_a_login_that_the_site_accepts_can_set_up_a_factor_of_another_type(restart, ada):
     add_app(restart(APPS), ada)
-    made = restart(PASSKEYS, of)
-    headers = bearer(made, ada_of(made), second_factor=second_factor)
-    client, path = TestApp(made), "/auth/passkeys"
-    options = json.dumps(client.get(path, headers=headers).json["creation_options"])
-    sent = {"name": "Laptop", "credential": Authenticator().create(options)}
-    client.post_json(path, sent, headers=headers, status=201)
+    for of, second_factor in (
+        ("all", True),  # proven before
+        ("offered", False),
+        ("staff", False),  # not of this user
+    ):
+        made = restart(PASSKEYS, of)
+        headers = bearer(made, ada_of(made), second_factor=second_factor)
+        client, path = TestApp(made), "/auth/passkeys"
+        options = json.dumps(client.get(path, headers=headers).json["creation_options"])
+        sent = {"name": "Laptop", "credential": Authenticator().create(options)}
+        client.post_json(path, sent, headers=headers, status=201)
+        Passkey.delete().execute()
