@@ -175,20 +175,24 @@ def test_a_program_lists_adds_and_removes_passkeys(client, site, ada, clock):
     assert refused == {"remove": ["That passkey has already been removed."]}
 
 
-REFUSED = {
-    "no name": ({"name": " "}, "Enter a name, such as Laptop."),
-    "long name": ({"name": "x" * 51}, "The name must have at most 50 printable characters."),
-    "control": ({"name": "a\x07"}, "The name must have at most 50 printable characters."),
-    "no passkey": ({"name": "x"}, "The passkey was not added. Try again."),
-    "garbage": ({"name": "x", "credential": "x"}, "The passkey was not added. Try again."),
-    "removed": ({"remove": "0"}, "That passkey has already been removed."),
-}
+NOT_ADDED = "The passkey was not added. Try again."
+BAD_NAME = "The name must have at most 50 printable characters."
+REFUSED = [
+    ({"name": " "}, "Enter a name, such as Laptop."),
+    ({"name": "x" * 51}, BAD_NAME),
+    ({"name": "a\x07"}, BAD_NAME),
+    ({"name": "x"}, NOT_ADDED),
+    ({"name": "x", "credential": "x"}, NOT_ADDED),
+    ({"remove": "0"}, "That passkey has already been removed."),
+]
 
 
-@pytest.mark.parametrize(("sent", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_done_is_refused(sent, message, browser):
-    page = browser.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
-    assert page.html.select_one(".notice, .error:not([hidden])").text == message
+def test_what_cannot_be_done_is_refused(browser):
+    found = []
+    for sent, _ in REFUSED:
+        page = browser.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
+        found.append((sent, page.html.select_one(".notice, .error:not([hidden])").text))
+    assert found == REFUSED
     assert not Passkey.select().exists()
 
 
@@ -200,8 +204,16 @@ def test_who_has_ten_passkeys_is_offered_no_other(site, ada):
     assert "data-options" not in page.html.main.decode()
 
 
-def test_a_passkey_of_another_user_stays(site, grace, key, browser):
-    add_passkey(site, grace)
+@pytest.mark.promise(56)
+def test_the_passkey_of_another_user_is_no_second_factor_and_stays(
+    client, site, key, grace, browser
+):
+    other = add_passkey(site, grace)
+    begin(client)
+    options = options_of(client.get("/auth/second"))
+    page = send(client, "/auth/second", other.get(options), status=401)
+    assert alert(page) == NOT_ACCEPTED
+    send(client, "/auth/second", key.get(options_of(page)))
     sent = {"remove": Passkey.get(Passkey.user == grace).id}
     browser.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
     assert Passkey.select().count() == 2
@@ -219,13 +231,10 @@ def test_a_change_needs_a_recent_proof(browser, client, site, ada):
 
 
 @pytest.mark.promise(17)
-def test_a_form_of_another_site_is_refused(browser):
+@pytest.mark.promise(58)
+def test_a_form_of_another_site_is_refused_and_a_name_is_escaped(browser):
     headers = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     browser.post(PASSKEYS_PAGE, {"remove": "x"}, headers=headers, status=403)
-
-
-@pytest.mark.promise(58)
-def test_the_name_of_a_passkey_is_escaped(browser, site, ada):
     add(browser, Authenticator(), "<b>&")
     assert "<b>" not in browser.get(PASSKEYS_PAGE, headers=BROWSER)
 
@@ -294,19 +303,14 @@ def test_a_user_without_a_factor_is_led_to_passkeys_and_then_to_the_page_they_wa
     assert page.html.find("a", string="Continue")["href"] == "/reports"
 
 
-def test_the_last_passkey_stays_where_a_factor_is_demanded(strict):
-    user = find_user("ada")
-    add_passkey(strict, user)
-    sent = {"remove": Passkey.get().id}
-    page = logged_in(strict, user).post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
-    assert alert(page).startswith("You need two-step verification to log in here.")
-
-
-def test_a_passkey_alone_is_enough_where_a_factor_is_demanded(strict):
+def test_a_passkey_alone_is_enough_where_a_factor_is_demanded_and_the_last_one_stays(strict):
     key = add_passkey(strict, find_user("ada"))
     client = TestApp(strict)
     log_in(client, key)
     assert client.get("/").json["user"] == USERNAME
+    sent = {"remove": Passkey.get().id}
+    page = client.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=422)
+    assert alert(page).startswith("You need two-step verification to log in here.")
 
 
 def test_the_set_up_of_an_app_offers_a_passkey_instead(settings, clock, ada):
@@ -322,19 +326,15 @@ def test_the_set_up_of_an_app_offers_a_passkey_instead(settings, clock, ada):
     storage.discard_connection(strict.database)
 
 
-def test_recovery_codes_from_before_the_first_passkey_end(browser, ada):
+def test_a_script_that_adds_the_first_passkey_gets_a_new_cookie(browser, ada):
     recovery_codes.replace(ada, rounds=4)
-    add(browser, Authenticator())
-    assert recovery_codes.count(ada) == 0
-
-
-def test_a_script_that_adds_the_first_passkey_gets_a_new_cookie(browser):
     options = options_of(browser.get(PASSKEYS_PAGE, headers=BROWSER))
     sent = {"name": "Laptop", "credential": Authenticator().create(options)}
     answer = browser.post(PASSKEYS_PAGE, sent, headers=SCRIPT, status=201)
     assert "login" not in answer.json
     assert "Set-Cookie" in answer.headers
     browser.get(PASSKEYS_PAGE, headers=BROWSER, status=200)
+    assert recovery_codes.count(ada) == 0  # those from before have ended
 
 
 def test_a_form_with_a_token_gets_tokens(client, site, ada):
@@ -358,16 +358,12 @@ def test_a_passkey_alone_logs_in(client, key):
     assert Session.get().methods == "hwk user"
 
 
-def test_a_script_logs_in_by_a_passkey(client, key):
-    options = options_of(client.get("/auth/login", headers=BROWSER))
-    answer = client.post("/auth/login", {"credential": key.get(options)}, headers=SCRIPT)
-    assert answer.json == {"detail": "Logged in.", "next": "/"}
-
-
-def test_a_program_cannot_log_in_by_a_passkey(client, key):
+def test_a_script_logs_in_by_a_passkey_and_a_program_does_not(client, key):
     options = options_of(client.get("/auth/login", headers=BROWSER))
     client.post_json("/auth/login", {"credential": key.get(options)}, status=422)
     assert not Session.select().exists()
+    answer = client.post("/auth/login", {"credential": key.get(options)}, headers=SCRIPT)
+    assert answer.json == {"detail": "Logged in.", "next": "/"}
 
 
 @pytest.mark.promise(9)
@@ -497,17 +493,13 @@ def test_a_passkey_without_verification_of_the_user_is_enough_there(client, key)
 
 
 def test_a_recovery_code_stands_for_a_passkey(client, key, ada):
-    code, *_ = recovery_codes.replace(ada, rounds=4)
+    first, second, *_ = recovery_codes.replace(ada, rounds=4)
     begin(client)
-    client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
+    client.post("/auth/second", {"code": first}, headers=SAME_ORIGIN, status=303)
     assert Session.get().methods == "pwd otp recovery"
-
-
-def test_a_program_learns_the_methods_and_sends_a_recovery_code(client, key, ada):
     refused = client.post_json("/auth/login", CREDENTIALS, status=401).json
     assert (refused["code"], refused["methods"]) == ("second_factor_required", ["hwk"])
-    code, *_ = recovery_codes.replace(ada, rounds=4)
-    client.post_json("/auth/login", {**CREDENTIALS, "code": code})
+    client.post_json("/auth/login", {**CREDENTIALS, "code": second})
 
 
 def test_a_user_of_both_chooses(settings, clock, ada, key):
@@ -523,59 +515,29 @@ def test_a_user_of_both_chooses(settings, clock, ada, key):
     storage.discard_connection(site.database)
 
 
-def test_who_has_passkeys_of_another_host_alone_is_asked_for_a_recovery_code(client, key, ada):
-    Passkey.update(relying_party="old.example.org").execute()
-    code, *_ = recovery_codes.replace(ada, rounds=4)
-    begin(client)
-    page = client.get("/auth/second", headers=BROWSER)
-    assert "Your passkeys do not work at this address." in page.html.main.text
-    assert "data-options" not in page.html.main.decode()
-    client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
-
-
-@pytest.mark.parametrize("path", ["/auth/second", "/auth/confirm"])
-@pytest.mark.parametrize(
-    ("sent", "focused"),
-    [({"code": "wrong"}, ["code"]), ({"credential": "wrong"}, [])],
-    ids=["code", "passkey"],
-)
-def test_a_refused_form_has_the_focus_where_it_was_filled_in(
-    client, browser, key, ada, path, sent, focused
-):
+def test_a_refused_form_has_the_focus_where_it_was_filled_in(client, browser, key, ada):
     recovery_codes.replace(ada, rounds=4)
     begin(client)
-    visitor = {"/auth/second": client, "/auth/confirm": browser}[path]
-    page = visitor.post(path, sent, headers=SAME_ORIGIN, status=401)
-    assert [each["name"] for each in page.html.find_all(autofocus=True)] == focused
-    is_button_focused = page.html.find("button", attrs={"data-focused": True}) is not None
-    assert is_button_focused is not bool(focused)
+    for visitor, path in ((client, "/auth/second"), (browser, "/auth/confirm")):
+        for sent, focused in (({"code": "wrong"}, ["code"]), ({"credential": "wrong"}, [])):
+            page = visitor.post(path, sent, headers=SAME_ORIGIN, status=401)
+            assert [each["name"] for each in page.html.find_all(autofocus=True)] == focused
+            button = page.html.find("button", attrs={"data-focused": True})
+            assert (button is None) is bool(focused)
 
 
 @pytest.mark.promise(56)
 def test_a_challenge_is_of_one_pending_login(site, key):
     first, second = TestApp(site), TestApp(site)
+    of_login_page = options_of(first.get("/auth/login"))
     begin(first)
     begin(second)
+    send(first, "/auth/second", key.get(of_login_page), status=401)
     answer = key.get(options_of(first.get("/auth/second")))
     send(second, "/auth/second", answer, status=401)
+    second.reset()
+    send(second, "/auth/second", answer, status=302)  # its login has ended
     send(first, "/auth/second", answer)
-
-
-@pytest.mark.promise(56)
-def test_a_challenge_of_the_login_page_is_none_of_the_second_step(client, key):
-    begin(client)
-    options = options_of(client.get("/auth/login"))
-    send(client, "/auth/second", key.get(options), status=401)
-
-
-@pytest.mark.promise(56)
-def test_the_passkey_of_another_user_is_no_second_factor(client, site, key, grace):
-    other = add_passkey(site, grace)
-    begin(client)
-    options = options_of(client.get("/auth/second"))
-    page = send(client, "/auth/second", other.get(options), status=401)
-    assert alert(page) == NOT_ACCEPTED
-    send(client, "/auth/second", key.get(options_of(page)))
 
 
 def test_the_staff_sees_a_wrong_passkey_after_a_right_password(client, site, key, ada):
@@ -599,13 +561,6 @@ def test_wrong_passkeys_and_codes_are_counted_together(client, key, ada, clock):
     assert guessed.count() == 1
     clock.move(2)
     client.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
-
-
-def test_a_pending_login_that_has_ended_asks_to_log_in(client, key):
-    begin(client)
-    options = options_of(client.get("/auth/second"))
-    client.reset()
-    send(client, "/auth/second", key.get(options), status=302)
 
 
 # A passkey at the page to confirm
@@ -651,37 +606,47 @@ def test_a_passkey_without_verification_of_the_user_makes_a_login_fresh(key, bro
     assert Session.get().methods == "hwk"
 
 
-@pytest.mark.parametrize("path", ["confirm", "second"])
 def test_who_has_passkeys_of_another_host_alone_enters_a_recovery_code_if_one_is_left(
-    key, browser, ada, path
+    key, browser, ada
 ):
     begin(browser)
     Passkey.update(relying_party="old.example.org").execute()
-    page = browser.get(f"/auth/{path}", headers=BROWSER)
-    assert "do not work at this address, and no recovery codes are left." in page.html.main.text
-    assert page.html.find("label") is None
-    recovery_codes.replace(ada, rounds=4)
-    page = browser.get(f"/auth/{path}", headers=BROWSER)
-    assert "Your passkeys do not work at this address." in page.html.main.text
-    assert page.html.find("label").text == "Recovery code"
+    for path in ("/auth/confirm", "/auth/second"):
+        main = browser.get(path, headers=BROWSER).html.main
+        assert "do not work at this address, and no recovery codes are left." in main.text
+        assert main.find("label") is None
+    code, *_ = recovery_codes.replace(ada, rounds=4)
+    for path in ("/auth/confirm", "/auth/second"):
+        main = browser.get(path, headers=BROWSER).html.main
+        assert "Your passkeys do not work at this address." in main.text
+        assert "data-options" not in main.decode()
+        assert main.find("label").text == "Recovery code"
+    browser.post("/auth/second", {"code": code}, headers=SAME_ORIGIN, status=303)
 
 
-@pytest.mark.parametrize("path", ["confirm", "second"])
-@pytest.mark.parametrize("has_app", [True, False])
-@pytest.mark.parametrize("has_codes", [True, False])
-def test_only_what_the_user_has_is_asked_for(key, settings, path, has_app, has_codes):
+def test_only_what_the_user_has_is_asked_for(key, settings):
     both = AuthMiddleware(echo, replace(settings, FACTOR_KEY=FACTOR_KEY))
     ada = find_user("ada")
-    if has_app:
-        add_app(both, ada)
-    if has_codes:
-        recovery_codes.replace(ada, rounds=4)
     browser = logged_in(both, ada)
     begin(browser)
-    text = browser.get(f"/auth/{path}", headers=BROWSER).html.main.text
+
+    def asked():
+        """Return what both pages ask for besides a passkey."""
+        kinds = ("authenticator app", "recovery code")
+        shown = [browser.get(f"/auth/{each}").html.main.text for each in ("confirm", "second")]
+        assert ["se a passkey" in each for each in shown] == [True, True]
+        first, second = ({kind for kind in kinds if kind in each} for each in shown)
+        assert first == second
+        return first
+
+    assert asked() == set()
+    recovery_codes.replace(ada, rounds=4)
+    assert asked() == {"recovery code"}
+    add_app(both, ada)
+    assert asked() == {"authenticator app", "recovery code"}
+    recovery_codes.remove_all(ada)
+    assert asked() == {"authenticator app"}
     storage.discard_connection(both.database)
-    assert "se a passkey" in text
-    assert ("authenticator app" in text, "recovery code" in text) == (has_app, has_codes)
 
 
 # The owner

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.processes import eight_processes
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings, storage
@@ -63,10 +62,9 @@ def use_once(url, value):
 
 @pytest.mark.every_database
 @pytest.mark.promise(56)
-def test_of_eight_processes_with_one_challenge_one_uses_it(database, settings):
+def test_of_eight_processes_with_one_challenge_one_uses_it(in_processes, database, settings):
     value = OURS.make(LOG_IN, now=NOW).hex()
-    with eight_processes() as in_processes:
-        used = in_processes(use_once, settings.DATABASE_URL, [value] * 8)
+    used = in_processes(use_once, settings.DATABASE_URL, [value] * 8)
     assert sorted(used) == [False] * 7 + [True]
 
 

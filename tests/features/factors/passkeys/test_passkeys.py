@@ -6,7 +6,6 @@ import pytest
 
 from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.processes import eight_processes
 from tests.support.sites import PASSWORD, echo
 from wsgiauth import AuthMiddleware, find_user, storage
 from wsgiauth.accounts import create_user
@@ -117,14 +116,13 @@ def register_once(settings, answer):
 
 @pytest.mark.promise(56)
 @pytest.mark.parametrize("action", [log_in_once, register_once])
-def test_of_eight_processes_with_one_answer_one_succeeds(action, site, ada, settings):
+def test_of_eight_processes_with_one_answer_one_succeeds(in_processes, action, site, ada, settings):
     site.site.tokens.now = lambda: 2_000_000_000
     party, now = site.site.part(RelyingParty), 2_000_000_000
     if action is log_in_once:
         answer = add_passkey(site, ada).get(party.request_options(LOG_IN, now=now))
     else:
         answer = Authenticator().create(party.creation_options(ada, now))
-    with eight_processes() as in_processes:
-        succeeded = in_processes(action, settings, [answer] * 8)
+    succeeded = in_processes(action, settings, [answer] * 8)
     assert sorted(succeeded) == [False] * 7 + [True]
     assert Passkey.select().count() == 1
