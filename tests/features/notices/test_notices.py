@@ -801,7 +801,7 @@ class TestCommands:
         storage.discard_connection(storage.current())
 
     @pytest.mark.every_database
-    def test_a_command_leaves_its_notice_to_the_server(self, monkeypatch, deliver, post):
+    def test_a_command_leaves_its_notice_to_the_server(self, site, monkeypatch, deliver, post):
         commands = {
             ("changepassword", USERNAME, "--password-stdin"): [EMAIL],
             ("set", USERNAME, "--email", NEW_EMAIL): sorted([EMAIL, NEW_EMAIL]),
@@ -814,6 +814,8 @@ class TestCommands:
             assert main([*command]) == 0
             assert post.messages == []
             assert set(threading.enumerate()) <= threads
+            storage.discard_connection(storage.current())  # that of the command
+            storage.context.use(site.database)
             assert deliver() == recipients
             told = plain_text_of(post.messages[0])
             assert "/forgot" not in told  # the command does not know the mount
