@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.support.own_templates import OWN
-from tests.web.pages import checked_pages
+from tests.web.pages import check_template
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.account_field import LINE
 
@@ -16,18 +16,13 @@ OPTIONAL = {
     ("passkeys.html", 2),
     ("totp.html", 3),
 }
+# The numbers of the lines with the field, by the page that checks them.
 PLACES = [
     (name, number)
     for name, path in OWN.items()
     if name.endswith(".html")
     for number in range(path.read_text(encoding="utf-8").count(LINE))
 ]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "admin").mkdir()
-    return tmp_path
 
 
 def without(source, number):
@@ -37,42 +32,41 @@ def without(source, number):
 
 
 @pytest.mark.promise(79)
-@pytest.mark.parametrize(("name", "number"), PLACES)
-def test_a_template_that_loses_the_field_in_a_form_is_refused_at_start(folder, name, number):
-    source = OWN[name].read_text(encoding="utf-8")
-    (folder / name).write_text(without(source, number), encoding="utf-8")
-    if (name, number) in OPTIONAL:
-        checked_pages(folder)
-        return
-    with pytest.raises(ConfigurationError) as caught:
-        checked_pages(folder)
-    assert LINE in str(caught.value)
-    assert ("admin/user.html" if name == "admin/macros.html" else name) in str(caught.value)
+def test_a_template_that_loses_the_field_in_a_form_is_refused_at_start(tmp_path):
+    assert len(PLACES) > 40
+    (tmp_path / "admin").mkdir()
+    for name, number in PLACES:
+        source = OWN[name].read_text(encoding="utf-8")
+        (tmp_path / name).write_text(without(source, number), encoding="utf-8")
+        page = "admin/user.html" if name == "admin/macros.html" else name
+        if (name, number) in OPTIONAL:
+            check_template(tmp_path, page)
+        else:
+            with pytest.raises(ConfigurationError) as caught:
+                check_template(tmp_path, page)
+            assert LINE in str(caught.value)
+            assert page in str(caught.value)
+        (tmp_path / name).unlink()
 
 
 FORM = '{{% extends "wsgiauth/close.html" %}}{{% block content %}}{}{{% endblock %}}'
 
 
 @pytest.mark.promise(79)
-@pytest.mark.parametrize(
-    ("content", "is_refused"),
-    [
-        pytest.param(f'<form method=POST action="/auth/close">{LINE}</form>', False, id="has it"),
-        pytest.param(f'<form method="post">{LINE}</form>', False, id="has it without an action"),
-        pytest.param('<form method="post"></form>', True, id="lacks it without an action"),
-        pytest.param(f'<form method="post"></form>{LINE}', True, id="outside"),
-        pytest.param(
-            '<form method="post"><input name="account" value="ada"></form>', True, id="a fixed one"
-        ),
-        pytest.param('<form action="/auth/close"></form>', False, id="a form that changes nothing"),
-        pytest.param('<form method="post" action="/search"></form>', False, id="of the host"),
-        pytest.param("", False, id="no form"),
-    ],
-)
-def test_a_form_of_the_host_needs_the_field_where_ours_has_it(folder, content, is_refused):
-    (folder / "close.html").write_text(FORM.format(content), encoding="utf-8")
-    if not is_refused:
-        checked_pages(folder)
-        return
-    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: close\.html"):
-        checked_pages(folder)
+def test_a_form_of_the_host_needs_the_field_where_ours_has_it(tmp_path):
+    for content, is_refused in (
+        (f'<form method=POST action="/auth/close">{LINE}</form>', False),
+        (f'<form method="post">{LINE}</form>', False),  # without an action
+        ('<form method="post"></form>', True),
+        (f'<form method="post"></form>{LINE}', True),
+        ('<form method="post"><input name="account" value="ada"></form>', True),
+        ('<form action="/auth/close"></form>', False),  # which changes nothing
+        ('<form method="post" action="/search"></form>', False),  # of the host
+        ("", False),
+    ):
+        (tmp_path / "close.html").write_text(FORM.format(content), encoding="utf-8")
+        if not is_refused:
+            check_template(tmp_path, "close.html")
+            continue
+        with pytest.raises(ConfigurationError, match=r"^TEMPLATES: close\.html"):
+            check_template(tmp_path, "close.html")

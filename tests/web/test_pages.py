@@ -12,7 +12,7 @@ from webtest import TestApp
 
 from tests.support.own_templates import OWN
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
-from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, checked_pages
+from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, check_template
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.oidc import ICONS
@@ -26,13 +26,33 @@ HOSTILE = (
     """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;{{7*7}}{%if%}"""
 )
 
-every_page = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+
+def answered(pages, page):
+    """Return how a page is answered."""
+    return TestApp(pages.render(REQUEST, page)).get("/", expect_errors=True)
 
 
 def shown(page, folder=None, **options):
-    """Return how a page is answered."""
+    """Return how a page of a site is answered."""
+    return answered(Pages("/auth", folder, **options), page)
+
+
+def shown_each(folder=None, **options):
+    """Return how each page of a site is answered, by its template."""
     pages = Pages("/auth", folder, **options)
-    return TestApp(pages.render(REQUEST, page)).get("/", expect_errors=True)
+    return {name: answered(pages, page) for name, page in PAGES.items()}
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Return how each page is answered, by its template; not to be changed."""
+    return shown_each()
+
+
+@pytest.fixture(scope="module")
+def named_answers():
+    """Return the same for a site with a name."""
+    return shown_each(site_name="Ada & Sons")
 
 
 def policy_of(answer):
@@ -84,116 +104,119 @@ def test_there_is_a_page_for_every_template():
     assert templates == PAGES.keys() | shared
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_a_template_names_the_class_of_its_page(name):
-    named = re.search(r"{# page: (\S+)\.(\w+)", OWN[name].read_text(encoding="utf-8"))
-    assert getattr(import_module(f"wsgiauth.{named[1]}"), named[2]) is type(PAGES[name])
+def test_a_template_names_the_class_of_its_page():
+    for name, page in PAGES.items():
+        named = re.search(r"{# page: (\S+)\.(\w+)", OWN[name].read_text(encoding="utf-8"))
+        assert getattr(import_module(f"wsgiauth.{named[1]}"), named[2]) is type(page), name
 
 
 # What every page is
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_a_page_lets_only_itself_be_shown_and_styled(page):
-    answer = shown(page)
-    assert policy_of(answer) == {
-        "default-src": "'none'",
-        "script-src": script_source(answer),
-        "style-src": f"'self' 'sha256-{style_hash(answer)}'",
-        "img-src": "'self' data:",
-        "font-src": "'self'",
-        "form-action": "'self' https:" if page.providers else "'self'",
-        "base-uri": "'none'",
-        "frame-ancestors": "'none'",
-        **({"connect-src": "'self'"} if page.script else {}),  # of passkeys
-    }
+def test_a_page_lets_only_itself_be_shown_and_styled(answers):
+    for name, page in PAGES.items():
+        answer = answers[name]
+        assert policy_of(answer) == {
+            "default-src": "'none'",
+            "script-src": script_source(answer),
+            "style-src": f"'self' 'sha256-{style_hash(answer)}'",
+            "img-src": "'self' data:",
+            "font-src": "'self'",
+            "form-action": "'self' https:" if page.providers else "'self'",
+            "base-uri": "'none'",
+            "frame-ancestors": "'none'",
+            **({"connect-src": "'self'"} if page.script else {}),  # of passkeys
+        }, name
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_a_page_leads_to_other_sites_only_by_the_buttons_of_providers(page):
+def test_a_page_leads_to_other_sites_only_by_the_buttons_of_providers():
     origin = "http://127.0.0.1:8080"
-    answer = shown(page, provider_origins=(origin,))
-    by_url, by_name = (
-        answer.html.select(each)
-        for each in (
-            "button[formaction]:not([formaction='/auth/code'])",
-            "button[name=connect]:not([value=on]), button[name=provider]",
+    for name, answer in shown_each(provider_origins=(origin,)).items():
+        by_url, by_name = (
+            answer.html.select(each)
+            for each in (
+                "button[formaction]:not([formaction='/auth/code'])",
+                "button[name=connect]:not([value=on]), button[name=provider]",
+            )
         )
-    )
-    buttons = by_url or by_name
-    found = [(each.get("value"), each.get("formaction")) for each in buttons]
-    expected = [(None, each.url) if by_url else (each.name, None) for each in page.providers]
-    assert found == expected
-    expected = f"'self' https: {origin}" if buttons else "'self'"
-    assert policy_of(answer)["form-action"] == expected
+        buttons = by_url or by_name
+        found = [(each.get("value"), each.get("formaction")) for each in buttons]
+        providers = PAGES[name].providers
+        expected = [(None, each.url) if by_url else (each.name, None) for each in providers]
+        assert found == expected, name
+        expected = f"'self' https: {origin}" if buttons else "'self'"
+        assert policy_of(answer)["form-action"] == expected, name
 
 
 @pytest.mark.promise(20)
 @pytest.mark.promise(58)
 def test_only_pages_with_a_passkey_button_have_a_script_of_their_own():
     assert {each.script for each in PAGES.values()} == {"", "passkeys.js"}
+    scripts = {name: OWN[name].read_text("utf-8") for name in ("page.js", "passkeys.js")}
+    pages = Pages("/auth")
     for page in EXAMPLES:
-        html = shown(page).html
+        html = answered(pages, page).html
         assert bool(page.script) is bool(html.find(attrs={"data-options": True}))
-        scripts = [OWN[name] for name in ("page.js", page.script) if name]
         found = [each.string for each in html.find_all("script")]
-        assert found == [each.read_text("utf-8") for each in scripts]
+        assert found == [scripts[name] for name in ("page.js", page.script) if name]
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_a_page_has_nothing_from_elsewhere(page):
-    html = shown(page).html
-    assert html.find_all(["iframe", "object", "embed", "base", "img"]) == []
-    (link,) = html.find_all("link")
-    assert (link["rel"], link["href"].partition(",")[0]) == (["icon"], "data:image/svg+xml")
-    attributes = {attribute for element in html.find_all() for attribute in element.attrs}
-    assert not {name for name in attributes if name.startswith("on") or name in ("style", "src")}
+def test_a_page_has_nothing_from_elsewhere(answers):
+    for name, answer in answers.items():
+        html = answer.html
+        assert html.find_all(["iframe", "object", "embed", "base", "img"]) == [], name
+        (link,) = html.find_all("link")
+        icon = (link["rel"], link["href"].partition(",")[0])
+        assert icon == (["icon"], "data:image/svg+xml"), name
+        attributes = {each for element in html.find_all() for each in element.attrs}
+        handlers = {each for each in attributes if each.startswith("on")}
+        assert not handlers | attributes & {"style", "src"}, name
 
 
-@every_page
-def test_a_name_from_right_to_left_stays_beside_its_label(page):
+def test_a_name_from_right_to_left_stays_beside_its_label(answers):
     # The direction of a block would move the name to the other side.
-    assert shown(page).html.select(":is(dd, h2, li, p, td, th)[dir]") == []
+    blocks = ":is(dd, h2, li, p, td, th)[dir]"
+    assert [name for name, answer in answers.items() if answer.html.select(blocks)] == []
 
 
-@every_page
-def test_a_list_without_markers_is_a_list_in_safari(page):
+def test_a_list_without_markers_is_a_list_in_safari(answers):
     # VoiceOver reads a list with `list-style: none` as one only if it has the role.
-    assert shown(page).html.select(":is(ul, ol):not([role=list])") == []
+    lists = ":is(ul, ol):not([role=list])"
+    assert [name for name, answer in answers.items() if answer.html.select(lists)] == []
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_every_value_is_escaped(page):
-    plain, hostile = shown(filled(page, "plain")).html, shown(filled(page, HOSTILE)).html
-    assert structure(hostile) == structure(plain)
-    assert contents(hostile) == [text.replace("plain", HOSTILE) for text in contents(plain)]
+def test_every_value_is_escaped():
+    pages = Pages("/auth")
+    for name, page in PAGES.items():
+        plain, hostile = (answered(pages, filled(page, value)).html for value in ("plain", HOSTILE))
+        assert structure(hostile) == structure(plain), name
+        expected = [text.replace("plain", HOSTILE) for text in contents(plain)]
+        assert contents(hostile) == expected, name
 
 
-@every_page
-def test_the_comments_of_a_template_are_not_sent(page):
-    assert "<!--" not in shown(page).text
-    assert "{#" not in shown(page).text
+def test_the_comments_of_a_template_are_not_sent(answers):
+    for name, answer in answers.items():
+        assert "<!--" not in answer.text, name
+        assert "{#" not in answer.text, name
 
 
-@every_page
-def test_the_name_of_the_site_is_in_the_title_and_above_the_heading(page):
-    html = shown(page, site_name="Ada & Sons").html
-    assert html.title.text.endswith(" · Ada & Sons")
-    assert html.hgroup.p.text == "Ada & Sons"
-    unnamed = shown(page).html
-    assert (unnamed.hgroup.p, "·" in unnamed.title.text) == (None, False)
+def test_the_name_of_the_site_is_in_the_title_and_above_the_heading(answers, named_answers):
+    for name, answer in named_answers.items():
+        html, unnamed = answer.html, answers[name].html
+        assert html.title.text.endswith(" · Ada & Sons"), name
+        assert html.hgroup.p.text == "Ada & Sons", name
+        assert (unnamed.hgroup.p, "·" in unnamed.title.text) == (None, False), name
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_the_name_of_the_site_is_escaped(page):
-    hostile = shown(page, site_name=HOSTILE).html
-    assert structure(hostile) == structure(shown(page, site_name="plain").html)
-    assert hostile.hgroup.p.text == HOSTILE
+def test_the_name_of_the_site_is_escaped(named_answers):
+    for name, answer in shown_each(site_name=HOSTILE).items():
+        assert structure(answer.html) == structure(named_answers[name].html), name
+        assert answer.html.hgroup.p.text == HOSTILE, name
 
 
 def test_the_name_of_the_site_may_be_of_another_encoding():
@@ -201,24 +224,25 @@ def test_the_name_of_the_site_may_be_of_another_encoding():
     assert shown(LOGIN, site_name=name).html.hgroup.p.text == "Caf?"
 
 
-@every_page
-def test_the_logo_stands_for_the_name_above_the_heading(page):
-    html = shown(page, site_name="Ada & Sons", logo="/logo.svg").html
-    (logo,) = html.find_all("img")
-    assert (logo["src"], logo["alt"]) == ("/logo.svg", "Ada & Sons")
-    assert logo.parent == html.hgroup.p
-    assert html.hgroup.p.text == ""
-    assert html.title.text.endswith(" · Ada & Sons")
+def test_the_logo_stands_for_the_name_above_the_heading():
+    for name, answer in shown_each(site_name="Ada & Sons", logo="/logo.svg").items():
+        html = answer.html
+        (logo,) = html.find_all("img")
+        assert (logo["src"], logo["alt"]) == ("/logo.svg", "Ada & Sons"), name
+        assert logo.parent == html.hgroup.p, name
+        assert html.hgroup.p.text == "", name
+        assert html.title.text.endswith(" · Ada & Sons"), name
 
 
-@every_page
-def test_a_dark_page_has_a_logo_of_its_own(page):
-    html = shown(page, site_name="Ada & Sons", logo="/logo.svg", logo_dark="/dark.svg").html
-    (picture,) = html.hgroup.p.find_all("picture")
-    assert structure(picture) == [("source", ["media", "srcset"]), ("img", ["alt", "src"])]
-    assert picture.source["srcset"] == "/dark.svg"
-    assert picture.source["media"] == "screen and (prefers-color-scheme: dark)"
-    assert (picture.img["src"], picture.img["alt"]) == ("/logo.svg", "Ada & Sons")
+def test_a_dark_page_has_a_logo_of_its_own():
+    logos = {"logo": "/logo.svg", "logo_dark": "/dark.svg"}
+    for name, answer in shown_each(site_name="Ada & Sons", **logos).items():
+        (picture,) = answer.html.hgroup.p.find_all("picture")
+        expected = [("source", ["media", "srcset"]), ("img", ["alt", "src"])]
+        assert structure(picture) == expected, name
+        assert picture.source["srcset"] == "/dark.svg", name
+        assert picture.source["media"] == "screen and (prefers-color-scheme: dark)", name
+        assert (picture.img["src"], picture.img["alt"]) == ("/logo.svg", "Ada & Sons"), name
 
 
 def test_a_logo_without_a_name_is_decorative():
@@ -237,24 +261,23 @@ def test_the_logos_and_their_name_are_escaped():
 
 
 @pytest.mark.promise(20)
-@every_page
-def test_sources_add_to_the_policy_for_fonts_and_images_alone(page):
+def test_sources_add_to_the_policy_for_fonts_and_images_alone(answers):
     sources = ("https://fonts.example.org", "https://images.example.org")
-    policy, before = policy_of(shown(page, sources=sources)), policy_of(shown(page))
     added = " ".join(sources)
-    assert policy == before | {
-        "img-src": f"'self' data: {added}",
-        "font-src": f"'self' {added}",
-    }
+    for name, answer in shown_each(sources=sources).items():
+        assert policy_of(answer) == policy_of(answers[name]) | {
+            "img-src": f"'self' data: {added}",
+            "font-src": f"'self' {added}",
+        }, name
 
 
-@pytest.mark.parametrize("icon", ICONS)
-def test_a_provider_has_one_of_the_shapes(icon):
-    button = ProviderButton("a", "Example", "/auth/oidc/a", icon)
-    html = shown(LOGIN.replaced(providers=(button,))).html
-    drawn = html.find("button", formaction="/auth/oidc/a")
-    assert drawn.svg.path["d"]
-    assert drawn.text == "Log in with Example"
+def test_a_provider_has_one_of_the_shapes():
+    for icon in ICONS:
+        button = ProviderButton("a", "Example", "/auth/oidc/a", icon)
+        html = shown(LOGIN.replaced(providers=(button,))).html
+        drawn = html.find("button", formaction="/auth/oidc/a")
+        assert drawn.svg.path["d"], icon
+        assert drawn.text == "Log in with Example", icon
 
 
 def test_a_provider_has_an_image_of_the_site_or_none():
@@ -265,14 +288,14 @@ def test_a_provider_has_an_image_of_the_site_or_none():
     assert without.find(["img", "svg"]) is None
 
 
-@pytest.mark.parametrize("template", ["login.html", "register.html", "verified_register.html"])
 @pytest.mark.parametrize("is_above", [False, True], ids=["below", "above"])
-def test_the_buttons_of_providers_are_below_or_above_the_form(template, is_above):
-    html = shown(PAGES[template], providers_above=is_above).html
-    buttons = html.find("div", class_="providers")
-    assert bool(buttons.find_next("input", id="username")) is is_above
-    assert bool(buttons.find_previous("input", id="username")) is not is_above
-    assert len(html.find_all("div", class_="above")) == is_above
+def test_the_buttons_of_providers_are_below_or_above_the_form(is_above):
+    for template in ("login.html", "register.html", "verified_register.html"):
+        html = shown(PAGES[template], providers_above=is_above).html
+        buttons = html.find("div", class_="providers")
+        assert bool(buttons.find_next("input", id="username")) is is_above, template
+        assert bool(buttons.find_previous("input", id="username")) is not is_above, template
+        assert len(html.find_all("div", class_="above")) == is_above, template
 
 
 def test_without_passwords_enter_asks_for_a_code_below_the_buttons_of_providers():
@@ -296,21 +319,17 @@ def test_the_settings_name_the_logos_the_colour_and_the_sources(settings):
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize(
-    ("path", "fields"),
-    [
+def test_a_form_that_comes_back_holds_what_was_typed_but_no_password(client):
+    for path, fields in (
         ("/auth/login", {"username": HOSTILE, "password": PASSWORD}),
         ("/auth/register", {"username": HOSTILE, "email": EMAIL, "password": PASSWORD}),
         ("/auth/register", {"username": "Eve", "email": HOSTILE, "password": PASSWORD}),
-    ],
-    ids=["login", "username", "email"],
-)
-def test_a_form_that_comes_back_holds_what_was_typed_but_no_password(client, path, fields):
-    answer = client.post(path, fields, headers=SAME_ORIGIN, status="4*")
-    assert answer.form["password"].value == ""
-    assert PASSWORD not in answer.text
-    for name in fields.keys() - {"password"}:
-        assert answer.form[name].value == fields[name]
+    ):
+        answer = client.post(path, fields, headers=SAME_ORIGIN, status="4*")
+        assert answer.form["password"].value == ""
+        assert PASSWORD not in answer.text
+        for name in fields.keys() - {"password"}:
+            assert answer.form[name].value == fields[name]
 
 
 @pytest.mark.promise(20)
@@ -326,30 +345,24 @@ def test_a_form_is_without_messages_until_it_was_refused(client):
         assert html.find_all(attrs={"aria-invalid": True}) == []
 
 
-@pytest.mark.parametrize(
-    ("page", "title"),
-    [
-        pytest.param(LOGIN, "Error: Log in", id="a message"),
-        pytest.param(REGISTER, "Error: Create an account", id="a field"),
-        pytest.param(PAGES["admin/action.html"], "Delete the group", id="not refused"),
-        pytest.param(
-            PAGES["admin/action.html"].replaced(message="No."),
-            "Error: Delete the group",
-            id="in the panel",
-        ),
-        pytest.param(LOGIN.replaced(message="", notice="Done."), "Log in", id="a notice"),
-        pytest.param(ERROR, "No such page", id="without a form"),
-    ],
-)
-def test_the_title_of_a_page_whose_form_was_refused_says_so(page, title):
-    html = shown(page).html
-    assert html.title.text == title
-    assert html.h1.text == title.removeprefix("Error: ")
+def test_the_title_of_a_page_whose_form_was_refused_says_so():
+    action = PAGES["admin/action.html"]
+    titles = {
+        "Error: Log in": LOGIN,  # refused with a message
+        "Error: Create an account": REGISTER,  # with a message for a field
+        "Error: Delete the group": action.replaced(message="No."),
+        "Delete the group": action,
+        "Log in": LOGIN.replaced(message="", notice="Done."),
+        "No such page": ERROR,
+    }
+    for title, page in titles.items():
+        html = shown(page).html
+        assert html.title.text == title
+        assert html.h1.text == title.removeprefix("Error: ")
 
 
-@pytest.mark.parametrize(
-    ("page", "text"),
-    [
+def test_a_number_chooses_singular_or_plural():
+    for page, text in (
         (LOGIN.replaced(remember_days=1), "for up to 1 day\n"),
         (LOGIN.replaced(remember_days=2), "for up to 2 days\n"),
         (PAGES["forgot_sent.html"].replaced(minutes=1), "within the next 1 minute."),
@@ -357,10 +370,8 @@ def test_the_title_of_a_page_whose_form_was_refused_says_so(page, title):
         (PAGES["email_sent.html"].replaced(minutes=1), "within the next 1 minute."),
         (PAGES["complete_sent.html"].replaced(minutes=1), "within the next 1 minute."),
         (PAGES["verified_register_sent.html"].replaced(minutes=1), "within the next 1 minute."),
-    ],
-)
-def test_a_number_chooses_singular_or_plural(page, text):
-    assert text in shown(page).html.main.text
+    ):
+        assert text in shown(page).html.main.text, page.template
 
 
 @pytest.mark.parametrize("page", [LOGIN, REGISTER], ids=["login", "register"])
@@ -401,9 +412,9 @@ def wrong(*fields):
     return {name: ["No."] for name in fields}
 
 
-@pytest.mark.parametrize(
-    ("page", "focused"),
-    [
+def test_the_focus_is_where_one_types_next():
+    pages = Pages("/auth")
+    for page, focused in (
         (state("register.html", username="", email=""), "username"),
         (state("register.html", errors=wrong("password", "email")), "email"),
         (state("register.html", message="The site is busy."), "password"),
@@ -435,12 +446,10 @@ def wrong(*fields):
         (state("admin/invite.html", email=""), "email"),
         (state("admin/invite.html", errors=wrong("username")), "username"),
         (state("admin/invite.html", groups=("Editors",), errors=wrong("groups")), "Editors"),
-    ],
-)
-def test_the_focus_is_where_one_types_next(page, focused):
-    fields = shown(page).html.find_all(autofocus=True)
-    found = [each["value" if each["type"] == "checkbox" else "name"] for each in fields]
-    assert found == ([focused] if focused else [])
+    ):
+        fields = answered(pages, page).html.find_all(autofocus=True)
+        found = [each["value" if each["type"] == "checkbox" else "name"] for each in fields]
+        assert found == ([focused] if focused else []), vars(page)
 
 
 @pytest.mark.parametrize(
@@ -483,10 +492,10 @@ def test_a_template_can_extend_the_layout_and_the_page_that_it_replaces(folder):
     assert shown(LOGIN, folder).html.b.text == LOGIN.next
 
 
-def test_a_layout_of_ones_own_is_that_of_every_page(folder):
+def test_a_layout_of_ones_own_is_that_of_every_page(folder, answers):
     (folder / "layout.html").write_text("<p>{% block title %}{% endblock %}</p>")
-    titles = [shown(page, folder).html.p.text for page in PAGES.values()]
-    assert titles == [shown(page).html.h1.text for page in PAGES.values()]
+    titles = {name: answer.html.p.text for name, answer in shown_each(folder).items()}
+    assert titles == {name: answer.html.h1.text for name, answer in answers.items()}
 
 
 @pytest.mark.promise(20)
@@ -498,34 +507,39 @@ def test_values_are_escaped_in_a_template_of_ones_own_too(folder):
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize(
-    "style",
-    [
-        pytest.param("p { color: teal }", id="short"),
-        pytest.param("p {\r\n  color: teal;\r\n}\r\n", id="lines of Windows"),
-        pytest.param("p::before { content: '{{ 7 }} · é' }", id="braces and more"),
-        pytest.param("", id="empty"),
-    ],
-)
 @pytest.mark.parametrize("file", ["style.css", "brand.css"])
-def test_the_policy_allows_a_style_of_ones_own(folder, file, style):
-    (folder / file).write_bytes(style.encode())
-    for page in PAGES.values():
-        answer = shown(page, folder, color="#7c3aed")
+def test_the_policy_allows_a_style_of_ones_own(folder, file):
+    for style in (
+        "p { color: teal }",
+        "p {\r\n  color: teal;\r\n}\r\n",  # lines of Windows
+        "p::before { content: '{{ 7 }} · é' }",
+        "",
+    ):
+        (folder / file).write_bytes(style.encode())
+        answer = shown(LOGIN, folder, color="#7c3aed")
         assert style.replace("\r\n", "\n") in answer.text
         assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"]
 
 
-def test_a_layout_of_ones_own_adds_to_the_head_of_every_page(folder):
+@pytest.mark.promise(20)
+def test_the_policy_of_every_page_allows_the_styles_of_ones_own(folder):
+    (folder / "style.css").write_text("p { color: teal }")
+    (folder / "brand.css").write_text("p { color: red }")
+    for name, answer in shown_each(folder, color="#7c3aed").items():
+        assert "p { color: teal }" in answer.text, name
+        assert "p { color: red }" in answer.text, name
+        assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"], name
+
+
+def test_a_layout_of_ones_own_adds_to_the_head_of_every_page(folder, answers):
     (folder / "layout.html").write_text(
         '{% extends "wsgiauth/layout.html" %}{% block head %}'
         '<link rel="stylesheet" href="/a.css" title="{{ site.name }}">{% endblock %}'
     )
-    for page in PAGES.values():
-        html = shown(page, folder, site_name="Ada & Sons").html
-        last = html.head.find_all()[-1]
-        assert (last.name, last["href"], last["title"]) == ("link", "/a.css", "Ada & Sons")
-        assert html.h1.text == shown(page).html.h1.text
+    for name, answer in shown_each(folder, site_name="Ada & Sons").items():
+        last = answer.html.head.find_all()[-1]
+        assert (last.name, last["href"], last["title"]) == ("link", "/a.css", "Ada & Sons"), name
+        assert answer.html.h1.text == answers[name].html.h1.text, name
 
 
 @pytest.mark.promise(29)
@@ -554,7 +568,7 @@ def test_a_layout_of_ones_own_adds_to_the_head_of_every_page(folder):
 def test_a_template_that_cannot_work_is_refused_at_the_start(folder, file, content, complaint):
     (folder / file).write_bytes(content)
     with pytest.raises(ConfigurationError, match=complaint) as caught:
-        checked_pages(folder)
+        check_template(folder, file if file in PAGES else "login.html")
     assert str(caught.value).startswith("TEMPLATES: ")
     assert file in str(caught.value)
 
@@ -571,7 +585,7 @@ def test_the_policy_allows_a_script_of_ones_own_where_ours_was(folder):
 def test_an_icon_of_ones_own_is_put_into_every_page(folder):
     (folder / "icon.svg").write_text('<svg xmlns="x" class="#"/>', encoding="utf-8")
     icon = "data:image/svg+xml,%3Csvg%20xmlns%3D%22x%22%20class%3D%22%23%22/%3E"
-    assert {shown(page, folder).html.link["href"] for page in PAGES.values()} == {icon}
+    assert {answer.html.link["href"] for answer in shown_each(folder).values()} == {icon}
 
 
 def test_a_folder_called_like_a_page_replaces_nothing(folder):
