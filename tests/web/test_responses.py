@@ -39,44 +39,40 @@ def environ_of(accept, root=""):
     }
 
 
-def shown_page(page):
-    """Return a page that is rendered when it is asked for, since no other test needs all."""
-    return lambda *arguments: Pages("/auth").render(REQUEST, page)(*arguments)
-
-
-ANSWERS = [
-    pytest.param(Response(HTTPStatus.OK), id="nothing"),
-    pytest.param(json_response({}), id="JSON"),
-    pytest.param(problem(HTTPStatus.CONFLICT, "taken", "Taken."), id="problem"),
-    pytest.param(redirect(HTTPStatus.SEE_OTHER, "/"), id="redirect"),
-    *(pytest.param(shown_page(page), id=name) for name, page in PAGES.items()),
-]
-
-
-@pytest.mark.promise(20)
-@pytest.mark.parametrize("response", ANSWERS)
-def test_every_answer_has_the_common_headers_once(response):
-    answer = shown(response)
-    assert {name: header_of(answer, name) for name in COMMON} == COMMON
+def all_responses():
+    """Return an example of each kind of response, and a response with each page, by names."""
+    pages = Pages("/auth")
+    return {
+        "nothing": Response(HTTPStatus.OK),
+        "JSON": json_response({}),
+        "problem": problem(HTTPStatus.CONFLICT, "taken", "Taken."),
+        "redirect": redirect(HTTPStatus.SEE_OTHER, "/"),
+        **{name: pages.render(REQUEST, page) for name, page in PAGES.items()},
+    }
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize("response", ANSWERS)
-def test_every_answer_has_one_policy_which_pages_alone_loosen(response):
-    answer = shown(response)
-    policy = header_of(answer, "Content-Security-Policy")
-    assert policy.startswith("default-src 'none'; ")
-    assert policy.endswith("; frame-ancestors 'none'")
-    is_page = answer.content_type == "text/html"
-    assert is_page or policy == "default-src 'none'; frame-ancestors 'none'"
+def test_every_answer_has_the_common_headers_once():
+    for kind, response in all_responses().items():
+        answer = shown(response)
+        assert {name: header_of(answer, name) for name in COMMON} == COMMON, kind
 
 
-@pytest.mark.parametrize("response", ANSWERS)
-def test_head_is_answered_like_get_without_the_body(response):
-    head, get = shown(response, "HEAD"), shown(response)
-    assert (head.status, head.headers) == (get.status, get.headers)
-    assert head.body == b""
-    assert int(get.headers["Content-Length"]) == len(get.body)
+@pytest.mark.promise(20)
+def test_every_answer_has_one_policy_which_pages_alone_loosen():
+    for kind, response in all_responses().items():
+        policy = header_of(shown(response), "Content-Security-Policy")
+        assert policy.startswith("default-src 'none'; "), kind
+        assert policy.endswith("; frame-ancestors 'none'"), kind
+        assert kind in PAGES or policy == "default-src 'none'; frame-ancestors 'none'", kind
+
+
+def test_head_is_answered_like_get_without_the_body():
+    for kind, response in all_responses().items():
+        head, get = shown(response, "HEAD"), shown(response)
+        assert (head.status, head.headers) == (get.status, get.headers), kind
+        assert head.body == b"", kind
+        assert int(get.headers["Content-Length"]) == len(get.body), kind
 
 
 def test_json_is_utf_8():
@@ -127,20 +123,22 @@ def test_a_redirect_stays_a_path():
 
 
 @pytest.mark.promise(18)
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1:1", "[::1]:1"])
-def test_a_forged_host_leads_nowhere(client, host):
-    headers = {**SAME_ORIGIN, "Host": host, "X-Forwarded-Host": host}
-    for query, location in {"": "/auth/login?done=logout", "?next=/reports": "/reports"}.items():
-        answer = client.get(f"/auth/logout{query}", headers=headers, status=303)
-        assert answer.headers["Location"] == location
+def test_a_forged_host_leads_nowhere(client):
+    for host in ("evil.example", "evil.example:8080", "127.0.0.1:1", "[::1]:1"):
+        headers = {**SAME_ORIGIN, "Host": host, "X-Forwarded-Host": host}
+        for query, location in {
+            "": "/auth/login?done=logout",
+            "?next=/reports": "/reports",
+        }.items():
+            answer = client.get(f"/auth/logout{query}", headers=headers, status=303)
+            assert answer.headers["Location"] == location
 
 
-@pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
-def test_a_failure_is_a_problem_for_a_program(accept):
-    environ = environ_of(accept)
-    response = failure(environ, HTTPStatus.FORBIDDEN, "forbidden", "No.", headers=(("Allow", ""),))
+def test_a_failure_is_a_problem_for_a_program():
     expected = problem(HTTPStatus.FORBIDDEN, "forbidden", "No.", headers=(("Allow", ""),))
-    assert response == expected
+    for accept in ("", "*/*", "application/json"):
+        given = (environ_of(accept), HTTPStatus.FORBIDDEN, "forbidden", "No.")
+        assert failure(*given, headers=(("Allow", ""),)) == expected
 
 
 def test_a_failure_is_a_page_for_a_browser():

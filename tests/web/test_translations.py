@@ -21,9 +21,8 @@ def render(tmp_path):
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_a_text_with_a_value_in_it_is_escaped(render):
+    for source in (
         '{{ _("<i>Hello</i> " ~ value) }}',
         '{{ _("<i>Hello</i> %s" % value) }}',
         '{{ _("<i>Hello</i> " + value) }}',
@@ -34,26 +33,22 @@ def render(tmp_path):
         '{{ pgettext("greeting", "<i>Hello</i> " ~ value) }}',
         '{{ npgettext("greeting", "", "<i>Hello</i> " ~ value, 2) }}',
         '{{ _(*["<i>Hello</i> " ~ value]) }}',
-    ],
-)
-def test_a_text_with_a_value_in_it_is_escaped(source, render):
-    assert render(source, value=VALUE) == f"&lt;i&gt;Hello&lt;/i&gt; {ESCAPED}"
+    ):
+        shown = render(source, value=VALUE)
+        assert shown == f"&lt;i&gt;Hello&lt;/i&gt; {ESCAPED}", source
 
 
 @pytest.mark.promise(20)
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_a_text_that_is_written_out_is_html_and_its_values_are_escaped(render):
+    for source in (
         '{{ _("<i>Hello</i> %(value)s", value=value) }}',
         "{% trans value=value %}<i>Hello</i> {{ value }}{% endtrans %}",
         "{% for each in [value] %}{{ _('<i>Hello</i> %(value)s', value=each) }}{% endfor %}",
         '{{ pgettext("greeting", "<i>Hello</i> %(value)s", value=value) }}',
         '{{ ngettext("<i>Hello</i> %(value)s", "", 1, value=value) }}',
         "{% trans n=2, value=value %}no{% pluralize n %}<i>Hello</i> {{ value }}{% endtrans %}",
-    ],
-)
-def test_a_text_that_is_written_out_is_html_and_its_values_are_escaped(source, render):
-    assert render(source, value=VALUE) == f"<i>Hello</i> {ESCAPED}"
+    ):
+        assert render(source, value=VALUE) == f"<i>Hello</i> {ESCAPED}", source
 
 
 def test_a_number_chooses_the_text(render):
@@ -66,16 +61,15 @@ def test_plain_text_is_not_escaped(source, render):
     assert render(source, value=VALUE, autoescape=False) == VALUE
 
 
-@pytest.mark.parametrize("text", ["100%", "100% of it", "% s", "%s", "<%(value)s>"])
-def test_a_value_with_a_percent_sign_is_shown(text, render):
-    assert render("{{ _(value) }}", value=text, autoescape=False) == text
+def test_a_value_with_a_percent_sign_is_shown(render):
+    for text in ("100%", "100% of it", "% s", "%s", "<%(value)s>"):
+        assert render("{{ _(value) }}", value=text, autoescape=False) == text
 
 
 @pytest.mark.promise(20)
 @pytest.mark.parametrize("autoescape", [True, False])
-@pytest.mark.parametrize(
-    "source",
-    [
+def test_a_value_in_a_text_is_no_format(autoescape, render):
+    for source in (
         '{{ _("Hi " ~ value, n=1) }}',
         '{{ _("Hi " ~ value) }}',
         '{{ _("Hi "|safe ~ value) }}',
@@ -84,11 +78,9 @@ def test_a_value_with_a_percent_sign_is_shown(text, render):
         '{% set t = _ %}{{ t("Hi " ~ value, n=1) }}',
         '{{ ngettext("Hi " ~ value, "", 1) }}',
         '{{ npgettext("greeting", "", "Hi " ~ value, 2, n=1) }}',
-    ],
-)
-@pytest.mark.parametrize("value", ["%(n)300s", "%(num)300s", "%x", "%%"])
-def test_a_value_in_a_text_is_no_format(source, value, autoescape, render):
-    assert render(source, value=value, autoescape=autoescape) == f"Hi {value}"
+    ):
+        for value in ("%(n)300s", "%(num)300s", "%x", "%%"):
+            assert render(source, value=value, autoescape=autoescape) == f"Hi {value}", source
 
 
 @pytest.mark.parametrize("autoescape", [True, False])
@@ -97,16 +89,14 @@ def test_two_percent_signs_are_one(autoescape, render):
 
 
 @pytest.mark.parametrize("autoescape", [True, False])
-@pytest.mark.parametrize(
-    "text", ["100% of it", "100% sure", "all 100%", "100%sure", "Hello %(name)s", "%%% d"]
-)
-def test_a_percent_sign_alone_is_refused_with_its_place(text, autoescape, render):
-    with pytest.raises(ConfigurationError) as caught:
-        render(f"Hello\n\n{{{{ _('{text}') }}}}", autoescape=autoescape)
-    message = str(caught.value)
-    assert "note.html, line 3: the text" in message
-    assert text in message
-    assert '"%%" for "%"' in message
+def test_a_percent_sign_alone_is_refused_with_its_place(autoescape, render):
+    for text in ("100% of it", "100% sure", "all 100%", "100%sure", "Hello %(name)s", "%%% d"):
+        with pytest.raises(ConfigurationError) as caught:
+            render(f"Hello\n\n{{{{ _('{text}') }}}}", autoescape=autoescape)
+        message = str(caught.value)
+        assert "note.html, line 3: the text" in message
+        assert text in message
+        assert '"%%" for "%"' in message
 
 
 @pytest.mark.promise(20)
