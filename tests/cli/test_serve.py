@@ -1,20 +1,26 @@
 """`python -m wsgiauth serve`: what it serves, how it ends, and what it refuses."""
 
 import gzip
+import io
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from urllib.request import Request, urlopen
 
 import pytest
+import waitress
+from waitress import wasyncore
 
 from tests.support.sites import SECRET_KEY, free_port
+from wsgiauth import storage
 from wsgiauth.cli import main
 from wsgiauth.cli.serve import MAX_BODY, MAX_BODY_ALONE
 
@@ -95,6 +101,62 @@ def address_of(served):
 
 
 @pytest.fixture
+def serve_while(folder, monkeypatch):
+    """Return a function that serves in this process while a thread asks, and returns the answer.
+
+    The thread gets the address. The server must end without an error, once it is terminated.
+    """
+    for name in ("asking", "hello", "later", "seen", "slow"):  # imported anew, then forgotten
+        monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    opened, create_server = [], waitress.create_server
+
+    def create(application, connections, **options):
+        opened.append(connections)
+        return create_server(application, connections, **options)
+
+    monkeypatch.setattr(waitress, "create_server", create)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a late one must not end the tests
+
+    def serve(ask, *arguments, listen="127.0.0.1:0"):
+        def ask_and_terminate(address):
+            try:
+                return ask(address)
+            finally:
+                terminate()
+
+        class Output(io.StringIO):
+            """Standard output, which is flushed when the server has said where it serves."""
+
+            def flush(self):
+                if not asked:
+                    address = SERVING.fullmatch(self.getvalue())[1]
+                    asked.append(thread.submit(ask_and_terminate, address))
+
+        asked = []
+        monkeypatch.setattr(sys, "stdout", Output())
+        with ThreadPoolExecutor(1) as thread:
+            assert main(["serve", *arguments, "--listen", listen]) == 0
+        return asked[0].result()
+
+    yield serve
+    signal.signal(signal.SIGTERM, before)
+    for connections in opened:  # which otherwise end with the process
+        wasyncore.close_all(connections)
+    storage.discard_connection(storage.current())
+
+
+def terminate():
+    """Send SIGTERM to the server of `serve_while`; it waits for connections meanwhile."""
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
+
+
+def port_of(address):
+    return int(address.rstrip("/").rpartition(":")[2])
+
+
+@pytest.fixture
 def taken_port():
     """Return a port on which another program listens."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -117,36 +179,37 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
         assert urlopen(address).read() == b"Hello"
         served.send_signal(number)
         assert served.wait() == status
-        assert "Traceback" not in served.stderr.read()
+        errors = served.stderr.read()
+    assert "Traceback" not in errors
+    assert "AuthMiddleware" not in errors  # which it has: see below
     assert {each.name for each in folder.glob("*.db")} == {"chosen.db"}
 
 
-def test_a_terminated_process_answers_requests_in_progress_and_refuses_others(folder):
+def test_a_terminated_process_answers_requests_in_progress_and_refuses_others(folder, serve_while):
     (folder / "slow.py").write_text(SLOW)
-    with (
-        process("slow:application", "--listen", "127.0.0.1:0") as served,
-        ThreadPoolExecutor() as it,
-    ):
-        address, _, port = address_of(served)
-        answer = it.submit(lambda: urlopen(address).read())
-        wait_until((folder / "begun").exists)
-        served.send_signal(signal.SIGTERM)
-        wait_until(lambda: is_refused(int(port)))
-        (folder / "go_on").touch()
-        assert len(answer.result()) == 1_000_000
-        assert served.wait() == 0
+
+    def ask(address):
+        with ThreadPoolExecutor() as it:
+            answer = it.submit(lambda: urlopen(address).read())
+            wait_until((folder / "begun").exists)
+            terminate()
+            wait_until(lambda: is_refused(port_of(address)))
+            (folder / "go_on").touch()
+            return answer.result()
+
+    assert len(serve_while(ask, "slow:application")) == 1_000_000
 
 
-def test_a_terminated_process_answers_a_request_that_has_half_come(folder):
-    with process("hello:application", "--listen", "127.0.0.1:0") as served:
-        _, _, port = address_of(served)
-        with socket.create_connection(("127.0.0.1", int(port))) as connection:
+def test_a_terminated_process_answers_a_request_that_has_half_come(serve_while):
+    def ask(address):
+        with socket.create_connection(("127.0.0.1", port_of(address))) as connection:
             connection.sendall(b"GET / HTTP/1.0\r\n")
-            served.send_signal(signal.SIGTERM)
-            wait_until(lambda: is_refused(int(port)))
+            terminate()
+            wait_until(lambda: is_refused(port_of(address)))
             connection.sendall(b"\r\n")
-            assert connection.makefile("rb").read().endswith(b"Hello")
-        assert served.wait() == 0
+            return connection.makefile("rb").read()
+
+    assert serve_while(ask, "hello:application").endswith(b"Hello")
 
 
 def test_a_terminated_process_answers_on_connections_that_it_has_not_accepted_yet(folder):
@@ -191,27 +254,34 @@ def is_refused(port):
     return False
 
 
-def test_connections_are_refused_until_the_application_is_imported(folder, monkeypatch):
+def test_connections_are_refused_until_the_application_is_imported(
+    folder, serve_while, monkeypatch
+):
     """So a proxy sends requests to another process, also if this one then refuses to start."""
     (folder / "asking.py").write_text(ASKING)
     monkeypatch.setenv("PORT", str(port := free_port()))
-    with process("asking:application", "--listen", f"127.0.0.1:{port}") as served:
-        assert urlopen(address_of(served)[0]).read() == b"refused"
+    listen = f"127.0.0.1:{port}"
+    assert serve_while(body_of, "asking:application", listen=listen) == b"refused"
 
 
-def test_localhost_is_the_address_that_every_browser_tries(folder):
-    with process("hello:application", "--listen", "localhost:0") as served:
-        address, host, port = address_of(served)
-        assert host == "localhost"
+def body_of(address):
+    return urlopen(address).read()
+
+
+def test_localhost_is_the_address_that_every_browser_tries(serve_while):
+    def ask(address):
+        assert address.startswith("http://localhost:")
         assert urlopen(address).read() == b"Hello"
-        socket.create_connection(("127.0.0.1", int(port))).close()
+        socket.create_connection(("127.0.0.1", port_of(address))).close()
+
+    serve_while(ask, "hello:application", listen="localhost:0")
 
 
-def test_an_ipv6_address_is_shown_in_brackets(folder):
+def test_an_ipv6_address_is_shown_in_brackets(serve_while):
     if not socket.has_dualstack_ipv6():
         pytest.skip("this machine has no IPv6")
-    with process("hello:application", "--listen", "[::1]:0") as served:
-        assert address_of(served)[1] == "[::1]"
+    address = serve_while(str, "hello:application", listen="[::1]:0")
+    assert address.startswith("http://[::1]:")
 
 
 @pytest.mark.parametrize(
@@ -223,29 +293,28 @@ def test_an_ipv6_address_is_shown_in_brackets(folder):
         pytest.param(["--max-body", "1000"], 1000, id="the login alone, as it is set"),
     ],
 )
-def test_a_body_that_is_too_long_is_refused_before_it_comes(folder, arguments, most):
-    with process(*arguments, "--listen", "127.0.0.1:0") as served:
-        head = f"POST /auth/login HTTP/1.1\r\nContent-Length: {most + 1}\r\n\r\n"
-        assert status_line(served, head.encode()) == "HTTP/1.1 413 Request Entity Too Large"
+def test_a_body_that_is_too_long_is_refused_before_it_comes(serve_while, arguments, most):
+    head = f"POST /auth/login HTTP/1.1\r\nContent-Length: {most + 1}\r\n\r\n"
+    answered = serve_while(partial(status_line, head.encode()), *arguments)
+    assert answered == "HTTP/1.1 413 Request Entity Too Large"
 
 
-def test_a_body_of_the_greatest_length_reaches_the_application(folder):
-    arguments = ("seen:application", "--max-body", "1000", "--listen", "127.0.0.1:0")
-    with process(*arguments) as served:
-        head = b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n"
-        assert status_line(served, head + b"x" * 1000) == "HTTP/1.1 200 OK"
+def test_a_body_of_the_greatest_length_reaches_the_application(serve_while):
+    request = b"POST / HTTP/1.1\r\nContent-Length: 1000\r\n\r\n" + b"x" * 1000
+    ask = partial(status_line, request)
+    assert serve_while(ask, "seen:application", "--max-body", "1000") == "HTTP/1.1 200 OK"
 
 
-def test_a_chunked_body_is_refused_as_soon_as_it_is_too_long(folder):
-    arguments = ("seen:application", "--max-body", "1000", "--listen", "127.0.0.1:0")
-    with process(*arguments) as served:
-        head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
-        assert status_line(served, head + b"x" * 1001).startswith("HTTP/1.1 413 ")
+def test_a_chunked_body_is_refused_as_soon_as_it_is_too_long(serve_while):
+    head = b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"
+    ask = partial(status_line, head + b"x" * 1001)
+    answered = serve_while(ask, "seen:application", "--max-body", "1000")
+    assert answered.startswith("HTTP/1.1 413 ")
 
 
-def status_line(served, request):
+def status_line(request, address):
     """Return the first line of the answer to a request, which need not be complete."""
-    with socket.create_connection(("127.0.0.1", int(address_of(served)[2]))) as connection:
+    with socket.create_connection(("127.0.0.1", port_of(address))) as connection:
         connection.sendall(request)
         return connection.makefile("rb").readline().decode().rstrip()
 
@@ -258,40 +327,37 @@ def answer(address, path, **headers):
         return response.status, response.headers["Location"], response.read().decode()
 
 
-def test_without_an_application_the_login_is_served_alone(folder):
-    with process("--listen", "127.0.0.1:0") as served:
-        address, _, _ = address_of(served)
-        assert answer(address, "/auth/check")[0] == 401
+def test_without_an_application_the_login_is_served_alone(serve_while):
+    assert serve_while(lambda address: answer(address, "/auth/check"))[0] == 401
 
 
-def test_pages_are_compressed(folder):
-    with process("--listen", "127.0.0.1:0") as served:
-        page = Request(f"{address_of(served)[0]}auth/login", headers={"Accept-Encoding": "gzip"})
+def test_pages_are_compressed(serve_while):
+    def ask(address):
+        page = Request(f"{address}auth/login", headers={"Accept-Encoding": "gzip"})
         with urlopen(page) as response:
-            assert b"</html>" in gzip.decompress(response.read())
+            return response.read()
+
+    assert b"</html>" in gzip.decompress(serve_while(ask))
 
 
 @pytest.mark.promise(48)
 @pytest.mark.parametrize("application", ["hello:application", "seen:application"])
-def test_its_options_restrict_an_application_that_has_accounts_or_not(folder, application):
-    (folder / "seen.py").write_text(SEEN)
+def test_its_options_restrict_an_application_that_has_accounts_or_not(serve_while, application):
     rules = ["--public", "/", "--public", "/open/", "--require", "/open/secret/=code.secret"]
-    with process(application, "--listen", "127.0.0.1:0", *rules) as served:
-        address, _, _ = address_of(served)
-        paths = {"/": 200, "/open/a": 200, "/other": 401, "/open/secret": 401, "/auth/login": 200}
-        assert {path: answer(address, path)[0] for path in paths} == paths
-        served.terminate()  # killed, it would not say which lines it ran
-        served.wait(timeout=60)
+    paths = {"/": 200, "/open/a": 200, "/other": 401, "/open/secret": 401, "/auth/login": 200}
+
+    def ask(address):
+        return {path: answer(address, path)[0] for path in paths}
+
+    assert serve_while(ask, application, *rules) == paths
 
 
-@pytest.mark.parametrize("application", ["hello", "seen"])
-def test_an_application_without_accounts_is_served_with_a_warning(folder, application):
-    (folder / "seen.py").write_text(SEEN)
-    with process(f"{application}:application", "--listen", "127.0.0.1:0") as served:
+def test_an_application_without_accounts_is_served_with_a_warning(folder):
+    with process("seen:application", "--listen", "127.0.0.1:0") as served:
         address_of(served)
         served.terminate()
         warned = "warning: seen:application has no AuthMiddleware: nothing needs a login."
-        assert (warned in served.communicate(timeout=60)[1]) is (application == "seen")
+        assert warned in served.communicate(timeout=60)[1]
 
 
 def test_rules_need_an_application(folder, capsys):
@@ -315,16 +381,16 @@ def test_what_a_trusted_proxy_says_is_believed(folder, arguments, seen):
         assert answer(address_of(served)[0], "/", **forwarded)[2] == seen
 
 
-def test_the_answer_to_head_has_no_body_that_could_be_the_next_answer(folder):
-    with process("hello:application", "--listen", "127.0.0.1:0") as served:
-        address = ("127.0.0.1", int(address_of(served)[2]))
-        with socket.create_connection(address) as connection, connection.makefile("rb") as answers:
+def test_the_answer_to_head_has_no_body_that_could_be_the_next_answer(serve_while):
+    def ask(address):
+        to = ("127.0.0.1", port_of(address))
+        with socket.create_connection(to) as connection, connection.makefile("rb") as answers:
             connection.sendall(
                 b"HEAD / HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nConnection: close\r\n\r\n"
             )
-            first, _, second = answers.read().partition(b"\r\n\r\n")
-        served.terminate()  # killed, it would not say which lines it ran
-        served.wait(timeout=60)
+            return answers.read()
+
+    first, _, second = serve_while(ask, "hello:application").partition(b"\r\n\r\n")
     assert b"Content-Length: 5" in first
     assert (second[:15], second[-9:]) == (b"HTTP/1.1 200 OK", b"\r\n\r\nHello")
 
