@@ -202,7 +202,7 @@ def _print_refusal(reason: str) -> int:
 
 
 def _parser(typed: Sequence[str]) -> Parser:
-    """Return the parser of all commands, with the arguments of the typed one."""
+    """Return the parser of all commands; if one is typed first, of those in its module."""
     parser = Parser(
         prog="wsgiauth",
         description="Manage the users of an application that uses wsgiauth.",
@@ -217,9 +217,12 @@ def _parser(typed: Sequence[str]) -> Parser:
     )
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
     subparsers = parser.add_subparsers(metavar="COMMAND")
-    for name, (_, text) in COMMANDS.items():
-        subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
+    chosen = next((COMMANDS[word][0] for word in typed if word in COMMANDS), None)
+    is_first = bool(typed) and typed[0] in COMMANDS  # else an option is, such as --help
+    for name, (module, text) in COMMANDS.items():
+        if module == chosen or not is_first:  # forty parsers take longer than most commands
+            subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
     parser.commands = subparsers.choices
-    for module in [COMMANDS[word][0] for word in typed if word in COMMANDS][:1]:
-        import_module(f"wsgiauth.{module}").add_commands(parser)
+    if chosen:
+        import_module(f"wsgiauth.{chosen}").add_commands(parser)
     return parser
