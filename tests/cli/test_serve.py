@@ -403,43 +403,24 @@ def test_changes_at_the_import_are_those_of_the_application(folder):
     assert "created Editors" in subprocess.check_output(trail, text=True)
 
 
-@pytest.mark.parametrize(
-    ("application", "reason"),
-    [
-        pytest.param(
-            "nowhere:app",
-            "there is no module 'nowhere'; run this command in the folder of the application",
-            id="module",
-        ),
-        pytest.param(
-            "hello.py:app",
-            "there is no module 'hello.py'; name the module 'hello', without .py",
-            id="file",
-        ),
-        pytest.param(
-            "hello:app",
-            "'hello' has no 'app'; name its WSGI application, as in hello:application",
-            id="name",
-        ),
-        pytest.param(
-            "hello:not_callable",
-            "hello:not_callable is not callable; name a WSGI application, as in hello:application",
-            id="not callable",
-        ),
-        pytest.param("unconfigured:application", "SECRET_KEY must be set", id="settings"),
-    ],
-)
-def test_an_application_that_cannot_be_served_is_refused_in_a_sentence(
-    folder, monkeypatch, capsys, application, reason
-):
+def test_an_application_that_cannot_be_served_is_refused_in_a_sentence(folder, monkeypatch, capsys):
     for name in ("hello", "unconfigured"):  # imported anew, and forgotten afterwards
         monkeypatch.setitem(sys.modules, name, None)
         monkeypatch.delitem(sys.modules, name)
-    assert main(["serve", application, "--listen", "127.0.0.1:0"]) == 1
-    output, errors = capsys.readouterr()
-    assert output == ""
-    assert errors.startswith(f"wsgiauth: {reason}")
-    assert errors.count("\n") == 1
+    is_missing, name_it = "there is no module", "name its WSGI application, as in hello:application"
+    for application, reason in {
+        "nowhere:app": f"{is_missing} 'nowhere'; run this command in the folder of the application",
+        "hello.py:app": f"{is_missing} 'hello.py'; name the module 'hello', without .py",
+        "hello:app": f"'hello' has no 'app'; {name_it}",
+        "hello:not_callable": "hello:not_callable is not callable; name a WSGI application, as in"
+        " hello:application",
+        "unconfigured:application": "SECRET_KEY must be set",
+    }.items():
+        assert main(["serve", application, "--listen", "127.0.0.1:0"]) == 1
+        output, errors = capsys.readouterr()
+        assert output == ""
+        assert errors.startswith(f"wsgiauth: {reason}")
+        assert errors.count("\n") == 1
 
 
 def test_a_mistake_in_the_application_is_shown_with_its_place(folder, capsys):
@@ -450,19 +431,17 @@ def test_a_mistake_in_the_application_is_shown_with_its_place(folder, capsys):
     assert sentence == f"wsgiauth: 'mistaken' cannot be imported: {reason}"
 
 
-@pytest.mark.parametrize(
-    ("application", "reason"),
-    [
-        pytest.param("nosuch:app", "there is no module 'nosuch'; run this", id="no module"),
-        pytest.param("seen:app", "'seen' has no 'app'; name its WSGI", id="no application"),
-        pytest.param("mistaken:app", "'mistaken' cannot be imported: NameError", id="a mistake"),
-    ],
-)
 def test_what_is_wrong_with_the_application_is_said_before_a_port_in_use(
-    folder, capsys, taken_port, application, reason
+    folder, capsys, taken_port
 ):
-    assert main(["serve", application, "--listen", f"127.0.0.1:{taken_port}"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1].startswith(f"wsgiauth: {reason}")
+    for application, reason in {
+        "nosuch:app": "there is no module 'nosuch'; run this",
+        "seen:app": "'seen' has no 'app'; name its WSGI",
+        "mistaken:app": "'mistaken' cannot be imported: NameError",
+    }.items():
+        assert main(["serve", application, "--listen", f"127.0.0.1:{taken_port}"]) == 1
+        errors = capsys.readouterr().err
+        assert errors.splitlines()[-1].startswith(f"wsgiauth: {reason}")
 
 
 def test_a_port_in_use_is_refused(folder, capsys, taken_port):
@@ -485,21 +464,18 @@ def test_an_address_of_another_machine_is_refused(folder, capsys, listen, addres
     assert errors.endswith("); choose another address with --listen HOST:PORT\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        pytest.param(["hello"], "'hello' is not of the form MODULE:APPLICATION", id="no name"),
-        pytest.param(["a:b", "--listen", "8080"], "'8080' is not of the form HOST:PORT", id="port"),
-        pytest.param(["a:b", "--listen", ":80"], "':80' is not of the form", id="no host"),
-        pytest.param(["a:b", "--listen", "::1:80"], "is not of the form", id="no brackets"),
-        pytest.param(["a:b", "--listen", "x:65536"], "is not of the form", id="too high"),
-        pytest.param(["--trusted-proxy", "nginx"], "'nginx' is not an IP address", id="proxy"),
-        pytest.param(["a:b", "--max-body", "1G"], "'1G' is not a whole number of 1", id="body"),
-        pytest.param(["a:b", "--threads", "0"], "'0' is not a whole number of 1", id="threads"),
-    ],
-)
-def test_wrong_usage_is_refused(capsys, arguments, reason):
-    with pytest.raises(SystemExit) as exited:
-        main(["serve", *arguments])
-    assert exited.value.code == 2
-    assert reason in capsys.readouterr().err
+def test_wrong_usage_is_refused(capsys):
+    for arguments, reason in {
+        "hello": "'hello' is not of the form MODULE:APPLICATION",
+        "a:b --listen 8080": "'8080' is not of the form HOST:PORT",
+        "a:b --listen :80": "':80' is not of the form",
+        "a:b --listen ::1:80": "'::1:80' is not of the form",
+        "a:b --listen x:65536": "'x:65536' is not of the form",
+        "--trusted-proxy nginx": "'nginx' is not an IP address",
+        "a:b --max-body 1G": "'1G' is not a whole number of 1",
+        "a:b --threads 0": "'0' is not a whole number of 1",
+    }.items():
+        with pytest.raises(SystemExit) as exited:
+            main(["serve", *arguments.split()])
+        assert exited.value.code == 2
+        assert reason in capsys.readouterr().err
