@@ -70,10 +70,10 @@ def test_a_link_is_sent_in_the_language_of_its_user(client, ada, sent, stored, a
     assert subject in sent()[EMAIL]
 
 
-@pytest.mark.parametrize(("asked", "subject"), [("de", "Konto"), ("it", "compte")])
-def test_a_link_to_an_address_without_account_has_that_of_the_request(client, sent, asked, subject):
-    ask(client, "/auth/register", {"email": EMAIL, "username": USERNAME}, asked)
-    assert subject in sent()[EMAIL]
+def test_a_link_to_an_address_without_account_has_that_of_the_request(client, sent):
+    for asked, subject in {"de": "Konto", "it": "compte"}.items():
+        ask(client, "/auth/register", {"email": EMAIL, "username": USERNAME}, asked)
+        assert subject in sent()[EMAIL]
 
 
 def test_an_invitation_by_the_application_has_the_default(site, sent):
@@ -171,11 +171,11 @@ def test_an_email_of_the_version_before_is_sent(site, ada, sent, post):
 
 
 @pytest.mark.parametrize("language", SHIPPED)
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.template)
-def test_every_email_makes_a_message_in_every_language(sample, language):
+def test_every_email_makes_a_message_in_every_language(language):
     settings = Settings.from_mapping({"LANGUAGES": language, "SITE_NAME": "Library", **MAIL})
     letters = Letters(settings)
-    letters.check(sample)
-    message = letters.preview(sample, "/auth")
-    assert "%(" not in plain_text_of(message)
-    assert message["Subject"].strip()
+    for sample in SAMPLES:
+        letters.check(sample)
+        message = letters.preview(sample, "/auth")
+        assert "%(" not in plain_text_of(message), sample.template
+        assert message["Subject"].strip(), sample.template

@@ -12,7 +12,6 @@ from wsgiauth.features.links.letters import ResetLetter
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 
 LINK = "https://example.org/auth/reset?token=x"
-LETTERS = pytest.mark.parametrize("sample", SAMPLES, ids=lambda each: each.template)
 
 
 @pytest.fixture
@@ -22,49 +21,75 @@ def folder(tmp_path):
     return made
 
 
+def letters_of(folder, **changes):
+    """Return what makes messages with the templates of the folder."""
+    return Letters(with_mail(Settings(), TEMPLATES=folder.parent, **changes))
+
+
+def written(letters, letter):
+    """Return the message of a letter."""
+    letters.check(letter)
+    return letters.message(Addressed(letter, "ada@example.org", 1))
+
+
 @pytest.fixture
-def write(folder, monkeypatch):
+def write(folder):
     """Return a function that makes the message of a letter, with the templates of the folder."""
 
     def message(letter, **changes):
-        letters = Letters(with_mail(Settings(), TEMPLATES=folder.parent, **changes))
-        letters.check(letter)
-        return letters.message(Addressed(letter, "ada@example.org", 1))
+        return written(letters_of(folder, **changes), letter)
 
     return message
+
+
+@pytest.fixture
+def write_each(folder):
+    """Return a function that returns each example of a letter and its message."""
+
+    def messages(**changes):
+        letters = letters_of(folder, **changes)
+        return [(sample, written(letters, sample)) for sample in SAMPLES]
+
+    return messages
 
 
 def reset(username="ada"):
     return ResetLetter(username=username, link=LINK, minutes=60)
 
 
-@LETTERS
-def test_every_mail_but_one_with_a_code_says_where_to_get_help(sample, write):
-    plain, helping = write(sample), write(sample, SUPPORT_URL="https://example.org/help")
-    added = "" if hasattr(sample, "code") else "\nHelp: https://example.org/help\n"
-    assert plain_text_of(helping) == f"{plain_text_of(plain)}{added}"
+def test_every_mail_but_one_with_a_code_says_where_to_get_help(write_each):
+    helped = write_each(SUPPORT_URL="https://example.org/help")
+    for (sample, plain), (_, helping) in zip(write_each(), helped, strict=True):
+        added = "" if hasattr(sample, "code") else "\nHelp: https://example.org/help\n"
+        assert plain_text_of(helping) == f"{plain_text_of(plain)}{added}"
 
 
-@LETTERS
 @pytest.mark.parametrize("has_passwords", [True, False], ids=["passwords", "no passwords"])
-@pytest.mark.parametrize("has_link", [True, False], ids=["with a link", "of a command"])
-def test_no_mail_has_two_blank_lines_in_a_row(sample, write, has_passwords, has_link):
-    if not has_link and getattr(sample, "event", "login") not in ("login", "refresh_reused"):
-        sample = sample.replaced(forgot_url="")
+def test_no_mail_has_two_blank_lines_in_a_row(folder, has_passwords):
     url = "https://example.org/help"
-    text = plain_text_of(write(sample, PASSWORD_LOGIN=has_passwords, SUPPORT_URL=url))
-    assert "\n\n\n" not in text
+    letters = letters_of(folder, PASSWORD_LOGIN=has_passwords, SUPPORT_URL=url)
+    of_commands = [
+        sample.replaced(forgot_url="")
+        for sample in SAMPLES
+        if getattr(sample, "event", "login") not in ("login", "refresh_reused")
+    ]
+    assert of_commands
+    for sample in (*SAMPLES, *of_commands):
+        assert "\n\n\n" not in plain_text_of(written(letters, sample)), vars(sample)
 
 
-@LETTERS
-def test_a_host_signs_every_mail_in_the_layout(sample, folder, write):
+def test_a_host_signs_every_mail_in_the_layout(folder, write_each):
     (folder / "layout.txt").write_text(
         "{% extends 'wsgiauth/mail/layout.txt' %}"
         "{% block signature %}\n-- \n{{ site.name }}\n{% endblock %}"
     )
-    plain, signed = (write(sample, SITE_NAME=name) for name in ("Library", "Ada & Sons"))
-    assert signed["Subject"] == plain["Subject"].replace("Library", "Ada & Sons")
-    assert plain_text_of(signed).endswith("\n-- \nAda & Sons\n")
+    plain, signed = (
+        [message for _, message in write_each(SITE_NAME=name)] for name in ("Library", "Ada & Sons")
+    )
+    subjects = [each["Subject"].replace("Library", "Ada & Sons") for each in plain]
+    assert [each["Subject"] for each in signed] == subjects
+    for each in signed:
+        assert plain_text_of(each).endswith("\n-- \nAda & Sons\n")
 
 
 def test_a_host_replaces_the_subject_and_keeps_the_text(folder, write):
@@ -82,15 +107,15 @@ def test_a_host_replaces_a_mail(folder, write):
     assert (message["Subject"], plain_text_of(message)) == ("For ada", f"{LINK}\n")
 
 
-@pytest.mark.parametrize("username", ["<b>&amp;\"'", "{{ 7 * 7 }}", "{% raise %}"])
-def test_a_value_is_shown_as_it_is_and_never_executed(username, folder, write):
+def test_a_value_is_shown_as_it_is_and_never_executed(folder, write):
     (folder / "reset.txt").write_text(
         "{{ letter.username }}\n\n{{ letter.username }} {{ letter.link }}\n"
     )
-    message = write(reset(username))
-    assert message["Subject"] == username
-    assert plain_text_of(message) == f"{username} {LINK}\n"
-    assert message.get_body(("plain",)).get_content_type() == "text/plain"
+    for username in ("<b>&amp;\"'", "{{ 7 * 7 }}", "{% raise %}"):
+        message = write(reset(username))
+        assert message["Subject"] == username
+        assert plain_text_of(message) == f"{username} {LINK}\n"
+        assert message.get_body(("plain",)).get_content_type() == "text/plain"
 
 
 def test_a_mail_leaves_the_random_numbers_of_the_application_alone(write):
@@ -103,30 +128,24 @@ def test_a_mail_leaves_the_random_numbers_of_the_application_alone(write):
 # Mistakes of a host
 
 
-WRONG_LINKS = {
-    "none": "Choose a new password.",
-    "that of the example": "https://example.org/auth/reset?token=example",
-    "that of the test": LINK,
-    "broken": "{{ letter.link|wordwrap(20) }}",
-    "in the subject": "{# #}",
-}
+def test_a_mail_that_does_not_show_its_link_is_refused(folder, write):
+    for text in (
+        "Choose a new password.",
+        "https://example.org/auth/reset?token=example",  # of the example
+        LINK,
+        "{{ letter.link|wordwrap(20) }}",
+        "{# in the subject #}",
+    ):
+        (folder / "reset.txt").write_text(f"Hello {{{{ letter.link }}}}\n\nHello\n{text}\n")
+        with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: .* letter.link"):
+            write(reset())
 
 
-@pytest.mark.parametrize("text", WRONG_LINKS.values(), ids=WRONG_LINKS)
-def test_a_mail_that_does_not_show_its_link_is_refused(text, folder, write):
-    (folder / "reset.txt").write_text(f"Hello {{{{ letter.link }}}}\n\nHello\n{text}\n")
-    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: .* letter.link as"):
-        write(reset())
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "Subject", "Subject\n\n", "\n\nText", "Subject\nText", "Two\nlines\n\nText"],
-)
-def test_a_template_without_subject_and_text_is_refused(text, folder, write):
-    (folder / "reset.txt").write_text(text)
-    with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: the first line"):
-        write(reset())
+def test_a_template_without_subject_and_text_is_refused(folder, write):
+    for text in ("", "Subject", "Subject\n\n", "\n\nText", "Subject\nText", "Two\nlines\n\nText"):
+        (folder / "reset.txt").write_text(text)
+        with pytest.raises(ConfigurationError, match=r"^TEMPLATES: mail/reset.txt: the first line"):
+            write(reset())
 
 
 def test_a_mistake_in_a_template_is_refused_with_its_line(folder, write):
@@ -135,21 +154,18 @@ def test_a_mistake_in_a_template_is_refused_with_its_line(folder, write):
         write(reset())
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("\ufeffHello\n\n", r"line 1 has a byte-order mark: save the file as UTF-8 without it"),
-        ("Hel\0lo\n\n", r"line 1 has the control character U\+0000"),
-        ("Hel{{ '\\r' }}lo\n\n", r"line 1 has the control character U\+000D"),
-        ("Hel\x85lo\n\n", r"line 1 has the control character U\+0085"),
-        ("Hel\u2028lo\n\n", r"the first line must be the subject"),
-        ("Hello\n\nHello\n\x07", r"line 4 has the control character U\+0007"),
-    ],
-)
-def test_a_character_that_no_mail_shows_is_refused(text, problem, folder, write):
-    (folder / "reset.txt").write_text(f"{text}{{{{ letter.link }}}}\n", encoding="utf-8")
-    with pytest.raises(ConfigurationError, match=rf"^TEMPLATES: mail/reset.txt: {problem}"):
-        write(reset())
+def test_a_character_that_no_mail_shows_is_refused(folder, write):
+    for text, problem in {
+        "\ufeffHello\n\n": r"line 1 has a byte-order mark: save the file as UTF-8 without it",
+        "Hel\0lo\n\n": r"line 1 has the control character U\+0000",
+        "Hel{{ '\\r' }}lo\n\n": r"line 1 has the control character U\+000D",
+        "Hel\x85lo\n\n": r"line 1 has the control character U\+0085",
+        "Hel\u2028lo\n\n": r"the first line must be the subject",
+        "Hello\n\nHello\n\x07": r"line 4 has the control character U\+0007",
+    }.items():
+        (folder / "reset.txt").write_text(f"{text}{{{{ letter.link }}}}\n", encoding="utf-8")
+        with pytest.raises(ConfigurationError, match=rf"^TEMPLATES: mail/reset.txt: {problem}"):
+            write(reset())
 
 
 def test_a_tab_in_a_mail_is_kept(folder, write):

@@ -62,14 +62,15 @@ def failures(heard):
 
 @pytest.mark.every_database
 @pytest.mark.promise(34)
-@pytest.mark.parametrize("name", [USERNAME, USERNAME.upper(), EMAIL, EMAIL.upper()])
-def test_a_mail_goes_to_the_stored_address_with_a_link_of_the_public_url(name, outbox, post, ada):
-    ask(outbox, name)
-    assert outbox.deliver() is None
-    assert post.recipients == [EMAIL]
-    (link,) = post.links
-    assert link.startswith("https://example.org/auth/reset?token=")
-    assert Mail.select().count() == 0
+def test_a_mail_goes_to_the_stored_address_with_a_link_of_the_public_url(outbox, post, ada):
+    for name in (USERNAME, USERNAME.upper(), EMAIL, EMAIL.upper()):
+        post.messages.clear()
+        ask(outbox, name)
+        assert outbox.deliver() is None
+        assert post.recipients == [EMAIL], name
+        (link,) = post.links
+        assert link.startswith("https://example.org/auth/reset?token=")
+        assert Mail.select().count() == 0
 
 
 @pytest.mark.promise(34)
@@ -90,15 +91,14 @@ def test_no_account_is_looked_up_and_no_secret_made_before_the_mail_is_sent(outb
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize(
-    "name", ["", "nobody", STRANGER, "four finch words", "nul\0", "\ud800", "x" * 5000, "é" * 254]
-)
-def test_who_has_no_account_gets_no_mail(name, outbox, post, ada):
-    ask(outbox, name)
-    assert Mail.select().count() == 1
-    outbox.deliver()
-    assert post.messages == []
-    assert Mail.select().count() == OneTimeSecret.select().count() == 0
+def test_who_has_no_account_gets_no_mail(outbox, post, ada):
+    malformed = ("four finch words", "nul\0", "\ud800", "x" * 5000, "é" * 254)
+    for name in ("", "nobody", STRANGER, *malformed):
+        ask(outbox, name)
+        assert Mail.select().count() == 1
+        outbox.deliver()
+        assert post.messages == [], name
+        assert Mail.select().count() == OneTimeSecret.select().count() == 0
 
 
 def test_who_is_inactive_gets_no_mail(outbox, post, ada):
