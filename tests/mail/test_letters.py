@@ -26,18 +26,18 @@ def letters_of(folder, **changes):
     return Letters(with_mail(Settings(), TEMPLATES=folder.parent, **changes))
 
 
-def written(letters, letter):
-    """Return the message of a letter."""
-    letters.check(letter)
+def message_of(letters, letter):
     return letters.message(Addressed(letter, "ada@example.org", 1))
 
 
 @pytest.fixture
 def write(folder):
-    """Return a function that makes the message of a letter, with the templates of the folder."""
+    """Return a function that checks a letter and makes its message, with the folder's templates."""
 
     def message(letter, **changes):
-        return written(letters_of(folder, **changes), letter)
+        letters = letters_of(folder, **changes)
+        letters.check(letter)
+        return message_of(letters, letter)
 
     return message
 
@@ -48,7 +48,7 @@ def write_each(folder):
 
     def messages(**changes):
         letters = letters_of(folder, **changes)
-        return [(sample, written(letters, sample)) for sample in SAMPLES]
+        return [(sample, message_of(letters, sample)) for sample in SAMPLES]
 
     return messages
 
@@ -75,7 +75,7 @@ def test_no_mail_has_two_blank_lines_in_a_row(folder, has_passwords):
     ]
     assert of_commands
     for sample in (*SAMPLES, *of_commands):
-        assert "\n\n\n" not in plain_text_of(written(letters, sample)), vars(sample)
+        assert "\n\n\n" not in plain_text_of(message_of(letters, sample)), vars(sample)
 
 
 def test_a_host_signs_every_mail_in_the_layout(folder, write_each):
