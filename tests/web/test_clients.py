@@ -47,24 +47,21 @@ def test_a_client_is_an_ipv4_address_or_the_networks_of_a_subscriber(remote_addr
 
 
 @pytest.mark.promise(13)
-@pytest.mark.parametrize("remote_addr", ["::ffff", "::FFFF"])
-def test_an_address_that_waitress_cuts_is_put_together_again(remote_addr):
-    assert networks(remote_addr, REMOTE_PORT="192.0.2.1") == ("192.0.2.1",)
+def test_an_address_that_waitress_cuts_is_put_together_again():
+    for remote_addr in ("::ffff", "::FFFF"):
+        assert networks(remote_addr, REMOTE_PORT="192.0.2.1") == ("192.0.2.1",)
 
 
 @pytest.mark.promise(13)
-@pytest.mark.parametrize(
-    ("remote_addr", "address"),
-    [
+def test_the_address_of_events_has_neither_brackets_nor_port():
+    for remote_addr, address in (
         ("192.0.2.1:5000", "192.0.2.1"),
         ("[2001:db8::1]:5000", "2001:db8::1"),
         ("fe80::1%eth0", "fe80::1%eth0"),
         ("/run/app.sock", "/run/app.sock"),
         ("", ""),
-    ],
-)
-def test_the_address_of_events_has_neither_brackets_nor_port(remote_addr, address):
-    assert client_address({"REMOTE_ADDR": remote_addr}) == address
+    ):
+        assert client_address({"REMOTE_ADDR": remote_addr}) == address
 
 
 @pytest.mark.promise(13)
@@ -107,13 +104,16 @@ def test_a_server_may_leave_the_address_out():
 
 
 @pytest.mark.promise(13)
-@pytest.mark.parametrize(
-    "header",
-    ["HTTP_X_FORWARDED_FOR", "HTTP_FORWARDED", "HTTP_X_REAL_IP", "HTTP_CLIENT_IP", "HTTP_VIA"],
-)
-def test_no_header_says_who_the_client_is(header):
-    environ = {header: "198.51.100.2", "REMOTE_HOST": "x"}
-    assert networks("192.0.2.1", **environ) == ("192.0.2.1",)
+def test_no_header_says_who_the_client_is():
+    for header in (
+        "HTTP_X_FORWARDED_FOR",
+        "HTTP_FORWARDED",
+        "HTTP_X_REAL_IP",
+        "HTTP_CLIENT_IP",
+        "HTTP_VIA",
+    ):
+        environ = {header: "198.51.100.2", "REMOTE_HOST": "x"}
+        assert networks("192.0.2.1", **environ) == ("192.0.2.1",)
 
 
 WEBKIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
@@ -121,9 +121,8 @@ MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)"
 WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
 
 
-@pytest.mark.parametrize(
-    ("header", "words"),
-    [
+def test_a_user_agent_has_the_words_that_its_owner_knows():
+    for header, words in (
         (f"{WINDOWS[:-1]}; rv:140.0) Gecko/20100101 Firefox/140.0", "Firefox on Windows"),
         (f"{WINDOWS} {WEBKIT} Chrome/140.0.0.0 Safari/537.36", "Chrome on Windows"),
         (f"{WINDOWS} {WEBKIT} Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0", "Edge on Windows"),
@@ -155,40 +154,32 @@ WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
         ("Mozilla/5.0 (Windows NT 10.0)", "Unknown browser on Windows"),
         ("<script>alert(1)</script>", "Unknown browser"),
         ("", "Unknown browser"),
-    ],
-)
-def test_a_user_agent_has_the_words_that_its_owner_knows(header, words):
-    assert user_agent_in_words(header) == words
+    ):
+        assert user_agent_in_words(header) == words
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
+def test_the_words_that_a_row_has_can_be_translated():
+    for words, text in (
         ("Firefox on Windows", "%(browser)s on %(system)s"),
         ("Samsung Internet on Android", "%(browser)s on %(system)s"),
         ("Unknown browser on Linux", "Unknown browser on %(system)s"),
         ("Unknown browser", "Unknown browser"),
-    ],
-)
-def test_the_words_that_a_row_has_can_be_translated(words, text):
-    message = browser_in_words(words)
-    assert isinstance(message, Message)
-    assert (message, message.text) == (words, text)
+    ):
+        message = browser_in_words(words)
+        assert isinstance(message, Message)
+        assert (message, message.text) == (words, text)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        pytest.param("curl", id="a name alone"),
-        pytest.param("Mosaic on Windows", id="an unknown browser"),
-        pytest.param("Firefox on Amiga", id="an unknown system"),
-        pytest.param("Firefox on Windows on Linux", id="two systems"),
-        pytest.param("Firefox on ", id="no system"),
-        pytest.param(" on Linux", id="no browser"),
-        pytest.param("unknown browser", id="in lower case"),
-        pytest.param("", id="nothing"),
-    ],
-)
-def test_other_words_stay_as_they_are(words):
-    assert browser_in_words(words) == words
-    assert not isinstance(browser_in_words(words), Message)
+def test_other_words_stay_as_they_are():
+    for words in (
+        "curl",  # a name alone
+        "Mosaic on Windows",  # an unknown browser
+        "Firefox on Amiga",  # an unknown system
+        "Firefox on Windows on Linux",  # two systems
+        "Firefox on ",  # no system
+        " on Linux",  # no browser
+        "unknown browser",  # in lower case
+        "",
+    ):
+        assert browser_in_words(words) == words
+        assert not isinstance(browser_in_words(words), Message)

@@ -7,25 +7,21 @@ from wsgiauth.web.colours import BLACK, WHITE, Colour, contrast, is_colour, lumi
 TEAL = Colour(0x0B, 0x68, 0x68)
 
 
-@pytest.mark.parametrize(
-    ("text", "colour"),
-    [
+def test_a_colour_is_red_green_and_blue():
+    for text, colour in (
         ("#000000", BLACK),
         ("#ffffff", WHITE),
         ("#0b6868", TEAL),
         ("#0B6868", TEAL),
         ("#010203", Colour(1, 2, 3)),
-    ],
-)
-def test_a_colour_is_red_green_and_blue(text, colour):
-    assert is_colour(text)
-    assert Colour.parse(text) == colour
-    assert str(colour) == text.lower()
+    ):
+        assert is_colour(text)
+        assert Colour.parse(text) == colour
+        assert str(colour) == text.lower()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_nothing_else_is_a_colour():
+    for text in (
         "",
         "#",
         "0b6868",
@@ -36,15 +32,12 @@ def test_a_colour_is_red_green_and_blue(text, colour):
         "teal",
         "#0b6868\n",
         "#\uff10b6868",
-    ],
-)
-def test_nothing_else_is_a_colour(text):
-    assert not is_colour(text)
+    ):
+        assert not is_colour(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_green_is_most_of_the_luminance():
+    for text, expected in (
         ("#000000", 0),
         ("#ffffff", 1),
         ("#ff0000", 0.2126),
@@ -53,15 +46,12 @@ def test_nothing_else_is_a_colour(text):
         ("#808080", 0.2159),
         ("#0a0a0a", 0.0030),  # below the bend of the curve
         ("#0b0b0b", 0.0033),  # above it
-    ],
-)
-def test_green_is_most_of_the_luminance(text, expected):
-    assert luminance(Colour.parse(text)) == pytest.approx(expected, abs=0.0001)
+    ):
+        assert luminance(Colour.parse(text)) == pytest.approx(expected, abs=0.0001)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "expected"),
-    [
+def test_the_contrast_is_that_of_published_tables():
+    for one, other, expected in (
         ("#000000", "#ffffff", 21),
         ("#0b6868", "#0b6868", 1),
         ("#767676", "#ffffff", 4.54),  # the lightest grey that is legible on white
@@ -70,23 +60,18 @@ def test_green_is_most_of_the_luminance(text, expected):
         ("#ff0000", "#ffffff", 4.00),
         ("#0000ff", "#ffffff", 8.59),
         ("#ffff00", "#000000", 19.56),
-    ],
-)
-def test_the_contrast_is_that_of_published_tables(one, other, expected):
-    colours = Colour.parse(one), Colour.parse(other)
-    assert contrast(*colours) == pytest.approx(expected, abs=0.005)
-    assert contrast(*reversed(colours)) == contrast(*colours)
+    ):
+        colours = Colour.parse(one), Colour.parse(other)
+        assert contrast(*colours) == pytest.approx(expected, abs=0.005)
+        assert contrast(*reversed(colours)) == contrast(*colours)
 
 
-@pytest.mark.parametrize(
-    ("other", "share", "expected"),
-    [
+def test_a_share_of_black_or_white_makes_a_colour_darker_or_lighter():
+    for other, share, expected in (
         (BLACK, 0, "#0b6868"),
         (BLACK, 0.25, "#084e4e"),
         (BLACK, 1, "#000000"),
         (WHITE, 0.25, "#488e8e"),
         (WHITE, 1, "#ffffff"),
-    ],
-)
-def test_a_share_of_black_or_white_makes_a_colour_darker_or_lighter(other, share, expected):
-    assert str(mix(TEAL, other, share)) == expected
+    ):
+        assert str(mix(TEAL, other, share)) == expected

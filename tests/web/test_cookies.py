@@ -1,7 +1,5 @@
 """The Cookie header, and cookies of which a browser has several."""
 
-import pytest
-
 from wsgiauth.web.cookies import (
     MAX_COOKIE_HEADER,
     TAG_LENGTH,
@@ -16,32 +14,28 @@ from wsgiauth.web.cookies import (
 OLD, NEW = "0" * 16, "1" * 16
 
 
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [
-        pytest.param("name=value", "value", id="alone"),
-        pytest.param(" a=b ;\tname = value ", "value", id="with spaces"),
-        pytest.param('name="value"', "value", id="quoted"),
-        pytest.param("name=a=b", "a=b", id="with an equals sign"),
-        pytest.param("name=", "", id="empty"),
-        pytest.param("name", None, id="no equals sign"),
-        pytest.param("Name=value", None, id="another letter case"),
-        pytest.param("xname=value; namex=value", None, id="longer names"),
-        pytest.param("a=name=value", None, id="inside another value"),
-        pytest.param("", None, id="nothing"),
-        pytest.param(";;=;", None, id="separators"),
-        pytest.param("name=a; name=b", None, id="two values"),
-        pytest.param("name=a; name=", None, id="a value and none"),
-        pytest.param("name=a; b=c; name=a", "a", id="a value twice"),
-    ],
-)
-def test_a_cookie_is_found_by_its_exact_name(header, expected):
-    assert cookie_value(header, "name") == expected
+def test_a_cookie_is_found_by_its_exact_name():
+    for header, expected in (
+        ("name=value", "value"),  # alone
+        (" a=b ;\tname = value ", "value"),  # with spaces
+        ('name="value"', "value"),  # quoted
+        ("name=a=b", "a=b"),  # with an equals sign
+        ("name=", ""),
+        ("name", None),  # no equals sign
+        ("Name=value", None),  # another letter case
+        ("xname=value; namex=value", None),  # longer names
+        ("a=name=value", None),  # inside another value
+        ("", None),
+        (";;=;", None),  # separators
+        ("name=a; name=b", None),  # two values
+        ("name=a; name=", None),  # a value and none
+        ("name=a; b=c; name=a", "a"),  # a value twice
+    ):
+        assert cookie_value(header, "name") == expected
 
 
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [
+def test_cookies_of_one_name_with_different_values_are_rivals():
+    for header, expected in (
         ("name=a; name=b", True),
         ("name=a;b=c;\tname = ", True),
         ("name=a; name=a", False),
@@ -50,11 +44,9 @@ def test_a_cookie_is_found_by_its_exact_name(header, expected):
         ("xname=a; name2=b", False),
         ("x=name; name2=name", False),
         ("", False),
-        pytest.param("name=a; name=b; ".ljust(MAX_COOKIE_HEADER + 1, "x"), False, id="too long"),
-    ],
-)
-def test_cookies_of_one_name_with_different_values_are_rivals(header, expected):
-    assert has_rivals(header, "name") is expected
+        ("name=a; name=b; ".ljust(MAX_COOKIE_HEADER + 1, "x"), False),  # too long
+    ):
+        assert has_rivals(header, "name") is expected
 
 
 def test_tags_are_in_the_order_of_their_time_and_differ_at_the_same_time():
@@ -65,29 +57,26 @@ def test_tags_are_in_the_order_of_their_time_and_differ_at_the_same_time():
     assert len({new_tag(1) for _ in range(20)}) > 1
 
 
-@pytest.mark.parametrize("tag", ["", "0" * 15, "0" * 17, "G" * 16, "A" * 16, f"{OLD}\n", "é" * 16])
-def test_another_string_is_no_tag(tag):
-    assert not is_tag(tag)
-    assert tagged_cookies(f"n-{tag}=x", "n-") == []
+def test_another_string_is_no_tag():
+    for tag in ("", "0" * 15, "0" * 17, "G" * 16, "A" * 16, f"{OLD}\n", "é" * 16):
+        assert not is_tag(tag)
+        assert tagged_cookies(f"n-{tag}=x", "n-") == []
 
 
-@pytest.mark.parametrize(
-    ("header", "expected"),
-    [
-        pytest.param("", [], id="nothing"),
-        pytest.param(f"n-{OLD}=a", [(OLD, "a")], id="one"),
-        pytest.param(f"n-{OLD}=a;n-{NEW}=b", [(NEW, "b"), (OLD, "a")], id="newest first"),
-        pytest.param(f'x=y;\tn-{OLD} = "a=b" ;z', [(OLD, "a=b")], id="as other cookies"),
-        pytest.param(f"n-{OLD}=a; n-{OLD}=b", [], id="two values"),
-        pytest.param(f"n-{OLD}=a; n-{OLD}=a", [(OLD, "a")], id="a value twice"),
-        pytest.param(f"n-{OLD}=; n-{NEW}", [], id="no value"),
-        pytest.param(f"xn-{OLD}=a; n{OLD}=b; n-x{OLD}=c", [], id="other names"),
-        pytest.param(f"x=n-{OLD}=a", [], id="inside another value"),
-        pytest.param(f"n-{OLD}=a; ".ljust(MAX_COOKIE_HEADER + 1, "x"), [], id="too long"),
-    ],
-)
-def test_cookies_are_found_by_the_start_of_their_name_and_a_tag(header, expected):
-    assert tagged_cookies(header, "n-") == expected
+def test_cookies_are_found_by_the_start_of_their_name_and_a_tag():
+    for header, expected in (
+        ("", []),
+        (f"n-{OLD}=a", [(OLD, "a")]),  # one
+        (f"n-{OLD}=a;n-{NEW}=b", [(NEW, "b"), (OLD, "a")]),  # newest first
+        (f'x=y;\tn-{OLD} = "a=b" ;z', [(OLD, "a=b")]),  # as other cookies
+        (f"n-{OLD}=a; n-{OLD}=b", []),  # two values
+        (f"n-{OLD}=a; n-{OLD}=a", [(OLD, "a")]),  # a value twice
+        (f"n-{OLD}=; n-{NEW}", []),  # no value
+        (f"xn-{OLD}=a; n{OLD}=b; n-x{OLD}=c", []),  # other names
+        (f"x=n-{OLD}=a", []),  # inside another value
+        (f"n-{OLD}=a; ".ljust(MAX_COOKIE_HEADER + 1, "x"), []),  # too long
+    ):
+        assert tagged_cookies(header, "n-") == expected
 
 
 def test_a_cookie_shows_its_tag_alone():
