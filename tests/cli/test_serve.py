@@ -3,6 +3,7 @@
 import gzip
 import io
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -68,8 +69,9 @@ SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, empty_file):
     """Return the folder of an application, as the current folder."""
+    shutil.copy(empty_file, tmp_path / "accounts.db")
     (tmp_path / "hello.py").write_text(HELLO)
     (tmp_path / "seen.py").write_text(SEEN)
     (tmp_path / "later.py").write_text("GREETING = b'Hello'")
@@ -77,7 +79,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "unconfigured.py").write_text(f"import os; os.environ['SECRET_KEY'] = ''\n{HELLO}")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
-    monkeypatch.setenv("DATABASE_URL", "sqlite:///default.db")
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///accounts.db")
     return tmp_path
 
 
@@ -170,7 +172,8 @@ def taken_port():
         pytest.param(signal.SIGINT, 130, id="interrupted"),
     ],
 )
-def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
+def test_it_serves_from_when_it_says_so_until_a_signal(folder, monkeypatch, number, status):
+    monkeypatch.setenv("DATABASE_URL", "sqlite:///default.db")
     with process(
         "hello:application", "--listen", "127.0.0.1:0", "--database", "sqlite:///chosen.db"
     ) as served:
@@ -182,7 +185,7 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, number, status):
         errors = served.stderr.read()
     assert "Traceback" not in errors
     assert "AuthMiddleware" not in errors  # which it has: see below
-    assert {each.name for each in folder.glob("*.db")} == {"chosen.db"}
+    assert {each.name for each in folder.glob("*.db")} == {"accounts.db", "chosen.db"}
 
 
 def test_a_terminated_process_answers_requests_in_progress_and_refuses_others(folder, serve_while):
