@@ -15,16 +15,17 @@ help: ## show this help
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[oidc,passkeys,totp]'
 	@touch $@
 
-.venv/dev: EXTRAS := dev
-.venv/check: EXTRAS := dev,apps,docs
-.venv/docs: EXTRAS := dev,docs
-.venv/bench: EXTRAS := dev,bench
+EXTRAS := argon2,mysql,oidc,passkeys,postgres,services,testing,totp
+.venv/dev: GROUPS := dev
+.venv/check: GROUPS := dev apps docs
+.venv/docs: GROUPS := dev docs
+.venv/bench: GROUPS := dev bench
 
 # uv takes a third of the time that pip takes.
-.venv/dev .venv/check .venv/docs .venv/bench: setup.py
+.venv/dev .venv/check .venv/docs .venv/bench: setup.py pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' $(addprefix --group ,$(GROUPS))
 	@touch $@ .venv/dev
 
 install: .venv/dev ## create .venv with everything that development needs

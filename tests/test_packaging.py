@@ -117,6 +117,12 @@ def test_the_wheel_names_the_distribution_and_its_licence(wheel):
     assert metadata["License"] is None
 
 
+def test_every_extra_is_for_users(wheel):
+    assert sorted(metadata_of(wheel).get_all("Provides-Extra")) == [
+        *("argon2", "mysql", "oidc", "passkeys", "postgres", "services", "testing", "totp"),
+    ]
+
+
 def test_the_page_on_an_index_links_only_to_other_sites(wheel):
     page = metadata_of(wheel).get_payload()
     assert not re.search(r"\]\((?!https?:)", page)

@@ -11,14 +11,11 @@ from tests.support.settings import LONG_KEY
 from wsgiauth import __version__
 from wsgiauth.cli import main
 
-EXTRAS = ("postgres", "mysql", "totp", "passkeys", "services", "oidc", "argon2")
-
 
 def needed():
     """Return the distributions that users install with wsgiauth, also by its extras."""
     for requirement in requires("wsgi-accounts"):
-        extra = re.search(r'extra == "(\w+)"', requirement)
-        if extra is None or extra[1] in EXTRAS:
+        if 'extra == "testing"' not in requirement:
             yield re.match(r"[\w-]+", requirement)[0].lower()
 
 

@@ -81,7 +81,7 @@ REQUIREMENTS = sorted(FOLDER.glob("*/requirements.txt"))
 
 @pytest.mark.parametrize("path", REQUIREMENTS, ids=lambda path: path.parent.name)
 def test_the_tests_install_what_an_example_requires(path):
-    tested = (ROOT / "setup.py").read_text("utf-8")
+    tested = (ROOT / "pyproject.toml").read_text("utf-8")
     assert all(f'"{line}",' in tested for line in path.read_text("utf-8").splitlines())
 
 

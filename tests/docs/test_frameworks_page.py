@@ -4,6 +4,7 @@ The tests of its programs are in tests/frameworks.
 """
 
 import re
+import tomllib
 
 import pytest
 
@@ -18,9 +19,8 @@ ROWS = dict(
         re.MULTILINE,
     )[1:]
 )
-NEEDED = dict(
-    re.findall(r'^    "(\w+)(?:\[\w+\])?([<>=\d.,]+)",$', (ROOT / "setup.py").read_text(), re.M)
-)
+GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
+NEEDED = dict(re.match(r"(\w+)(?:\[.*?\])?(.*)", each).groups() for each in GROUPS["frameworks"])
 TESTS = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
 
 ASK_THE_SITE = """

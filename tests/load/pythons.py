@@ -57,7 +57,8 @@ def install(python, version, name):
     constraints = folder / "constraints.txt"
     constraints.write_text(lowest(made) if name == "lowest" else "", encoding="utf-8")
     chosen = ("--python", made, "--constraint", constraints, *WHEELS)
-    uv("pip", "install", *chosen, "--editable", f"{ROOT}[test]")
+    own = f"{ROOT}[{','.join(sorted(EXTRAS))},testing]"
+    uv("pip", "install", *chosen, "--editable", own, "--group", "test")
     return made
 
 

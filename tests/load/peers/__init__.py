@@ -24,7 +24,7 @@ PEERS = {
     "Pyramid, pyramid_jwt": "pyramid_app",
     "PyJWT and Peewee": "peewee_middleware",
 }
-INSTALL = "pip install '.[bench]'"
+INSTALL = "make .venv/bench"
 
 ENVIRON = {"REMOTE_ADDR": "127.0.0.1", "QUERY_STRING": ""}
 setup_testing_defaults(ENVIRON)
