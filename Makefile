@@ -159,8 +159,14 @@ messages: .venv/dev ## extract the texts, merge them into the catalogues, and co
 surface: .venv/check ## record what applications can rely on: names, settings, paths, templates…
 	$(BIN)/python -W ignore -m tests.public_surface > tests/public_surface/current.txt
 
-dist: .venv/dev ## build the sdist and the wheel into dist/
-	$(BIN)/python -m build
+# Its tools are pinned, and no other package is installed beside them.
+.venv/dist: tests/release/tools.txt
+	$(PYTHON) -m venv --clear $@
+	$@/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes --requirement $<
+	@touch $@
+
+dist: .venv/dist ## build the sdist and the wheel of the last commit into dist/: the same bytes each time
+	@.venv/dist/bin/python -m tests.release.dist
 
 clean: ## remove everything that these commands made, but no database
 	rm -rf .venv dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache

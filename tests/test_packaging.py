@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 import venv
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, shown
+from tests.release.dist import digest, git
 from tests.support.sites import PASSWORD, running
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
@@ -42,7 +44,18 @@ QUICK = {"PIP_NO_DEPS": "1", "PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHE
 
 
 @pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
+def tools(tmp_path_factory):
+    """Return a Python that has the tools of a release alone."""
+    folder = tmp_path_factory.mktemp("tools")
+    uv = [sys.executable, "-m", "uv", "--quiet"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, folder], check=True)
+    wanted = ["--require-hashes", "--requirement", ROOT / "tests/release/tools.txt"]
+    subprocess.run([*uv, "pip", "install", "--python", folder, *wanted], check=True)
+    return folder / "bin/python"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory, tools):
     """Return a repository with what git would commit of this one, and built distributions."""
     copy = tmp_path_factory.mktemp("packaging") / "checkout"
     if not (ROOT / ".git").exists():
@@ -52,13 +65,24 @@ def checkout(tmp_path_factory):
         if (ROOT / name).exists():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, copy / name)
-    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
-    subprocess.run([*git, "init", "--quiet"], cwd=copy, check=True)
-    subprocess.run([*git, "add", "--all"], cwd=copy, check=True)
-    subprocess.run([*git, "commit", "--quiet", "--message", "All"], cwd=copy, check=True)
-    build = [sys.executable, "-m", "build", "--no-isolation"]
-    subprocess.run(build, cwd=copy, check=True, capture_output=True)
+    git(copy, "init", "--quiet")
+    git(copy, "add", "--all")
+    author = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+    git(copy, *author, "commit", "--quiet", "--message", "All")
+    build(copy, tools)
     return copy
+
+
+def build(folder, python, umask=0o022, **environ):
+    """Build the archives as `make dist` does."""
+    subprocess.run(
+        [python, "-m", "tests.release.dist"],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], **environ},
+        umask=umask,
+        check=True,
+        capture_output=True,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,10 +108,39 @@ def installed(wheel, environment):
     return environment
 
 
-def metadata_of(wheel):
+def in_dist_info(wheel, name):
     archive = zipfile.ZipFile(wheel)
-    (name,) = [each for each in archive.namelist() if each.endswith(".dist-info/METADATA")]
-    return email.message_from_bytes(archive.read(name))
+    (path,) = [each for each in archive.namelist() if each.endswith(f".dist-info/{name}")]
+    return archive.read(path)
+
+
+def metadata_of(wheel):
+    return email.message_from_bytes(in_dist_info(wheel, "METADATA"))
+
+
+def test_a_commit_makes_the_same_bytes_anywhere(checkout, tools, tmp_path):
+    elsewhere = tmp_path / "another folder"
+    subprocess.run(["git", "clone", "--quiet", checkout, elsewhere], umask=0o077, check=True)
+    for untracked in ("wsgiauth/former.py", "build/lib/wsgiauth/former.py", "tests/former.pyc"):
+        (elsewhere / untracked).parent.mkdir(parents=True, exist_ok=True)
+        (elsewhere / untracked).write_text("left over")
+    (elsewhere / "README.md").write_text("not committed")
+    build(elsewhere, tools, umask=0o077, TZ="Asia/Tokyo", LC_ALL="C", PYTHONHASHSEED="1")
+    digests = [
+        {path.name: digest(path) for path in (each / "dist").iterdir()}
+        for each in (checkout, elsewhere)
+    ]
+    assert digests[0] == digests[1]
+    assert len(digests[0]) == 2
+
+
+def test_the_archives_have_the_time_of_the_commit(checkout, wheel):
+    committed = int(git(checkout, "log", "-1", "--format=%ct"))
+    (sdist,) = (checkout / "dist").glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        assert {each.mtime for each in archive} == {committed}
+    moment = time.gmtime(committed - committed % 2)[:6]  # a ZIP archive counts two seconds
+    assert {each.date_time for each in zipfile.ZipFile(wheel).infolist()} == {moment}
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):

@@ -1,0 +1,1 @@
+"""Building, checking and publishing a release: `make dist` and `make release`."""
