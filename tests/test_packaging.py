@@ -11,10 +11,13 @@ import tarfile
 import time
 import venv
 import zipfile
+from datetime import datetime
 from pathlib import Path
 from urllib.request import Request, urlopen
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, shown
@@ -118,6 +121,12 @@ def metadata_of(wheel):
     return email.message_from_bytes(in_dist_info(wheel, "METADATA"))
 
 
+@pytest.fixture(scope="module")
+def materials(wheel):
+    """Return the SBOM in the wheel, as text."""
+    return in_dist_info(wheel, "sboms/wsgi-accounts.cdx.json").decode()
+
+
 def test_a_commit_makes_the_same_bytes_anywhere(checkout, tools, tmp_path):
     elsewhere = tmp_path / "another folder"
     subprocess.run(["git", "clone", "--quiet", checkout, elsewhere], umask=0o077, check=True)
@@ -141,6 +150,34 @@ def test_the_archives_have_the_time_of_the_commit(checkout, wheel):
         assert {each.mtime for each in archive} == {committed}
     moment = time.gmtime(committed - committed % 2)[:6]  # a ZIP archive counts two seconds
     assert {each.date_time for each in zipfile.ZipFile(wheel).infolist()} == {moment}
+
+
+def test_the_bill_of_materials_is_valid(materials):
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(materials) is None
+
+
+def test_the_bill_of_materials_has_each_requirement_as_declared(wheel, materials):
+    declared = [
+        each["value"]
+        for component in json.loads(materials)["components"]
+        for each in component["properties"]
+    ]
+    assert sorted(declared) == sorted(metadata_of(wheel).get_all("Requires-Dist"))
+
+
+def test_the_bill_of_materials_names_the_sources_of_the_common_passwords(materials):
+    (passwords,) = json.loads(materials)["metadata"]["component"]["components"]
+    named = {
+        f"{each['name']} {each.get('version', '')}".strip()
+        for each in passwords["pedigree"]["ancestors"]
+    }
+    licences = (ROOT / "wsgiauth/data/licenses.txt").read_text(encoding="utf-8")
+    assert named == {*re.findall(r"^(\S+(?: [\d.]+)?):$", licences, re.MULTILINE)}
+
+
+def test_the_bill_of_materials_says_the_time_of_the_commit(checkout, materials):
+    moment = datetime.fromisoformat(json.loads(materials)["metadata"]["timestamp"])
+    assert moment.timestamp() == int(git(checkout, "log", "-1", "--format=%ct"))
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
