@@ -18,6 +18,16 @@ VERSION = re.search(
     r'__version__ = "([^"]+)"', (HERE / "wsgiauth/version.py").read_text(encoding="utf-8")
 )[1]
 
+# Fill these in before the first release; an index shows none that is empty.
+AUTHOR_EMAIL = ""
+PROJECT_URLS = {
+    "Documentation": "",
+    "Source": "",
+    "Changelog": "",
+    "Issues": "",
+    "Security": "",
+}
+
 FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
@@ -153,6 +163,8 @@ with TemporaryDirectory() as build:
         long_description=index_page((HERE / "README.md").read_text(encoding="utf-8")),
         long_description_content_type="text/markdown",
         author="The wsgiauth authors",
+        author_email=AUTHOR_EMAIL,
+        project_urls={label: url for label, url in PROJECT_URLS.items() if url},
         license_expression="MIT AND BSD-3-Clause",  # the latter for some of the common passwords
         license_files=["LICENSE", "wsgiauth/data/licenses.txt"],
         keywords="wsgi authentication jwt bcrypt login middleware",

@@ -42,6 +42,9 @@ PACKAGE_DATA = {
     "wsgiauth/templates/style.css",
 }
 
+KNOWN = """AUTHOR_EMAIL = "ada@example.org"
+PROJECT_URLS = {"Source": "https://example.org", "Issues": ""}"""
+
 # For an environment that has what wsgiauth depends on.
 QUICK = {"PIP_NO_DEPS": "1", "PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
@@ -205,6 +208,19 @@ def test_the_wheel_names_the_distribution_and_its_licence(wheel):
     assert metadata["License-Expression"] == "MIT AND BSD-3-Clause"  # PEP 639
     assert metadata.get_all("License-File") == ["LICENSE", "wsgiauth/data/licenses.txt"]
     assert metadata["License"] is None
+
+
+def test_the_metadata_have_the_addresses_that_setup_py_knows(checkout, tools, tmp_path):
+    folder = tmp_path / "checkout"
+    shutil.copytree(checkout, folder, ignore=shutil.ignore_patterns(".git", "dist", "tests"))
+    text = (folder / "setup.py").read_text(encoding="utf-8")
+    constants = r"^AUTHOR_EMAIL = .*?^}$"
+    text = re.sub(constants, KNOWN, text, flags=re.MULTILINE | re.DOTALL)
+    (folder / "setup.py").write_text(text, encoding="utf-8")
+    subprocess.run([tools, "setup.py", "--quiet", "egg_info"], cwd=folder, check=True)
+    metadata = email.message_from_bytes((folder / "wsgi_accounts.egg-info/PKG-INFO").read_bytes())
+    assert metadata["Author-email"] == "ada@example.org"
+    assert metadata.get_all("Project-URL") == ["Source, https://example.org"]
 
 
 def test_every_extra_is_for_users(wheel):
