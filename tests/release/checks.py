@@ -1,0 +1,87 @@
+"""What must be true of a checkout before a release: each failed check is a sentence with advice."""
+
+import re
+import subprocess
+
+from tests.conftest import SERVERS
+from tests.release.dist import git
+
+SURFACE = "tests/public_surface"
+DUMPS = "tests/storage/dumps"
+
+
+def problems(repository, version):
+    """Return the sentences of all checks that fail."""
+    checks = (check_version, check_changelog, check_surface, check_dumps, check_tree, check_tag)
+    return [sentence for check in checks for sentence in check(repository, version)]
+
+
+def check_version(repository, version):
+    text = (repository / "wsgiauth/version.py").read_text(encoding="utf-8")
+    found = re.search(r'__version__ = "(.*)"', text)[1]
+    if found != version:
+        yield f'wsgiauth/version.py says "{found}": set `__version__` to "{version}".'
+
+
+def check_changelog(repository, version):
+    text = (repository / "CHANGELOG.md").read_text(encoding="utf-8")
+    _, first, *others = re.split(r"^## ", text, flags=re.MULTILINE)
+    heading, _, entries = first.partition("\n")
+    if not re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", heading):
+        wanted = f"{version} (YYYY-MM-DD)"
+        yield f'CHANGELOG.md begins with "{heading}": name the section "{wanted}", with the day.'
+    if not entries.strip():
+        yield f"The first section of CHANGELOG.md is empty: say what is new in {version}."
+    for empty in re.findall(r"^### (.*)\n+(?=###? |\Z)", entries, re.MULTILINE):
+        yield f'CHANGELOG.md has nothing below "{empty}": remove the heading.'
+    for other in others:
+        if "unreleased" in (name := other.partition("\n")[0]).lower():
+            yield f'CHANGELOG.md has a section "{name}": move its entries to {version}.'
+
+
+def check_surface(repository, version):
+    current, released = (repository / SURFACE / name for name in ("current.txt", "released.txt"))
+    if current.read_bytes() != released.read_bytes():
+        copy = f"cp {SURFACE}/current.txt {SURFACE}/released.txt"
+        yield f"What is public has changed since the recorded release: run `{copy}`, and commit it."
+
+
+def check_dumps(repository, version):
+    wanted = ["credentials.json", *(f"{kind}.sql" for kind in ("sqlite", *SERVERS))]
+    missing = [name for name in wanted if not (repository / DUMPS / version / name).exists()]
+    if missing:
+        make = f"run `make dumps VERSION={version}`, and commit the folder"
+        yield f"{DUMPS}/{version} lacks {', '.join(missing)}: {make}."
+
+
+def check_tree(repository, version):
+    changed = [line[3:] for line in git(repository, "status", "--porcelain").splitlines()]
+    if changed:
+        yield f"Commit these files, or remove them: {', '.join(changed)}."
+
+
+def check_tag(repository, version):
+    tag = f"v{version}"
+    key = configured(repository, "user.signingkey")
+    how = "--sign" if key else "--annotate"
+    advice = f'run `git tag --force {how} {tag} --message "wsgi-accounts {version}"`'
+    found = git(
+        repository,
+        "for-each-ref",
+        "--format=%(objecttype) %(*objectname) %(contents:signature)",
+        f"refs/tags/{tag}",
+    ).split(maxsplit=2)
+    if not found:
+        yield f"The tag {tag} is missing: {advice}."
+    elif found[0] != "tag":
+        yield f"The tag {tag} is not annotated: {advice}."
+    elif found[1] != git(repository, "rev-parse", "HEAD").strip():
+        yield f"The tag {tag} is not the last commit's: {advice}."
+    elif key and len(found) == 2:
+        yield f"The tag {tag} is not signed, and git has your key: {advice}."
+
+
+def configured(repository, name):
+    """Return a value of git's configuration, or ""."""
+    command = ["git", "-C", repository, "config", name]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout.strip()
