@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist clean
+.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist release clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -167,6 +167,9 @@ surface: .venv/check ## record what applications can rely on: names, settings, p
 
 dist: .venv/dist ## build the sdist and the wheel of the last commit into dist/: the same bytes each time
 	@.venv/dist/bin/python -m tests.release.dist
+
+release: .venv/dev .venv/dist ## check a release, and print the command that publishes it (VERSION=1.0.0)
+	@$(BIN)/python -m tests.release .venv/dist/bin/python $(VERSION)
 
 clean: ## remove everything that these commands made, but no database
 	rm -rf .venv dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache

@@ -21,6 +21,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, shown
+from tests.release.checks import DUMPS, SURFACE
 from tests.release.dist import digest, git
 from tests.support.sites import PASSWORD, running
 
@@ -281,6 +282,13 @@ def test_the_installed_wheel_does_the_whole_job(checkout, installed, tmp_path):
         assert "<form" in urlopen(f"{site}/auth/login").read().decode()
 
 
+def test_the_page_about_versions_prints_the_bill_of_materials(installed, tmp_path):
+    *_, (command, _) = shown(PAGES["docs/versions.md"], "Verify what you installed")
+    environ = {"PATH": f"{installed}:{os.environ['PATH']}"}
+    printed = subprocess.check_output(["bash", "-c", command], cwd=tmp_path, env=environ)
+    assert json.loads(printed)["metadata"]["component"]["name"] == "wsgi-accounts"
+
+
 def test_each_way_to_install_works(checkout, installed):
     ways = shown(PAGES["README.md"], "Install")
     *_, in_the_guide = shown(PAGES["docs/guide.md"], "1. Install")
@@ -298,3 +306,30 @@ def test_each_way_to_install_works(checkout, installed):
             text=True,
         )
         assert Path(found.strip()).is_relative_to(installed.parent)
+
+
+def test_a_release_is_checked_and_can_be_published(checkout, tools, tmp_path):
+    folder, version = tmp_path / "release", max(path.name for path in (ROOT / DUMPS).iterdir())
+    git(tmp_path, "clone", "--quiet", checkout, folder)
+    change(folder / "wsgiauth/version.py", '__version__ = ".*"', f'__version__ = "{version}"')
+    change(folder / "CHANGELOG.md", "^## .*", f"## {version} (2026-11-27)")
+    shutil.copy(folder / SURFACE / "current.txt", folder / SURFACE / "released.txt")
+    author = ("-c", "user.name=test", "-c", "user.email=test@example.org")
+    git(folder, *author, "commit", "--quiet", "--all", "--message", "Release")
+    git(folder, *author, "tag", "--annotate", f"v{version}", "--message", "Release")
+    command = [sys.executable, "-m", "tests.release", tools, version]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = sorted((folder / "dist").iterdir())
+    names = " ".join(f"dist/{path.name}" for path in made)
+    *_, printed = done.stdout.partition("SHA-256:\n")
+    digests = [f"{digest(path)}  dist/{path.name}" for path in made]
+    publish = [f"This publishes {version}:", f".venv/bin/twine upload {names}"]
+    assert printed.splitlines() == [*digests, "", *publish]
+    assert git(folder, "status", "--porcelain") == ""
+
+
+def change(path, pattern, replacement):
+    """Replace the first match in a file."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(pattern, replacement, text, count=1, flags=re.MULTILINE), "utf-8")

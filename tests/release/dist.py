@@ -43,7 +43,7 @@ def build(repository, folder, python=sys.executable):
             sys.exit(f"{done.stdout}\nThe build failed.")
         (sdist,) = made.glob("*.tar.gz")
         normalize(sdist, int(epoch))
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         return [Path(shutil.copy(path, folder)) for path in sorted(made.iterdir())]
 
 
