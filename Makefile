@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz soak mail-soak pictures endpoints docs settings messages surface dist release clean
+.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz contract soak mail-soak pictures endpoints docs settings messages surface dist release clean
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -134,6 +134,9 @@ mail-soak: .venv/dev ## check that no mail is lost by a bad mail server and kill
 
 fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=… for longer)
 	$(BIN)/python -m tests.load.fuzz $(SECONDS)
+
+contract: .venv/dev ## send what openapi.json describes, and what it does not, in half an hour (EXAMPLES=… for less)
+	$(BIN)/python -m tests.load.contract $(EXAMPLES)
 
 pictures: .venv/dev ## take pictures of every page, and the documentation's, with Chromium
 	$(BIN)/python -m tests.docs.pictures

@@ -35,6 +35,7 @@ from tests.endpoints.provider_requests import (
 )
 from tests.support.authenticators import Authenticator
 from tests.support.catalogues import marked, unmarked
+from tests.support.contract import contract_config
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import remove_password
 from tests.support.mails import MAIL, Post
@@ -76,118 +77,7 @@ from wsgiauth.web.request import QUERY
 from wsgiauth.web.urls import Router
 
 DOCUMENT = ROUTES["/openapi.json"].document
-CONFIG = schemathesis.Config.from_dict(
-    {
-        "seed": 1815,
-        "generation": {"max-examples": 5, "deterministic": True},
-        "operations": [
-            {
-                "include-name": "POST /register",
-                # A name can be taken, or break a rule that no schema can tell.
-                "checks": {"positive_data_acceptance": {"expected-statuses": [201, 409, 422]}},
-            },
-            {
-                "include-name": "GET /check",
-                # The name of a group can break a rule that no schema can tell.
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": ["2xx", 302, 400, 401, 403]}
-                },
-            },
-            {
-                "include-name": "POST /password",
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": [200, 302, 401, 422]},
-                    "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
-                },
-            },
-            {
-                "include-name": [
-                    f"{method.upper()} {path}"
-                    for path, endpoint in ROUTES.items()
-                    if path.startswith("/admin")
-                    for method in endpoint.handlers
-                ],
-                # Nobody of the staff sends it.
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": [302, 303, 401, 404]},
-                    "negative_data_rejection": {"expected-statuses": ["4xx", 302, 303]},
-                },
-            },
-            {
-                "include-name": [
-                    f"{method} {path}"
-                    for path in ("/reset", "/restore", "/verify")
-                    for method in ("GET", "POST")
-                ],
-                # No token is one of a link.
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": [410]},
-                    "negative_data_rejection": {"expected-statuses": ["4xx"]},
-                },
-            },
-            *(
-                {
-                    "include-name": name,
-                    "checks": {
-                        "positive_data_acceptance": {"expected-statuses": expected},
-                        "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
-                    },
-                }
-                for name, expected in (
-                    ("POST /code/enter", [200, 401, 422]),
-                    ("POST /email", [202, 302, 401, 422]),
-                    ("POST /identities", [200, 302, 401, 422]),
-                    ("POST /username", [200, 302, 401, 409, 422]),
-                    ("POST /close", [200, 302, 401]),
-                    ("POST /token", [200, 302, 400, 401]),
-                    ("POST /keys", [200, 201, 302, 303, 401, 404, 409, 422]),
-                )
-            ),
-            {
-                "include-name": ["GET /complete", "POST /complete"],
-                # No account of a provider waits.
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": [410]},
-                    "negative_data_rejection": {"expected-statuses": ["4xx"]},
-                },
-            },
-            {
-                "include-name": ["GET /oidc/{provider}/callback", "POST /oidc/{provider}/logout"],
-                # No browser has begun, and no token is signed by the provider.
-                "checks": {"positive_data_acceptance": {"expected-statuses": [400, 404]}},
-            },
-            {
-                "include-name": "POST /confirm",
-                # A browser without a login is sent to the login page, whatever it sends. Either of
-                # two fields is needed.
-                "checks": {
-                    "positive_data_acceptance": {"expected-statuses": [200, 302, 401, 422]},
-                    "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
-                },
-            },
-            {
-                "include-name": [
-                    "GET /second",
-                    "POST /second",
-                    "GET /passkeys",
-                    "POST /passkeys",
-                    "GET /totp",
-                    "POST /totp",
-                    "GET /recovery-codes",
-                    "POST /recovery-codes",
-                ],
-                # No login is pending, no code is right, one of several fields is needed, and
-                # there are no recovery codes without a second factor.
-                "checks": {
-                    "positive_data_acceptance": {
-                        "expected-statuses": [200, 201, 302, 401, 409, 422],
-                    },
-                    "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
-                },
-            },
-        ],
-    }
-)
+CONFIG = contract_config(5, seed=1815, deterministic=True)
 # A login, and not an API key.
 LOGGED_IN = [{"bearer": []}, {"cookie": []}, {"secureCookie": []}]
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
