@@ -9,16 +9,14 @@ import logging
 import statistics
 import sys
 from contextlib import ExitStack, contextmanager
-from urllib.parse import urlsplit
 
 import peewee
-from playhouse import db_url
 
-from tests.conftest import SERVERS
 from tests.load.million import purging
 from tests.load.million.fill import add_mails, fill
 from tests.load.million.requests import MEASURED, purge
 from tests.load.million.site import Filled
+from tests.support.own_databases import own_database
 from wsgiauth import storage
 from wsgiauth.storage.schema import migrate
 
@@ -44,26 +42,13 @@ def main():
 @contextmanager
 def filled(users):
     """Create a database with so many users, and drop it; yields its URL."""
-    server, name = SERVERS["postgresql"], f"wsgiauth_million_{users}"
-    drop = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
-    _execute(server, drop, f"CREATE DATABASE {name}")
-    url = urlsplit(server)._replace(path=f"/{name}").geturl()
-    try:
+    with own_database("postgresql", f"wsgiauth_million_{users}") as url:
         database = storage.open_database(url, prepare=migrate)
         with database.patient(3600):
             fill(database, users)
             add_mails(database, WAITING[users])
             warm_up(database)
         yield url
-    finally:
-        _execute(server, drop)
-
-
-def _execute(server, *statements):
-    database = db_url.connect(server, autocommit=True)
-    for statement in statements:
-        database.execute_sql(statement)
-    database.close()
 
 
 def warm_up(database):
