@@ -64,6 +64,7 @@ class Server:
             if self.is_closing:
                 break
             self._connections.add(connection)
+            threads = [each for each in threads if each.is_alive()]
             threads.append(threading.Thread(target=self._serve, args=(connection, address)))
             threads[-1].start()
         connection.close()
