@@ -126,8 +126,10 @@ panel: .venv/dev ## measure the staff panel at a thousand and at a million users
 million: .venv/dev ## measure a million users beside ten thousand, in ten minutes; needs PostgreSQL and 6 GB
 	$(BIN)/python -m tests.load.million
 
-soak: .venv/dev ## check that memory, open files and rows stop growing, in ten minutes of mixed traffic
-	$(BIN)/python -m tests.load.soak
+soak: SECONDS = 3600
+soak: DATABASES ?= sqlite,postgresql
+soak: .venv/dev ## check that nothing grows in an hour of everything, on SQLite and PostgreSQL (SECONDS=… DATABASES=… for less)
+	$(BIN)/python -m tests.load.soak $(SECONDS) $(DATABASES)
 
 mail-soak: .venv/dev ## check that no mail is lost by a bad mail server and killed senders, in a few minutes
 	$(BIN)/python -m tests.load.mail_soak
