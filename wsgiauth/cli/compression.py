@@ -8,11 +8,8 @@ caused the request (W3C Fetch Metadata).
 
 import gzip
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
-from webob import Request
-from webob.headers import ResponseHeaders
 
 LEAST, MOST = 500, 4 * 1024 * 1024  # bytes of a body; memory holds it whole
 _LEVEL = 5  # of 9; by 9, our pages are 1 % shorter and take twice the time
@@ -24,6 +21,7 @@ _WITHOUT_WHOLE_BODY = ("1", "204", "206", "304")
 _DIGESTS = ("Content-MD5", "Content-Digest", "Digest", "Repr-Digest")  # of bytes as they are
 
 _Start = Callable[..., Callable[[bytes], object]]
+_Headers = list[tuple[str, str]]
 
 
 def compressed(application: WSGIApplication) -> WSGIApplication:
@@ -49,24 +47,23 @@ class _Answer:
         self.has_started = False
         self._start_response: _Start = start_response
         self._is_wanted = is_wanted
-        self._held: tuple[str, list[tuple[str, str]]] | None = None
+        self._held: tuple[str, _Headers] | None = None
         self._pieces: list[bytes] = []
         self._missing = 0  # bytes of the body
 
     def start(
-        self, status: str, headers: list[tuple[str, str]], exc_info: object = None
+        self, status: str, headers: _Headers, exc_info: object = None
     ) -> Callable[[bytes], object]:
         """Be the `start_response` of the application."""
         self._held, self._pieces = None, []  # not sent yet, and replaced by an error
-        found = ResponseHeaders(headers)
-        is_text = not self.has_started and _is_text(status, found)
+        is_text = not self.has_started and _is_text(status, headers)
         if is_text:
-            found["Vary"] = ", ".join([*found.getall("Vary"), "Accept-Encoding"])
-            headers = list(found.items())
+            vary = ", ".join([*_values(headers, "Vary"), "Accept-Encoding"])
+            headers = _replaced(headers, {"Vary": vary})
         if not (is_text and self._is_wanted):
             self.has_started = True
             return self._start_response(status, headers, exc_info)
-        self._held, self._missing = (status, headers), int(found["Content-Length"])
+        self._held, self._missing = (status, headers), int(_value(headers, "Content-Length"))
         return self._keep
 
     def send(self, app_iter: Iterable[bytes]) -> Iterator[bytes]:
@@ -90,19 +87,19 @@ class _Answer:
         self._pieces.append(piece)
         self._missing -= len(piece)
 
-    def _unchanged(self, status: str, headers: list[tuple[str, str]]) -> Iterator[bytes]:
+    def _unchanged(self, status: str, headers: _Headers) -> Iterator[bytes]:
         self.has_started = True
         self._start_response(status, headers)
         yield from self._pieces
 
-    def _compressed(self, status: str, headers: list[tuple[str, str]]) -> Iterator[bytes]:
+    def _compressed(self, status: str, headers: _Headers) -> Iterator[bytes]:
         self.has_started = True
-        body, changed = gzip.compress(b"".join(self._pieces), _LEVEL), ResponseHeaders(headers)
-        changed["Content-Encoding"] = "gzip"
-        changed["Content-Length"] = str(len(body))
-        if changed.get("ETag", "").startswith('"'):
-            changed["ETag"] = f"W/{changed['ETag']}"
-        self._start_response(status, list(changed.items()))
+        body = gzip.compress(b"".join(self._pieces), _LEVEL)
+        changes = {"Content-Encoding": "gzip", "Content-Length": str(len(body))}
+        tag = _value(headers, "ETag")
+        if tag.startswith('"'):
+            changes["ETag"] = f"W/{tag}"
+        self._start_response(status, _replaced(headers, changes))
         yield body
 
 
@@ -111,22 +108,39 @@ def _is_wanted(environ: WSGIEnvironment) -> bool:
 
     A program that does not say what it accepts often cannot decompress.
     """
-    accepted = Request(environ).accept_encoding
+    header = environ.get("HTTP_ACCEPT_ENCODING", "")
     has_credentials = "HTTP_COOKIE" in environ or "HTTP_AUTHORIZATION" in environ
     if has_credentials and environ.get("HTTP_SEC_FETCH_SITE") not in ("same-origin", "none"):
         return False
+    if "gzip" not in header.lower() and "*" not in header:
+        return False
+    from webob.acceptparse import create_accept_encoding_header  # as in `web.request`
+
+    accepted = create_accept_encoding_header(header)
     return bool(accepted.parsed and accepted.acceptable_offers(["gzip"]))
 
 
-def _is_text(status: str, headers: ResponseHeaders) -> bool:
-    length = headers.get("Content-Length", "")
-    directives = ",".join(headers.getall("Cache-Control")).lower()
+def _is_text(status: str, headers: _Headers) -> bool:
+    length = _value(headers, "Content-Length")
+    directives = ",".join(_values(headers, "Cache-Control")).lower()
     return (
         not status.startswith(_WITHOUT_WHOLE_BODY)
         and re.fullmatch("[0-9]{1,9}", length) is not None
         and LEAST <= int(length) <= MOST
-        and _TEXT.fullmatch(headers.get("Content-Type", "").lower()) is not None
-        and "Content-Encoding" not in headers
-        and not any(each in headers for each in _DIGESTS)
+        and _TEXT.fullmatch(_value(headers, "Content-Type").lower()) is not None
+        and not any(_values(headers, each) for each in ("Content-Encoding", *_DIGESTS))
         and "no-transform" not in directives
     )
+
+
+def _values(headers: _Headers, name: str) -> list[str]:
+    return [value for each, value in headers if each.lower() == name.lower()]
+
+
+def _value(headers: _Headers, name: str) -> str:
+    return (_values(headers, name) or [""])[-1]
+
+
+def _replaced(headers: _Headers, changes: Mapping[str, str]) -> _Headers:
+    changed = {name.lower() for name in changes}
+    return [each for each in headers if each[0].lower() not in changed] + [*changes.items()]

@@ -14,7 +14,6 @@ from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import waitress
-from webob import Request
 
 from wsgiauth import storage
 from wsgiauth.cli import graceful
@@ -147,6 +146,8 @@ def _without_bodies_for_head(application: WSGIApplication) -> WSGIApplication:
     def served(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] != "HEAD":
             return application(environ, start_response)
+        from webob import Request  # here, because most servers do without
+
         return Request(environ).get_response(application)(environ, start_response)
 
     return served

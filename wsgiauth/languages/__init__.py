@@ -5,8 +5,6 @@ from functools import cache
 from os import PathLike
 from pathlib import Path
 
-from webob.acceptparse import create_accept_language_header
-
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages.catalogues import files_in, key
 from wsgiauth.languages.language import Language
@@ -78,5 +76,7 @@ class Languages:
         """Return the language for Accept-Language, by RFC 4647 section 3.4, or None."""
         if not header or len(header) > _MAX_HEADER:
             return None
+        from webob.acceptparse import create_accept_language_header  # as in `web.request`
+
         accept = create_accept_language_header(header)
         return self.find(str(accept.lookup(list(self._by_name), default="")))

@@ -16,7 +16,6 @@ from wsgiauth.guessing.patterns import RUNS
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import ENGLISH, Language
 from wsgiauth.web import brand
-from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
 from wsgiauth.web.templates import Content, Templates
@@ -252,6 +251,8 @@ class Pages:
             ConfigurationError: The template raises an exception, or a form that lacks the field
                 `account` would always be refused.
         """
+        from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
+
         scripts = self._scripts[page.script]
         page = page.replaced(mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE)
         html, *own = (

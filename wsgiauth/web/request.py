@@ -12,8 +12,6 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl
 from wsgiref.types import WSGIEnvironment
 
-from webob.acceptparse import create_accept_header
-
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.messages import _, ngettext
 
@@ -265,6 +263,9 @@ def _qualities(environ: WSGIEnvironment, *, named: str) -> tuple[float, float]:
     header: str = environ.get("HTTP_ACCEPT", "").lower()
     if named not in header or len(header) > MAX_ACCEPT:
         return 0, 0
+    # Here, because programs ask for no HTML, and many applications do without WebOb.
+    from webob.acceptparse import create_accept_header
+
     accept = create_accept_header(header)
     quality = dict(accept.acceptable_offers([JSON, "text/html"]))
     more = [q for name, q, *rest in accept.parsed or () if name.partition(";")[0].endswith("+json")]

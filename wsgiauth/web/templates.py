@@ -2,39 +2,21 @@
 
 import os
 import traceback
+from functools import cached_property
 from pathlib import Path
-from types import CodeType
-from typing import Self, dataclass_transform
-
-import jinja2
-from jinja2.bccache import Bucket
+from typing import TYPE_CHECKING, Self, dataclass_transform
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages.language import ENGLISH, Language
 from wsgiauth.messages import speaking
-from wsgiauth.web import translations
+
+if TYPE_CHECKING:
+    import jinja2
 
 _PACKAGE = Path(__file__).parents[1]
 # Those of the kernel, and of each feature.
 FOLDERS = (_PACKAGE / "templates", *sorted(_PACKAGE.glob("features/*/templates")))
 _SUFFIXES = (".html", ".txt")
-
-
-class _CompiledTemplates(jinja2.BytecodeCache):
-    """Keeps compiled templates in memory for further sites in the process."""
-
-    def __init__(self) -> None:
-        self._codes: dict[tuple[str, str], CodeType | None] = {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self._codes.get((bucket.key, bucket.checksum))
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        self._codes[bucket.key, bucket.checksum] = bucket.code
-
-
-# By whether values are escaped, on which the code of a template depends.
-_compiled = {autoescape: _CompiledTemplates() for autoescape in (False, True)}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -54,7 +36,7 @@ class Content:
 
 
 class Templates:
-    """Renders templates, with messages in a language.
+    """Renders templates, with messages in a language; the first one imports Jinja2.
 
     Args:
         folder: Its templates replace wsgiauth's own of the same name, which they can extend, as
@@ -63,21 +45,13 @@ class Templates:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, *, autoescape: bool) -> None:
-        own = jinja2.FileSystemLoader(FOLDERS)
-        folders = [] if folder is None else [jinja2.FileSystemLoader(folder)]
-        self._loader = jinja2.ChoiceLoader([*folders, own, jinja2.PrefixLoader({"wsgiauth": own})])
-        self._environment = jinja2.Environment(
-            loader=self._loader,
-            autoescape=autoescape,  # noqa: S701 - off for plain text only
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            extensions=["jinja2.ext.i18n"],
-            finalize=None if autoescape else translations.shown,  # MarkupSafe asks a message itself
-            auto_reload=False,
-            bytecode_cache=_compiled[autoescape],
-        )
-        translations.install(self._environment)
+        self._folder, self._autoescape = folder, autoescape
+
+    @cached_property
+    def _environment(self) -> "jinja2.Environment":
+        from wsgiauth.web.environments import make_environment
+
+        return make_environment(self._folder, FOLDERS, autoescape=self._autoescape)
 
     def render(self, name: str, language: Language = ENGLISH, **values: object) -> str:
         """Render a template in a language."""
@@ -90,6 +64,8 @@ class Templates:
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
         """
+        import jinja2
+
         try:
             return self.render(name, language, **values)
         except jinja2.TemplateSyntaxError as error:
@@ -102,8 +78,10 @@ class Templates:
 
     def read(self, name: str) -> str:
         """Return the source of a template, or raise a ConfigurationError."""
+        folders = (*([] if self._folder is None else [self._folder]), *FOLDERS)
+        path = next(path for each in folders if (path := Path(each, name)).is_file())
         try:
-            return self._loader.get_source(self._environment, name)[0]
+            return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
 
