@@ -68,15 +68,26 @@ def imports(folder):
 def memory(folder):
     """Print the memory of a process with default settings after some requests."""
     (folder / "served.py").write_text(APPLICATION)
-    served = [serve(folder, f"sqlite:///{number}.db") for number in range(SERVERS)]
-    resident, peak = map(statistics.median, zip(*served, strict=True))
     print(f"\nMemory of a process that serves a bare application, the median of {SERVERS}")
-    print_table(("", "MiB"), ("resident", resident), ("at its peak", peak))
+    print_table(
+        ("", "MiB", "at its peak"),
+        *(
+            (
+                name,
+                *map(
+                    statistics.median,
+                    zip(*(serve(folder, use) for _ in range(SERVERS)), strict=True),
+                ),
+            )
+            for name, use in USES.items()
+        ),
+    )
 
 
-def serve(folder, database):
+def serve(folder, use):
     """Return the MiB that a new process holds after some requests, and its peak."""
     program = [sys.executable, "-m", "wsgiauth"]
+    database = f"sqlite:///{secrets.token_hex()}.db"
     environ = {"SECRET_KEY": secrets.token_urlsafe(48), "DATABASE_URL": database}
     # What makes the tables is loaded by a first start only.
     subprocess.run([*program, "migrate"], cwd=folder, env=environ, check=True, capture_output=True)
@@ -99,15 +110,23 @@ def serve(folder, database):
     )
 
 
-def use(address):
-    """Open pages, register, log in and send requests as that user."""
+def open_pages(address):
+    """Open pages, and then do what programs do."""
     for path in ("/", "/auth/login", "/auth/register"):
         ask(address + path)
+    log_in(address)
+
+
+def log_in(address):
+    """Register, log in and send requests as that user, as a program."""
     for path in ("/auth/register", "/auth/login"):
         answer = ask(address + path, json.dumps(ADA).encode(), "application/json")
     bearer = f"Bearer {json.loads(answer)['access_token']}"
     for path in ("/", "/auth/me") * 20:
         ask(address + path, authorization=bearer)
+
+
+USES = {"logins alone, by programs": log_in, "pages, too": open_pages}
 
 
 def ask(url, body=None, content_type="text/html", authorization=""):

@@ -4,7 +4,6 @@ A guard registers its permission when it decorates a view, so a process knows th
 views that it has imported. `AuthMiddleware(permissions=…)` registers those of the application.
 """
 
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import peewee
@@ -58,6 +57,8 @@ def offered_permissions() -> tuple[str, ...]:
 
 def similar_permission(permission: str) -> str:
     """Return the offered permission that is most similar, or an empty string."""
+    from difflib import get_close_matches  # here, because it is seldom needed
+
     return "".join(get_close_matches(permission, offered_permissions(), n=1, cutoff=_LIKENESS))
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import fields
-from difflib import get_close_matches
 
 from wsgiauth.settings import Settings
 
@@ -42,6 +41,8 @@ def _meant(name: str, unset: set[str]) -> str | None:
     for setting in sorted(unset):
         if _has_slip(name, setting) or sorted(name.split("_")) == sorted(setting.split("_")):
             return setting
+    from difflib import get_close_matches  # here, because it is seldom needed
+
     return next(iter(get_close_matches(name, unset, 1, _SIMILARITY)), None)
 
 

@@ -3,7 +3,6 @@
 GET /auth/admin/users.csv returns all users of such a list as a file for spreadsheets, streamed.
 """
 
-import csv
 import io
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -26,7 +25,6 @@ from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.several import SharedAction, shared_actions
 from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
 from wsgiauth.features.panel.user_search import FoundUser, all_users, find_users
-from wsgiauth.features.transfer.cells import neutralize_formula
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.messages import _, pgettext
@@ -192,6 +190,8 @@ def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
 
 
 def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
+    import csv  # here, because only this file needs it
+
     rows = chain([FoundUser._fields], map(_cells, users))
     while chunk := list(islice(rows, _ROWS)):
         file = io.StringIO()
@@ -200,6 +200,8 @@ def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
 
 
 def _cells(user: FoundUser) -> Iterator[str]:
+    from wsgiauth.features.transfer.cells import neutralize_formula
+
     for value in json_fields(user._asdict()).values():
         if isinstance(value, bool):
             yield "yes" if value else "no"

@@ -1,0 +1,33 @@
+"""What a program that shows no page does without."""
+
+from tests.storage.conftest import run_python
+
+
+def test_logins_by_programs_import_neither_jinja_nor_webob(tmp_path):
+    program = """
+import io, json, sys
+from wsgiauth import AuthMiddleware, login_required
+from wsgiauth.testing import make_settings, make_user
+
+def hello(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"Hello"]
+
+site = AuthMiddleware(login_required(hello), make_settings())
+make_user(site, "ada", password="four unrelated words")
+statuses = []
+
+def ask(method, path, body=b"", **environ):
+    asked = {"REQUEST_METHOD": method, "PATH_INFO": path, "SCRIPT_NAME": "", "QUERY_STRING": ""}
+    asked |= {"wsgi.url_scheme": "http", "wsgi.input": io.BytesIO(body), "REMOTE_ADDR": "::1"}
+    asked |= {"CONTENT_TYPE": "application/json", "CONTENT_LENGTH": str(len(body))}
+    asked |= {"HTTP_ACCEPT": "application/json", **environ}
+    return b"".join(site(asked, lambda line, *_: statuses.append(line[:3])))
+
+account = {"username": "ada", "password": "four unrelated words"}
+token = json.loads(ask("POST", "/auth/login", json.dumps(account).encode()))["access_token"]
+ask("GET", "/", HTTP_AUTHORIZATION=f"Bearer {token}")
+ask("GET", "/")
+print(*statuses, *({"jinja2", "webob"} & {*sys.modules}))
+"""
+    assert run_python(program, tmp_path) == "200 200 401\n"
