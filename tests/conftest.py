@@ -105,11 +105,11 @@ def pytest_terminal_summary(terminalreporter, config):
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_auto_num_workers(config):
-    """Run two more workers than there are processors, since tests wait; quick ones hardly do.
+    """Run more workers than there are processors, since tests wait; quick ones wait less.
 
     Each takes some seconds of a processor to import and collect all tests.
     """
-    return (os.cpu_count() or 1) + (0 if config.option.target in ("test", "check") else 2)
+    return (os.cpu_count() or 1) + (1 if config.option.target in ("test", "check") else 2)
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random

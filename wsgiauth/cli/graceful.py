@@ -67,8 +67,6 @@ def _accept_waiting(server: Any, connections: Connections) -> None:
 
 
 def _is_to_wait(server: Any, seconds: float) -> bool:
-    is_busy = any(
-        each.requests or each.request or each.total_outbufs_len
-        for each in server.active_channels.values()
-    )
-    return seconds < (GRACE if is_busy else PATIENCE)
+    channels = server.active_channels.values()  # a connection each
+    is_busy = any(each.requests or each.request or each.total_outbufs_len for each in channels)
+    return bool(channels) and seconds < (GRACE if is_busy else PATIENCE)
