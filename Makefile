@@ -61,13 +61,14 @@ example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sql
 test check programs browsers databases: export PYTHONDONTWRITEBYTECODE =
 
 TESTS := -m pytest -n auto --dist loadfile --no-loadscope-reorder --target
-OF_SERVERS := wsgiauth/storage/mariadb.py,wsgiauth/storage/postgres*.py,wsgiauth/storage/psycopg_connection.py,wsgiauth/storage/synchronous.py
+# With code for PostgreSQL or MariaDB alone.
+OF_SERVERS := wsgiauth/storage/*,wsgiauth/accounts/domains.py,wsgiauth/cli/check.py,wsgiauth/features/panel/user_search.py
 
 test: .venv/dev ## run the tests that need only Python and SQLite, in a minute on two quiet processors
 	$(BIN)/python $(TESTS) test
 
 # While mypy uses one processor, the other compiles the tests, which each worker would do otherwise.
-check: .venv/dev ## lint, types, and the tests that need only Python, with branch coverage, in five minutes
+check: .venv/check ## lint, types, and the tests that need only Python, with branch coverage, in five minutes
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest --collect-only --quiet --target check >/dev/null & $(BIN)/mypy && wait
 	rm -f .coverage .coverage.*
@@ -79,9 +80,8 @@ programs: .venv/check ## test with other servers, frameworks, type checkers, bui
 browsers: .venv/check ## test the pages in Chromium, Firefox and WebKit
 	$(BIN)/python $(TESTS) browsers
 
-databases: .venv/dev ## test on PostgreSQL and MariaDB, and processes that race, with coverage of what is theirs
-	rm -f .coverage .coverage.*
-	$(BIN)/coverage run $(TESTS) databases && $(BIN)/coverage combine --quiet && $(BIN)/coverage report --include '$(OF_SERVERS)'
+databases: .venv/dev ## test on PostgreSQL and MariaDB, and processes that race; after `make check`, with the coverage of both
+	$(BIN)/coverage run $(TESTS) databases && if [ -f .coverage ]; then $(BIN)/coverage combine --append --quiet && $(BIN)/coverage report; fi
 
 # Whole clusters, one after the other: each takes all processors.
 clusters: .venv/dev ## test clusters of databases and several hosts, in a few minutes

@@ -1,4 +1,4 @@
-"""The adapter for Django with other versions of Django, other user models, and applications.
+"""The adapter for Django with other versions of Django, and with an application.
 
 Each test runs files of tests in a process of its own, because Django can be set up only once.
 """
@@ -20,12 +20,6 @@ VERSIONS = {
 def test_the_adapter_works_with_another_version(version):
     minimum, *requirements = VERSIONS[version]
     printed = run_tests(python_with(*requirements, minimum=minimum), "tests/contrib/django")
-    assert " passed" in printed
-
-
-def test_a_user_model_of_the_application_works(tmp_path):
-    require("django", "debug_toolbar")
-    printed = run_tests(sys.executable, "tests/contrib/django_apart/custom_users.py")
     assert " passed" in printed
 
 

@@ -33,7 +33,6 @@ FILES = {
     ),
     "programs": (
         "contrib/test_django_versions.py",
-        "contrib/test_flask_extensions.py",
         "contrib/test_flask_servers.py",
         "contrib/test_flask_versions.py",
         "docs/test_clients.py",
@@ -77,7 +76,9 @@ FILES = {
     ),
     "slow": (
         "contrib/django",
+        "contrib/test_django_users.py",
         "contrib/test_flask.py",
+        "contrib/test_flask_extensions.py",
         "contrib/test_pyramid.py",
         "endpoints/test_openapi.py",
         "storage/test_faults.py",

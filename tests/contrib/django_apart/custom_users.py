@@ -1,6 +1,6 @@
 """A user model of the application's own, one SQLite file for both, and the debug toolbar.
 
-Run by `tests/contrib/test_django_versions.py`.
+Run by `tests/contrib/test_django_users.py`.
 """
 
 import unicodedata

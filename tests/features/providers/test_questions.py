@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.hostile_provider import Provider
 from tests.support.identities import account
-from tests.support.sites import SECRET_KEY
+from tests.support.sites import SECRET_KEY, free_port
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.features.factors.passkeys import Passkey
@@ -60,6 +60,15 @@ def test_a_provider_that_is_down_is_a_warning(check):
     assert about(lines, "provider google cannot be used (discovery: connection).")
     assert not about(lines, "log in with these")
     assert lines[-1] == "The settings are valid and the database is ready."
+
+
+def test_a_proxy_that_is_down_is_a_warning_that_names_its_setting(check):
+    proxy = f"http://127.0.0.1:{free_port()}"
+    lines = check("google:https://client:secret@id.example.org", OIDC_PROXY=proxy)
+    assert about(lines, "warning: The provider") == [
+        "warning: The provider google cannot be used (discovery: proxy). Check that OIDC_PROXY can"
+        " be reached, and that it lets connections through."
+    ]
 
 
 def test_link_verified_needs_verified_addresses(check, tmp_path):
