@@ -156,12 +156,15 @@ class Counter(NamedTuple):
 @cache
 def _addition(steps: int) -> Statement:
     """Return the UPDATE of an attempt, for a limit with so many waits before the last."""
+    return Statement(lambda: _adding(steps))
+
+
+def _adding(steps: int) -> peewee.Query:
     count, retry_at = AttemptCount.count, AttemptCount.retry_at
     cases = [(count < 0, 0), *[(count == 0, 0)] * steps]
     added = AttemptCount.update(retry_at=peewee.Case(None, cases, 0), count=count + 1)
     is_due = (retry_at <= 0) | (retry_at > 0)
-    query = added.where(AttemptCount.id == "", is_due, AttemptCount.expires_at > 0)
-    return Statement(lambda: query)
+    return added.where(AttemptCount.id == "", is_due, AttemptCount.expires_at > 0)
 
 
 def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:
