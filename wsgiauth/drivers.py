@@ -9,13 +9,12 @@ wsgiauth, nothing changes.
 import importlib
 import sys
 import threading
-from importlib.abc import MetaPathFinder
 from typing import Any
 
 HIDDEN = ("psycopg", "pymysql", "MySQLdb")
 
 
-class _Hiding(MetaPathFinder):
+class _Hiding:
     """Finds no driver for this thread; other threads can import drivers meanwhile."""
 
     def __init__(self) -> None:
