@@ -11,6 +11,7 @@ help: ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .venv/sample: setup.py
+	@echo 'Installing wsgiauth and some 15 packages into .venv: about 15 seconds.'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[oidc,passkeys,totp]'
 	@touch $@
@@ -23,6 +24,7 @@ EXTRAS := argon2,mysql,oidc,passkeys,postgres,services,testing,totp
 
 # uv takes a third of the time that pip takes.
 .venv/dev .venv/check .venv/docs .venv/bench: setup.py pyproject.toml
+	@echo 'Installing the packages of the groups $(GROUPS) into .venv: one or two minutes the first time.'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --editable '.[$(EXTRAS)]' $(addprefix --group ,$(GROUPS))
