@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
+from tempfile import TemporaryFile
 from urllib.request import Request, urlopen
 
 import pytest
@@ -88,13 +89,21 @@ def process(*arguments):
     """Serve in a process, as the script does, without the folder in its path."""
     script = "import sys; from wsgiauth.cli import main; sys.exit(main())"
     command = [sys.executable, "-P", "-c", script, "serve", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as served:
+    # Its messages go to a file: a process that writes much to a pipe would wait for its reader.
+    with (
+        TemporaryFile("w+") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as served,
+    ):
+        served.messages = errors
         try:
             yield served
         finally:
             served.kill()
+
+
+def messages_of(served):
+    served.messages.seek(0)
+    return served.messages.read()
 
 
 def address_of(served):
@@ -182,7 +191,7 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, monkeypatch, numb
         assert urlopen(address).read() == b"Hello"
         served.send_signal(number)
         assert served.wait() == status
-        errors = served.stderr.read()
+        errors = messages_of(served)
     assert "Traceback" not in errors
     assert "AuthMiddleware" not in errors  # which it has: see below
     assert {each.name for each in folder.glob("*.db")} == {"accounts.db", "chosen.db"}
@@ -359,8 +368,9 @@ def test_an_application_without_accounts_is_served_with_a_warning(folder):
     with process("seen:application", "--listen", "127.0.0.1:0") as served:
         address_of(served)
         served.terminate()
+        served.wait(60)
         warned = "warning: seen:application has no AuthMiddleware: nothing needs a login."
-        assert warned in served.communicate(timeout=60)[1]
+        assert warned in messages_of(served)
 
 
 def test_rules_need_an_application(folder, capsys):
