@@ -36,7 +36,22 @@ OIDC = {"oidc": ["pyjwt[crypto]", "urllib3>=2.2"]}  # signatures; requests to pr
 TESTING = {"testing": ["pytest>=8", "webtest>=3.0.4"]}  # of applications: see wsgiauth.testing
 
 # What a reader of the index cannot follow, because it is about the files of the checkout.
-ONLY_IN_THE_CHECKOUT = ("Try it", "Documentation", "Development")
+ONLY_IN_THE_CHECKOUT = ("Try it", "Install", "Documentation", "Development")
+INSTALL_FROM_THE_INDEX = """Install
+
+The distribution is called `wsgi-accounts`; the package that you import and the command are called
+`wsgiauth`. Activate the virtual environment of your application:
+
+```console
+$ pip install wsgi-accounts
+```
+
+**Do not install `wsgiauth`:** that name belongs to an unrelated, abandoned project of 2006.
+
+PostgreSQL and MariaDB need a driver. Add the extra `postgres` or `mysql`, for example
+`pip install 'wsgi-accounts[postgres]'`.
+
+"""
 WHERE_THE_DOCUMENTATION_IS = """Documentation
 
 The documentation is in the source distribution. Unpack the `.tar.gz` file and begin with
@@ -48,7 +63,7 @@ def index_page(readme):
     """Return the README for a package index, without pictures and links that lead nowhere there."""
     first, *sections = readme.split("\n## ")
     kept = [each for each in sections if not each.startswith(ONLY_IN_THE_CHECKOUT)]
-    page = "\n## ".join([first, *kept, WHERE_THE_DOCUMENTATION_IS])
+    page = "\n## ".join([first, *kept, INSTALL_FROM_THE_INDEX, WHERE_THE_DOCUMENTATION_IS])
     without_pictures = re.sub(r"!\[.*?\]\(.*?\)\n\n", "", page)
     return re.sub(r"\[(.*?)\]\((?!https?:).*?\)", r"\1", without_pictures)
 

@@ -20,7 +20,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, ROOT, shown
+from tests.docs.pages import PAGES, ROOT, section, shown
 from tests.release.checks import DUMPS, SURFACE
 from tests.release.dist import digest, git
 from tests.support.sites import PASSWORD, running
@@ -234,6 +234,15 @@ def test_the_page_on_an_index_links_only_to_other_sites(wheel):
     page = metadata_of(wheel).get_payload()
     assert not re.search(r"\]\((?!https?:)", page)
     assert "docs/guide.md" in page
+
+
+def test_the_page_on_an_index_installs_from_the_index_what_the_readme_installs(wheel):
+    page = metadata_of(wheel).get_payload()
+    assert "checkout" not in page
+    *_, installs = re.split("^## Install$", page, flags=re.MULTILINE)
+    of_the_readme = re.findall(r"pip install ('?)\.(\S*)", section(PAGES["README.md"], "Install"))
+    assert of_the_readme
+    assert re.findall(r"pip install ('?)wsgi-accounts(\S*)", installs) == of_the_readme
 
 
 def test_the_sdist_holds_everything(checkout):
