@@ -50,8 +50,9 @@ def check_dumps(repository, version):
     wanted = ["credentials.json", *(f"{kind}.sql" for kind in ("sqlite", *SERVERS))]
     missing = [name for name in wanted if not (repository / DUMPS / version / name).exists()]
     if missing:
-        make = f"run `make dumps VERSION={version}`, and commit the folder"
-        yield f"{DUMPS}/{version} lacks {', '.join(missing)}: {make}."
+        folder = f"{DUMPS}/{version}"
+        make = f"run `rm -rf {folder}; make dumps VERSION={version}`, and commit the folder"
+        yield f"{folder} lacks {', '.join(missing)}: {make}."
 
 
 def check_tree(repository, version):

@@ -118,7 +118,7 @@ def test_missing_dumps_are_named(checkout):
     tag(checkout)
     assert problems(checkout, VERSION) == [
         "tests/storage/dumps/1.2.0 lacks mariadb.sql:"
-        " run `make dumps VERSION=1.2.0`, and commit the folder."
+        " run `rm -rf tests/storage/dumps/1.2.0; make dumps VERSION=1.2.0`, and commit the folder."
     ]
 
 

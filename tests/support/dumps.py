@@ -160,5 +160,14 @@ def make_dumps(version):
         (folder / name).write_text(text, encoding="utf-8")
 
 
+def main(version=None):
+    """Write the dumps, unless there are some of this version."""
+    if version is None:
+        sys.exit("Name the version, as in `make dumps VERSION=1.0.0`.")
+    if (FOLDER / version).exists():
+        sys.exit(f"tests/storage/dumps/{version} exists: remove it to make it anew.")
+    make_dumps(version)
+
+
 if __name__ == "__main__":
-    make_dumps(sys.argv[1])
+    main(*sys.argv[1:])
