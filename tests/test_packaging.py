@@ -21,7 +21,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.conftest import skip_or_fail
 from tests.docs.pages import PAGES, ROOT, section, shown
-from tests.release.checks import DUMPS, SURFACE
+from tests.release.checks import DUMPS, STABLE, SURFACE
 from tests.release.dist import digest, git
 from tests.support.sites import PASSWORD, running
 
@@ -44,7 +44,9 @@ PACKAGE_DATA = {
 }
 
 KNOWN = """AUTHOR_EMAIL = "ada@example.org"
-PROJECT_URLS = {"Source": "https://example.org", "Issues": ""}"""
+PROJECT_URLS = {"Source": "https://example.org", "Issues": "", "Security": "https://example.org/x"}
+"""
+CONSTANTS = r"^AUTHOR_EMAIL = (.*\n)*?}\n"
 
 # For an environment that has what wsgiauth depends on.
 QUICK = {"PIP_NO_DEPS": "1", "PIP_NO_COMPILE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
@@ -214,14 +216,14 @@ def test_the_wheel_names_the_distribution_and_its_licence(wheel):
 def test_the_metadata_have_the_addresses_that_setup_py_knows(checkout, tools, tmp_path):
     folder = tmp_path / "checkout"
     shutil.copytree(checkout, folder, ignore=shutil.ignore_patterns(".git", "dist", "tests"))
-    text = (folder / "setup.py").read_text(encoding="utf-8")
-    constants = r"^AUTHOR_EMAIL = .*?^}$"
-    text = re.sub(constants, KNOWN, text, flags=re.MULTILINE | re.DOTALL)
-    (folder / "setup.py").write_text(text, encoding="utf-8")
+    change(folder / "setup.py", CONSTANTS, KNOWN)
     subprocess.run([tools, "setup.py", "--quiet", "egg_info"], cwd=folder, check=True)
     metadata = email.message_from_bytes((folder / "wsgi_accounts.egg-info/PKG-INFO").read_bytes())
     assert metadata["Author-email"] == "ada@example.org"
-    assert metadata.get_all("Project-URL") == ["Source, https://example.org"]
+    assert metadata.get_all("Project-URL") == [
+        "Source, https://example.org",
+        "Security, https://example.org/x",
+    ]
 
 
 def test_every_extra_is_for_users(wheel):
@@ -321,6 +323,8 @@ def test_a_release_is_checked_and_can_be_published(checkout, tools, tmp_path):
     folder, version = tmp_path / "release", max(path.name for path in (ROOT / DUMPS).iterdir())
     git(tmp_path, "clone", "--quiet", checkout, folder)
     change(folder / "wsgiauth/version.py", '__version__ = ".*"', f'__version__ = "{version}"')
+    change(folder / "setup.py", CONSTANTS, KNOWN)
+    change(folder / "setup.py", "Development Status :: .*", f'{STABLE}",')
     change(folder / "CHANGELOG.md", "^## .*", f"## {version} (2026-11-27)")
     shutil.copy(folder / SURFACE / "current.txt", folder / SURFACE / "released.txt")
     author = ("-c", "user.name=test", "-c", "user.email=test@example.org")

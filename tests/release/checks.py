@@ -1,19 +1,45 @@
 """What must be true of a checkout before a release: each failed check is a sentence with advice."""
 
+import ast
 import re
 import subprocess
+from datetime import date
+
+from packaging.version import InvalidVersion, Version
 
 from tests.conftest import SERVERS
 from tests.release.dist import git
 
 SURFACE = "tests/public_surface"
 DUMPS = "tests/storage/dumps"
+NEEDED_URLS = ("Source", "Security")
+STABLE = "Development Status :: 5 - Production/Stable"
 
 
 def problems(repository, version):
     """Return the sentences of all checks that fail."""
-    checks = (check_version, check_changelog, check_surface, check_dumps, check_tree, check_tag)
+    if found := [*check_form(version)]:
+        return found
+    checks = (
+        check_version,
+        check_metadata,
+        check_changelog,
+        check_surface,
+        check_dumps,
+        check_tree,
+        check_tag,
+    )
     return [sentence for check in checks for sentence in check(repository, version)]
+
+
+def check_form(version):
+    try:
+        normal = str(Version(version))
+    except InvalidVersion:
+        yield f'"{version}" is not a version, such as "1.0.0" or "1.0.0rc1".'
+    else:
+        if version != normal:
+            yield f'An index writes the version "{version}" as "{normal}": use that.'
 
 
 def check_version(repository, version):
@@ -23,11 +49,29 @@ def check_version(repository, version):
         yield f'wsgiauth/version.py says "{found}": set `__version__` to "{version}".'
 
 
+def check_metadata(repository, version):
+    text = (repository / "setup.py").read_text(encoding="utf-8")
+    constants = {
+        each.targets[0].id: ast.literal_eval(each.value)
+        for each in ast.parse(text).body
+        if isinstance(each, ast.Assign) and each.targets[0].id in ("AUTHOR_EMAIL", "PROJECT_URLS")
+    }
+    if not constants["AUTHOR_EMAIL"]:
+        yield "AUTHOR_EMAIL in setup.py is empty: fill it in."
+    empty = [each for each in NEEDED_URLS if not constants["PROJECT_URLS"].get(each)]
+    if empty:
+        yield f"PROJECT_URLS in setup.py has no address for {', '.join(empty)}: fill it in."
+    number = Version(version)
+    if number.major and not number.is_prerelease and STABLE not in text:
+        yield f'The classifier of the state in setup.py is another one: set it to "{STABLE}".'
+
+
 def check_changelog(repository, version):
     text = (repository / "CHANGELOG.md").read_text(encoding="utf-8")
     _, first, *others = re.split(r"^## ", text, flags=re.MULTILINE)
     heading, _, entries = first.partition("\n")
-    if not re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", heading):
+    day = re.fullmatch(rf"{re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)", heading)
+    if not (day and is_date(day[1])):
         wanted = f"{version} (YYYY-MM-DD)"
         yield f'CHANGELOG.md begins with "{heading}": name the section "{wanted}", with the day.'
     if not entries.strip():
@@ -37,6 +81,14 @@ def check_changelog(repository, version):
     for other in others:
         if "unreleased" in (name := other.partition("\n")[0]).lower():
             yield f'CHANGELOG.md has a section "{name}": move its entries to {version}.'
+
+
+def is_date(text):
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def check_surface(repository, version):

@@ -20,7 +20,13 @@ CHANGELOG = f"""# Changelog
 - Another thing.
 """
 DUMPED = ("credentials.json", "sqlite.sql", "postgresql.sql", "mariadb.sql")
+SETUP = """AUTHOR_EMAIL = "ada@example.org"
+PROJECT_URLS = {"Source": "https://example.org", "Issues": "", "Security": "https://example.org/x"}
+setup(classifiers=["Development Status :: 5 - Production/Stable"])
+"""
+BETA = SETUP.replace("5 - Production/Stable", "4 - Beta")
 FILES = {
+    "setup.py": SETUP,
     "wsgiauth/version.py": f'__version__ = "{VERSION}"\n',
     "CHANGELOG.md": CHANGELOG,
     f"{SURFACE}/current.txt": "setting A\n",
@@ -62,6 +68,25 @@ def test_a_checkout_that_can_be_released_has_no_problem(checkout):
 
 
 @pytest.mark.parametrize(
+    ("version", "sentence"),
+    [
+        ("next", '"next" is not a version, such as "1.0.0" or "1.0.0rc1".'),
+        ("../x", '"../x" is not a version, such as "1.0.0" or "1.0.0rc1".'),
+        ("v1.2.0", 'An index writes the version "v1.2.0" as "1.2.0": use that.'),
+        ("1.2.0-rc.1", 'An index writes the version "1.2.0-rc.1" as "1.2.0rc1": use that.'),
+    ],
+)
+def test_a_version_in_another_form_is_the_only_problem(tmp_path, version, sentence):
+    assert problems(tmp_path, version) == [sentence]
+
+
+@pytest.mark.parametrize("version", ["0.9.0", "1.2.0rc1"])
+def test_only_a_final_version_from_1_0_on_is_stable(checkout, version):
+    write(checkout, {"setup.py": BETA})
+    assert not [each for each in problems(checkout, version) if "classifier" in each]
+
+
+@pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
         (
@@ -74,6 +99,28 @@ def test_a_checkout_that_can_be_released_has_no_problem(checkout):
             CHANGELOG.replace("2026-11-27", "unreleased"),
             'CHANGELOG.md begins with "1.2.0 (unreleased)":'
             ' name the section "1.2.0 (YYYY-MM-DD)", with the day.',
+        ),
+        (
+            "CHANGELOG.md",
+            CHANGELOG.replace("2026-11-27", "2026-11-31"),
+            'CHANGELOG.md begins with "1.2.0 (2026-11-31)":'
+            ' name the section "1.2.0 (YYYY-MM-DD)", with the day.',
+        ),
+        (
+            "setup.py",
+            SETUP.replace("ada@example.org", ""),
+            "AUTHOR_EMAIL in setup.py is empty: fill it in.",
+        ),
+        (
+            "setup.py",
+            SETUP.replace("https://example.org", "").replace('"/x"', '""'),
+            "PROJECT_URLS in setup.py has no address for Source, Security: fill it in.",
+        ),
+        (
+            "setup.py",
+            BETA,
+            "The classifier of the state in setup.py is another one:"
+            ' set it to "Development Status :: 5 - Production/Stable".',
         ),
         (
             "CHANGELOG.md",
@@ -103,7 +150,10 @@ def test_a_checkout_that_can_be_released_has_no_problem(checkout):
             " and commit it.",
         ),
     ],
-    ids=["version", "day", "entries", "last heading", "heading", "section", "surface"],
+    ids=[
+        *("version", "day", "date", "author", "addresses", "classifier"),
+        *("entries", "last heading", "heading", "section", "surface"),
+    ],
 )
 def test_a_file_that_is_not_ready_is_named(checkout, name, text, sentence):
     write(checkout, {name: text})
