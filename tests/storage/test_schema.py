@@ -168,7 +168,7 @@ def test_the_tables_of_the_last_version_before_1_0_stay(recorded):
 def test_the_tables_of_an_older_version_are_refused(recorded, last):
     record(recorded, last)
     for prepare in (schema.make_ready, schema.migrate):
-        with pytest.raises(ConfigurationError, match=r"migrate` of the last version before 1\.0"):
+        with pytest.raises(ConfigurationError, match=r"below \"Coming from a checkout of 0\.x\""):
             prepare(recorded)
 
 

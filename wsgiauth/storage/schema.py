@@ -82,8 +82,8 @@ def pending(database: peewee.Database) -> list[str]:
         applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
     if applied and applied.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
         raise ConfigurationError(
-            "DATABASE_URL names a database of an older version: first run `python -m wsgiauth"
-            " migrate` of the last version before 1.0."
+            "DATABASE_URL names a database of a version before 1.0: first upgrade it as the"
+            ' changelog of 1.0.0rc1 says below "Coming from a checkout of 0.x".'
         )
     known = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}
     return sorted(known - applied)
