@@ -43,8 +43,9 @@ run: export PUBLIC_URL ?= http://localhost:$(PORT)
 run: export PASSKEYS ?= on
 run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=… for another port)
 	@mkdir -p mails
-	@echo 'For another port: make run PORT=8081. To become an administrator, run in another terminal:'
-	@echo '  $(BIN)/python -m wsgiauth createsuperuser'
+	@echo 'Ctrl-C stops it. For another port: make run PORT=8081.'
+	@echo 'To become an administrator, run in another terminal:'
+	@echo '  cd "$(CURDIR)" && $(BIN)/python -m wsgiauth createsuperuser'
 	@FACTOR_KEY="$${FACTOR_KEY-$$(cat factor.key)}" $(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)
 
 # In an environment of its own, it runs the commands of the example's README.
