@@ -121,7 +121,7 @@ house: .venv/dev ## count what the kernel and the features import, and their lin
 	$(BIN)/python -m tests.support.house
 
 dumps: .venv/dev ## dump the tables of this version, for tests of later ones (VERSION=1.0.0)
-	$(BIN)/python -m tests.support.dumps $(VERSION)
+	$(BIN)/python -m tests.support.dumps "$(VERSION)"
 
 panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
 	$(BIN)/python -m tests.load.panel
@@ -177,7 +177,7 @@ dist: .venv/dist ## build the sdist and the wheel of the last commit into dist/:
 	@.venv/dist/bin/python -m tests.release.dist
 
 release: .venv/dev .venv/dist ## check a release, and print the command that publishes it (VERSION=1.0.0)
-	@$(BIN)/python -m tests.release .venv/dist/bin/python $(VERSION)
+	@$(BIN)/python -m tests.release .venv/dist/bin/python "$(VERSION)"
 
 clean: ## remove everything that these commands made, but no database
 	rm -rf .venv dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache

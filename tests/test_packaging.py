@@ -136,7 +136,12 @@ def materials(wheel):
 def test_a_commit_makes_the_same_bytes_anywhere(checkout, tools, tmp_path):
     elsewhere = tmp_path / "another folder"
     subprocess.run(["git", "clone", "--quiet", checkout, elsewhere], umask=0o077, check=True)
-    for untracked in ("wsgiauth/former.py", "build/lib/wsgiauth/former.py", "tests/former.pyc"):
+    for untracked in (
+        "wsgiauth/former.py",
+        "build/lib/wsgiauth/former.py",
+        "tests/former.pyc",
+        "dist/wsgi_accounts-0.0.1.tar.gz",
+    ):
         (elsewhere / untracked).parent.mkdir(parents=True, exist_ok=True)
         (elsewhere / untracked).write_text("left over")
     (elsewhere / "README.md").write_text("not committed")

@@ -11,9 +11,9 @@ from tests.release.checks import problems
 from tests.release.dist import ROOT, digest
 
 
-def main(tools, version=None):
+def main(tools, version=""):
     """Print what is wrong, and return 1; or print how to publish, and return 0."""
-    if version is None:
+    if not version:
         return refuse(["Name the version, as in `make release VERSION=1.0.0`."])
     if found := problems(ROOT, version):
         return refuse(found)

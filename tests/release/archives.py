@@ -33,12 +33,16 @@ def build_twice(repository, tools):
 
 def try_everywhere(archives, version):
     """Use the archives with the oldest and the newest Python; return the failures as sentences."""
-    failures = []
-    for wanted in (classified()[0], "newest"):
-        python = find(wanted)
-        if python is None:
-            failures.append(f"Python {wanted} is missing: install it.")
-            continue
+    oldest, *newer = classified()
+    failures, pythons = [], [find(oldest)]
+    if pythons[0] is None:
+        return [f"Python {oldest} is missing: install it."]
+    for each in reversed(newer):
+        if python := find(each):
+            pythons.append(python)
+            break
+        print(f"Python {each} is not found, so the archives are not tried with it.", flush=True)
+    for python in pythons:
         for archive in archives:
             name = version_of(python)
             print(f"Install {archive.name} with Python {name}, and log in.", flush=True)

@@ -8,7 +8,7 @@ from datetime import date
 from packaging.version import InvalidVersion, Version
 
 from tests.conftest import SERVERS
-from tests.release.dist import git
+from tests.release.dist import NO_CLONE, git
 
 SURFACE = "tests/public_surface"
 DUMPS = "tests/storage/dumps"
@@ -20,6 +20,8 @@ def problems(repository, version):
     """Return the sentences of all checks that fail."""
     if found := [*check_form(version)]:
         return found
+    if not (repository / ".git").exists():
+        return [NO_CLONE]
     checks = (
         check_version,
         check_metadata,
@@ -68,7 +70,11 @@ def check_metadata(repository, version):
 
 def check_changelog(repository, version):
     text = (repository / "CHANGELOG.md").read_text(encoding="utf-8")
-    _, first, *others = re.split(r"^## ", text, flags=re.MULTILINE)
+    _, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
+    if not sections:
+        yield f'CHANGELOG.md has no section: begin one with "## {version} (YYYY-MM-DD)".'
+        return
+    first, *others = sections
     heading, _, entries = first.partition("\n")
     day = re.fullmatch(rf"{re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)", heading)
     if not (day and is_date(day[1])):
@@ -117,7 +123,8 @@ def check_tag(repository, version):
     tag = f"v{version}"
     key = configured(repository, "user.signingkey")
     how = "--sign" if key else "--annotate"
-    advice = f'run `git tag --force {how} {tag} --message "wsgi-accounts {version}"`'
+    advice = f'{how} {tag} --message "wsgi-accounts {version}"`'
+    again = f"if it is not pushed yet, run `git tag --force {advice}"
     found = git(
         repository,
         "for-each-ref",
@@ -125,13 +132,13 @@ def check_tag(repository, version):
         f"refs/tags/{tag}",
     ).split(maxsplit=2)
     if not found:
-        yield f"The tag {tag} is missing: {advice}."
+        yield f"The tag {tag} is missing: run `git tag {advice}."
     elif found[0] != "tag":
-        yield f"The tag {tag} is not annotated: {advice}."
+        yield f"The tag {tag} is not annotated: {again}."
     elif found[1] != git(repository, "rev-parse", "HEAD").strip():
-        yield f"The tag {tag} is not the last commit's: {advice}."
+        yield f"The tag {tag} is not the last commit's: {again}."
     elif key and len(found) == 2:
-        yield f"The tag {tag} is not signed, and git has your key: {advice}."
+        yield f"The tag {tag} is not signed, and git has your key: {again}."
 
 
 def configured(repository, name):

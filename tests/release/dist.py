@@ -17,10 +17,13 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+NO_CLONE = "This folder is no clone, so it has no commit to build: run this in a clone."
 
 
 def build(repository, folder, python=sys.executable):
-    """Build the archives of the last commit into a folder, and return their paths.
+    """Build the archives of the last commit into a folder, instead of others in it.
+
+    Returns their paths.
 
     Args:
         python: A Python with the tools of `tools.txt`.
@@ -44,6 +47,8 @@ def build(repository, folder, python=sys.executable):
         (sdist,) = made.glob("*.tar.gz")
         normalize(sdist, int(epoch))
         folder.mkdir(parents=True, exist_ok=True)
+        for former in (*folder.glob("*.tar.gz"), *folder.glob("*.whl")):
+            former.unlink()
         return [Path(shutil.copy(path, folder)) for path in sorted(made.iterdir())]
 
 
@@ -84,6 +89,8 @@ def digest(path):
 
 def main():
     """Build the archives into `dist` of the checkout, and print their digests."""
+    if not (ROOT / ".git").exists():
+        sys.exit(NO_CLONE)
     if git(ROOT, "status", "--porcelain"):
         print("Changes that are not committed are left out.")
     for path in build(ROOT, ROOT / "dist"):

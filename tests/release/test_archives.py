@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from tests.release import __main__ as release
-from tests.release import archives
+from tests.release import archives, dist
 from tests.release.dist import git
 
 NAMES = ("site-1.0.tar.gz", "site-1.0-py3-none-any.whl")
@@ -38,18 +38,26 @@ def test_each_archive_whose_bytes_differ_is_named(build, tmp_path):
     ]
 
 
-def test_a_missing_python_is_named(monkeypatch):
+def test_the_oldest_python_must_be_found(monkeypatch):
     monkeypatch.setattr(archives, "find", lambda version: None)
-    assert archives.try_everywhere([], "1.0") == [
-        "Python 3.11 is missing: install it.",
-        "Python newest is missing: install it.",
+    assert archives.try_everywhere([], "1.0") == ["Python 3.11 is missing: install it."]
+
+
+def test_each_missing_python_after_the_newest_is_named(monkeypatch, capsys):
+    monkeypatch.setattr(archives, "classified", lambda: ["3.11", "3.12", "3.13", "3.14", "3.15"])
+    found = {"3.11": "python3.11", "3.13": "python3.13"}
+    monkeypatch.setattr(archives, "find", found.get)
+    assert archives.try_everywhere([], "1.0") == []
+    assert capsys.readouterr().out.splitlines() == [
+        "Python 3.15 is not found, so the archives are not tried with it.",
+        "Python 3.14 is not found, so the archives are not tried with it.",
     ]
 
 
 @pytest.mark.slow
 def test_an_archive_that_cannot_be_installed_is_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(archives, "find", lambda version: sys.executable)
-    monkeypatch.setattr(archives, "classified", lambda: ["3.11"])
+    monkeypatch.setattr(archives, "classified", lambda: ["3.11", "3.12"])
     broken = tmp_path / NAMES[1]
     broken.write_text("no archive")
     failures = archives.try_everywhere([broken], "1.0")
@@ -72,6 +80,13 @@ def test_a_release_that_is_not_ready_has_status_1(
     monkeypatch.setattr(release, "problems", lambda repository, version: problems)
     assert release.main(*arguments) == 1
     assert capsys.readouterr().err == printed
+
+
+def test_a_folder_that_is_no_clone_has_nothing_to_build(monkeypatch, tmp_path):
+    monkeypatch.setattr(dist, "ROOT", tmp_path)
+    with pytest.raises(SystemExit) as end:
+        dist.main()
+    assert end.value.code == dist.NO_CLONE
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.release.checks import DUMPS, SURFACE, problems
-from tests.release.dist import git
+from tests.release.dist import NO_CLONE, git
 
 VERSION = "1.2.0"
 TAG = f"v{VERSION}"
@@ -80,6 +80,10 @@ def test_a_version_in_another_form_is_the_only_problem(tmp_path, version, senten
     assert problems(tmp_path, version) == [sentence]
 
 
+def test_a_folder_that_is_no_clone_is_the_only_problem(tmp_path):
+    assert problems(tmp_path, VERSION) == [NO_CLONE]
+
+
 @pytest.mark.parametrize("version", ["0.9.0", "1.2.0rc1"])
 def test_only_a_final_version_from_1_0_on_is_stable(checkout, version):
     write(checkout, {"setup.py": BETA})
@@ -93,6 +97,11 @@ def test_only_a_final_version_from_1_0_on_is_stable(checkout, version):
             "wsgiauth/version.py",
             '__version__ = "1.1.0"\n',
             'wsgiauth/version.py says "1.1.0": set `__version__` to "1.2.0".',
+        ),
+        (
+            "CHANGELOG.md",
+            "# Changelog\n",
+            'CHANGELOG.md has no section: begin one with "## 1.2.0 (YYYY-MM-DD)".',
         ),
         (
             "CHANGELOG.md",
@@ -151,7 +160,7 @@ def test_only_a_final_version_from_1_0_on_is_stable(checkout, version):
         ),
     ],
     ids=[
-        *("version", "day", "date", "author", "addresses", "classifier"),
+        *("version", "sections", "day", "date", "author", "addresses", "classifier"),
         *("entries", "last heading", "heading", "section", "surface"),
     ],
 )
@@ -179,17 +188,17 @@ def test_files_that_are_not_committed_are_named(checkout):
     ]
 
 
-def of_the_tag(checkout):
+def of_the_tag(checkout, advice="if it is not pushed yet, run `git tag --force --"):
     """Return the one problem, before the advice."""
     (sentence,) = problems(checkout, VERSION)
-    problem, _, advice = sentence.partition(": ")
-    assert advice.startswith("run `git tag --force --")
+    problem, _, rest = sentence.partition(": ")
+    assert rest.startswith(advice)
     return problem
 
 
 def test_the_tag_must_exist(checkout):
     git(checkout, "tag", "--delete", TAG)
-    assert of_the_tag(checkout) == "The tag v1.2.0 is missing"
+    assert of_the_tag(checkout, "run `git tag --annotate v1.2.0 ") == "The tag v1.2.0 is missing"
 
 
 def test_the_tag_must_be_annotated(checkout):

@@ -160,9 +160,9 @@ def make_dumps(version):
         (folder / name).write_text(text, encoding="utf-8")
 
 
-def main(version=None):
+def main(version=""):
     """Write the dumps, unless there are some of this version."""
-    if version is None:
+    if not version:
         sys.exit("Name the version, as in `make dumps VERSION=1.0.0`.")
     if (FOLDER / version).exists():
         sys.exit(f"tests/storage/dumps/{version} exists: remove it to make it anew.")
