@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import re
 from importlib import import_module
+from pathlib import Path
 
 import jinja2
 import pytest
@@ -571,6 +572,15 @@ def test_a_template_that_cannot_work_is_refused_at_the_start(folder, file, conte
         check_template(folder, file if file in PAGES else "login.html")
     assert str(caught.value).startswith("TEMPLATES: ")
     assert file in str(caught.value)
+
+
+def test_a_folder_that_cannot_be_entered_is_refused_at_the_start(folder, monkeypatch):
+    def is_file(path):  # before Python 3.14, for another user than root
+        raise PermissionError(f"Permission denied: {path}")
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    with pytest.raises(ConfigurationError, match=r"TEMPLATES: .* cannot be read: Perm"):
+        shown(LOGIN, folder)
 
 
 @pytest.mark.promise(20)

@@ -79,8 +79,8 @@ class Templates:
     def read(self, name: str) -> str:
         """Return the source of a template, or raise a ConfigurationError."""
         folders = (*([] if self._folder is None else [self._folder]), *FOLDERS)
-        path = next(path for each in folders if (path := Path(each, name)).is_file())
         try:
+            path = next(path for each in folders if (path := Path(each, name)).is_file())
             return path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
