@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import re
 import shutil
 import signal
@@ -21,7 +22,7 @@ import pytest
 import waitress
 from waitress import wasyncore
 
-from tests.support.sites import SECRET_KEY, free_port
+from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, free_port
 from wsgiauth import storage
 from wsgiauth.cli import main
 from wsgiauth.cli.serve import MAX_BODY, MAX_BODY_ALONE
@@ -53,6 +54,17 @@ def application(environ, start_response):
         time.sleep(0.01)
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "1000000")])
     return [b"x" * 1_000_000]
+"""
+MAILING = """
+import time
+from wsgiauth import AuthMiddleware
+
+def send(message):
+    time.sleep(0.2)
+    sent.append(message["To"])
+
+sent = []
+application = AuthMiddleware(lambda environ, start_response: [], send_mail=send)
 """
 ASKING = """
 import os, socket
@@ -117,7 +129,14 @@ def serve_while(folder, monkeypatch):
 
     The thread gets the address. The server must end without an error, once it is terminated.
     """
-    for name in ("asking", "hello", "later", "seen", "slow"):  # imported anew, then forgotten
+    for name in (
+        "asking",
+        "hello",
+        "later",
+        "mailing",
+        "seen",
+        "slow",
+    ):  # imported anew, then forgotten
         monkeypatch.setitem(sys.modules, name, None)
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -236,6 +255,24 @@ def test_a_terminated_process_answers_on_connections_that_it_has_not_accepted_ye
         for each in waiting:
             assert each.makefile("rb").read().endswith(b"Hello")
         assert served.wait() == 0
+
+
+def test_a_terminated_process_sends_the_emails_of_its_last_requests(
+    folder, serve_while, monkeypatch
+):
+    monkeypatch.setenv("MAIL_FROM", EMAIL)
+    monkeypatch.setenv("PUBLIC_URL", "https://example.org")
+    (folder / "mailing.py").write_text(MAILING)
+
+    def ask(address):
+        fields = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
+        headers = {"Content-Type": "application/json"}
+        return urlopen(
+            Request(f"{address}auth/register", json.dumps(fields).encode(), headers)
+        ).status
+
+    assert serve_while(ask, "mailing:application") == 201
+    assert sys.modules["mailing"].sent == [EMAIL]
 
 
 def test_a_terminated_process_ends_although_it_can_accept_no_more_connections(folder):

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import time
 from contextlib import contextmanager
 from threading import Event, Thread
 from threading import enumerate as all_threads
@@ -15,6 +16,7 @@ from tests.support.sites import SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.features import COMPOSERS
 from wsgiauth.features.links.letters import request_reset
+from wsgiauth.mail import worker
 from wsgiauth.mail.outbox import Mail, Outbox
 
 MAILS = 40
@@ -85,6 +87,20 @@ def holding(post):
     finally:
         released.set()
         post.action = lambda: None
+
+
+def test_a_process_that_ends_sends_the_emails_of_its_last_requests_first(outbox, post, ada):
+    worker.finish_all(time.monotonic() + 30)  # without a thread
+    with holding(post) as release:
+        ask(outbox)
+        post.wait()
+        ask(outbox)  # while the first is sent
+        worker.finish_all(time.monotonic())  # whose time is over
+        assert len(threads()) == 1
+        release()
+        worker.finish_all(time.monotonic() + 30)
+    assert len(post.messages) == 2
+    assert threads() == []
 
 
 @pytest.mark.every_database

@@ -1,5 +1,7 @@
 """The loop of `serve`, which answers every request that has arrived before it ends.
 
+It also sends the emails of these requests: what a killed process was sending waits for minutes.
+
 After a signal, waitress itself answers only the requests that it is processing. It goes on to
 accept connections, and resets them in the end. A proxy cannot send their requests to another
 process, because it does not know whether they were processed.
@@ -13,14 +15,16 @@ from typing import Any
 
 from waitress import wasyncore
 
+from wsgiauth.mail import worker
+
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
-GRACE = 9  # seconds for requests in progress: a container is killed after ten
+GRACE = 9  # seconds for requests in progress and emails: a container is killed after ten
 
 Connections = dict[int, Any]  # waitress's "map"
 
 
 class Loop:
-    """Serves until SIGTERM; then refuses connections, and ends when all requests are answered.
+    """Serves until SIGTERM; then refuses connections, answers all requests, and sends their emails.
 
     Args:
         server: From `waitress.create_server`, with one socket.
@@ -54,6 +58,7 @@ def _finish(server: Any, connections: Connections) -> None:
     begun = time.monotonic()
     while _is_to_wait(server, time.monotonic() - begun):
         wasyncore.loop(PATIENCE / 10, use_poll=True, map=connections, count=1)
+    worker.finish_all(begun + GRACE)
 
 
 def _accept_waiting(server: Any, connections: Connections) -> None:

@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING
 
@@ -24,13 +25,16 @@ _workers: "weakref.WeakSet[Worker]" = weakref.WeakSet()
 
 
 class _Sender(threading.Thread):
-    """A thread that delivers whenever it is `woken`, until `is_ended` or the owner is gone."""
+    """A thread that delivers whenever it is `woken`, until `is_ended` or the owner is gone.
+
+    With `is_finishing`, it ends when it has delivered and was not woken meanwhile.
+    """
 
     def __init__(self, owner: "weakref.ref[Outbox]", database: peewee.Database) -> None:
         super().__init__(name="wsgiauth-mail", daemon=True)
         self._owner = owner
         self._database = database
-        self.is_ended = False
+        self.is_ended = self.is_finishing = False
         self.woken = threading.Event()
 
     def run(self) -> None:
@@ -42,6 +46,8 @@ class _Sender(threading.Thread):
                 return
             wait = _deliver(owner)
             del owner  # it need not stay
+            if self.is_finishing and not self.woken.is_set():
+                return
             self.woken.wait(wait)
 
 
@@ -72,6 +78,14 @@ class Worker:
         if thread is not None:
             thread.join()
 
+    def finish(self, seconds: float) -> None:
+        """End the thread when it has sent the emails that are due; wait at most so long."""
+        thread = self._thread
+        if thread is not None:
+            thread.is_finishing = True
+            thread.woken.set()
+            thread.join(max(seconds, 0))
+
     def forget(self) -> None:
         """Forget the thread and the lock: a forked process has no thread, and locks may be held."""
         self._lock = threading.Lock()
@@ -95,6 +109,12 @@ class Worker:
             thread.is_ended = True
             thread.woken.set()
         return thread
+
+
+def finish_all(deadline: float) -> None:
+    """Let the threads of this process send what is due, until a time of `time.monotonic`."""
+    for each in list(_workers):
+        each.finish(deadline - time.monotonic())
 
 
 def _deliver(owner: "Outbox") -> float:
