@@ -360,7 +360,7 @@ class Gatekeeper:
             for answer in self.answers:
                 connection, _ = self.listener.accept()
                 with connection, suppress(OSError):
-                    # To close with a part unread would reset the connection.
+                    # To close with something unread would reset the connection.
                     head = connection.recv(10_000)
                     while not head.endswith(b"\r\n\r\n") and (more := connection.recv(10_000)):
                         head += more
@@ -369,6 +369,9 @@ class Gatekeeper:
                         connection.recv(10_000)  # until the client gives up
                     else:
                         connection.sendall(answer)
+                        connection.shutdown(socket.SHUT_WR)
+                        while connection.recv(10_000):  # until the client closes, too
+                            pass
 
 
 def test_a_proxy_that_opens_no_tunnel_is_named(clock):
