@@ -25,5 +25,7 @@ def _is_refused(name, value, others):
     try:
         Settings(**{name: value}, **others)
     except ConfigurationError as error:
-        return str(error).startswith(f"{name} must be ")
+        if not str(error).startswith(f"{name} must be "):
+            raise
+        return True
     return False

@@ -243,6 +243,8 @@ def test_a_deactivation_in_the_database_ends_them_at_the_latest_when_it_is_undon
 @pytest.mark.every_database
 def test_a_key_can_outlive_a_new_password_but_not_its_user(ada, settings):
     made = create(ada)
+    update_user(ada, is_active=True)  # which they are
+    assert caller_of(made)
     change_password(ada, "another unrelated phrase", settings=settings, end_keys=False)
     assert caller_of(made)
     ada.delete_instance()

@@ -237,6 +237,13 @@ def test_failed_logins_under_both_names_and_their_wait_are_in_the_file(site, ada
 
 
 @pytest.mark.promise(86)
+def test_failed_logins_from_before_a_creation_without_an_event_are_not_in_the_file(site, ada, read):
+    fail(site, USERNAME)
+    User.update(created_at=utc_now()).execute()
+    assert read(ada)["failed_logins"] == []
+
+
+@pytest.mark.promise(86)
 def test_failed_logins_of_an_earlier_owner_of_the_name_are_not_in_the_file(site, read, settings):
     fail(site, USERNAME)
     user = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
