@@ -139,7 +139,7 @@ DOORS_OF_LIBRARIES = {
     "jwt": {
         "features.providers.oidc.key_sets",
         "features.services.signing",
-        "authentication.tokens",
+        "authentication.signatures",
     },
     "cryptography": {"features.services.signing"},
     "fido2": {"features.factors.passkeys.webauthn"},

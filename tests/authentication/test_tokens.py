@@ -13,7 +13,8 @@ from webtest import TestApp
 
 from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware
-from wsgiauth.authentication.tokens import Claims, Tokens, key_id
+from wsgiauth.authentication.signatures import key_id
+from wsgiauth.authentication.tokens import Claims, Tokens
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 

@@ -1,6 +1,5 @@
 """Access tokens: JWTs that name a session, which `sessions` then looks up in the database."""
 
-import hmac
 import json
 import re
 import time
@@ -10,14 +9,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import jwt
-from jwt.algorithms import HMACAlgorithm
-from jwt.utils import base64url_encode
-
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.claims import ClaimsFunction, application_claims, refused
-from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 from wsgiauth.web.cookies import shared_prefix
 
@@ -37,12 +31,6 @@ _MAX_GENERATION = 10**9 - 1  # see `refresh`
 _GENERATION_LENGTH = -(-len(f',"{_GENERATION}":{_MAX_GENERATION}') // 3) * 4
 
 _TO_BASE64 = bytes.maketrans(b"-_", b"+/")
-
-_HASHES = {
-    "HS256": HMACAlgorithm.SHA256,
-    "HS384": HMACAlgorithm.SHA384,
-    "HS512": HMACAlgorithm.SHA512,
-}
 
 
 class Claims(NamedTuple):
@@ -88,12 +76,13 @@ class Tokens:
         claims: ClaimsFunction | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        # Commands that issue no token start in less time.
+        from wsgiauth.authentication.signatures import Signatures
+
         self.lifetime: int = settings.JWT_EXPIRY_MINUTES * 60  # seconds
         self.now = clock
         self._algorithm = settings.JWT_ALGORITHM
-        self._hmac = HMACAlgorithm(_HASHES[settings.JWT_ALGORITHM])
-        self._keys = [self._prepared(name, key) for name, key in settings.secret_keys()]
-        self._header = {"typ": TYPE, "kid": key_id(self._keys[0])}
+        self._signatures = Signatures(settings, TYPE)
         self.registered: dict[str, str] = {
             name: value
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
@@ -156,12 +145,7 @@ class Tokens:
             **({_GENERATION: generation} if generation else {}),
             **self.registered,
         }
-        return jwt.api_jws.encode(
-            json.dumps(payload, separators=(",", ":")).encode(),
-            self._keys[0],
-            self._algorithm,
-            headers=self._header,
-        )
+        return self._signatures.sign(json.dumps(payload, separators=(",", ":")).encode())
 
     def verify(self, token: str, now: float) -> Claims | None:
         """Return the claims of a token, or None if none of our keys signed it or it is not valid.
@@ -194,17 +178,11 @@ class Tokens:
             raise _InvalidTokenError
         signed, header, payload, signature = match.groups()
         try:
-            self._check_signature(signed.encode(), _decoded(signature))
-            if self._is_ours(header):
+            is_signed = self._signatures.is_valid(signed.encode(), _decoded(signature))
+            if is_signed and self._is_ours(header):
                 return self._checked(json.loads(_decoded(payload).decode()))
         except (ValueError, RecursionError):  # not base64, UTF-8 or JSON
             raise _InvalidTokenError from None
-        raise _InvalidTokenError
-
-    def _check_signature(self, signed: bytes, signature: bytes) -> None:
-        for key in self._keys:
-            if self._hmac.verify(signed, key, signature):
-                return
         raise _InvalidTokenError
 
     def _check_header(self, segment: str) -> bool:
@@ -215,13 +193,6 @@ class Tokens:
             and header.get("typ") == TYPE
             and "crit" not in header
         )
-
-    def _prepared(self, name: str, key: str) -> bytes:
-        try:
-            return self._hmac.prepare_key(key)
-        except jwt.InvalidKeyError:
-            message = f"{name} must be a secret string, not an asymmetric key or a JWK."
-            raise ConfigurationError(message) from None
 
     def _checked(self, payload: Any) -> Claims:
         if not isinstance(payload, dict):
@@ -250,8 +221,3 @@ class Tokens:
 def _decoded(segment: str) -> bytes:
     # Padding that is not needed is ignored.
     return a2b_base64(segment.encode().translate(_TO_BASE64) + b"==")
-
-
-def key_id(key: bytes) -> str:
-    """Return the `kid` of a key (RFC 7515 section 4.1.4), which does not reveal the key."""
-    return base64url_encode(hmac.digest(key, b"wsgiauth key id", "sha256")[:6]).decode()
