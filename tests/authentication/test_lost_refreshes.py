@@ -3,7 +3,7 @@
 import pytest
 
 from tests.authentication.test_sliding import LOCKS, READ_ONLY
-from tests.support.service_keys import with_services, write_key
+from tests.support.service_keys import service_tokens, with_services, write_key
 from wsgiauth import storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import freshness, sessions
@@ -13,7 +13,6 @@ from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import subscribe
 from wsgiauth.features.services.introspection import Introspector
-from wsgiauth.features.services.service_tokens import ServiceTokens
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(44)]
 
@@ -46,7 +45,7 @@ class Program:
         return sessions.find(self.pairs[number].token, self.tokens, **options) is not None
 
     def is_introspected(self, number):
-        services = ServiceTokens(self.settings, lambda: self.now)
+        services = service_tokens(self.settings, lambda: self.now)
         introspector = Introspector(self.settings, self.tokens, services)
         return introspector.describe(self.pairs[number].token) is not None
 

@@ -11,6 +11,9 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
+from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.features.services.signed_tokens import SignedTokens
+
 ISSUER = "https://example.org"
 REPORTS, MAPS = "reports", "https://maps.example.org/api"
 
@@ -52,3 +55,8 @@ def with_services(settings, path, **others):
         SERVICE_KEYS=str(path),
         **{"PUBLIC_URL": ISSUER, "SERVICES": (REPORTS, MAPS), **others},
     )
+
+
+def service_tokens(settings, clock):
+    """Return the service tokens of a site with these settings."""
+    return ServiceTokens(settings, SignedTokens(settings), clock)

@@ -8,7 +8,7 @@ import pytest
 from jwt.algorithms import HMACAlgorithm
 
 from tests.support.factors import FACTOR_KEY
-from tests.support.service_keys import ISSUER, REPORTS, with_services, write_key
+from tests.support.service_keys import ISSUER, REPORTS, service_tokens, with_services, write_key
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Group, User, hash_password
@@ -23,7 +23,7 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.services.introspection import Introspector
-from wsgiauth.features.services.service_tokens import Proof, ServiceTokens
+from wsgiauth.features.services.service_tokens import Proof
 
 pytestmark = pytest.mark.promise(66)
 
@@ -39,7 +39,7 @@ class Service:
         self.now = START
         self.settings = settings
         self.tokens = Tokens(settings, clock=lambda: self.now)
-        self.services = ServiceTokens(settings, lambda: self.now)
+        self.services = service_tokens(settings, lambda: self.now)
 
     def describe(self, token, **changes):
         settings = replace(self.settings, **changes)
@@ -252,7 +252,7 @@ def refresh_token(service, user):
 
 
 def of_another_service(service, user):
-    other = ServiceTokens(replace(service.settings, SERVICES=("others",)), lambda: service.now)
+    other = service_tokens(replace(service.settings, SERVICES=("others",)), lambda: service.now)
     return other.issue(user.id, "others", scope=(), origin="0" * 16, proof=None)
 
 
@@ -260,7 +260,7 @@ def signed_by_another_key(service, user):
     path = Path(service.settings.SERVICE_KEYS)
     kept, service.services = (
         service.services,
-        ServiceTokens(
+        service_tokens(
             replace(service.settings, SERVICE_KEYS=str(write_key(path.with_name("other.pem")))),
             lambda: service.now,
         ),

@@ -7,10 +7,17 @@ import httpx
 import jwt
 import pytest
 
-from tests.support.service_keys import ISSUER, REPORTS, new_key, pem_of, with_services, write_key
+from tests.support.service_keys import (
+    ISSUER,
+    REPORTS,
+    new_key,
+    pem_of,
+    service_tokens,
+    with_services,
+    write_key,
+)
 from tests.support.sites import echo, serving
 from wsgiauth import AuthMiddleware
-from wsgiauth.features.services.service_tokens import ServiceTokens
 
 NOW = 1_800_000_000
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
@@ -36,7 +43,7 @@ def processes(settings, tmp_path):
         folder.mkdir()
         for name, key in files.items():
             write_key(folder / name, keys[key])
-        made.append(ServiceTokens(with_services(settings, folder), lambda: NOW))
+        made.append(service_tokens(with_services(settings, folder), lambda: NOW))
     return made
 
 
@@ -61,7 +68,8 @@ def test_processes_of_two_steps_side_by_side_have_no_token_refused(processes):
         (step, issuer, keys)
         for step, since in STORED_SINCE.items()
         for issuer, keys in itertools.product(
-            processes[step - 1 : step + 1], (each.key_set for each in processes[since : step + 1])
+            processes[step - 1 : step + 1],
+            (each.signed.key_set for each in processes[since : step + 1]),
         )
         if not admits(keys, issue(issuer))
     ]
@@ -77,7 +85,7 @@ def test_processes_of_two_steps_know_each_others_tokens(processes):
 
 def test_a_new_key_that_signs_at_once_is_refused_where_keys_are_stored(processes):
     """This is why a key is published an hour before it signs."""
-    assert not admits(processes[0].key_set, issue(processes[2]))
+    assert not admits(processes[0].signed.key_set, issue(processes[2]))
 
 
 @pytest.mark.promise(64)

@@ -13,6 +13,7 @@ from tests.support.service_keys import (
     REPORTS,
     new_key,
     pem_of,
+    service_tokens,
     with_services,
     write_key,
 )
@@ -20,7 +21,8 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.names import PERMISSION_MAX_LENGTH
 from wsgiauth.authentication.freshness import Proof
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features.services.service_tokens import MAX_LENGTH, MAX_SCOPE, ServiceTokens
+from wsgiauth.features.services.service_tokens import MAX_SCOPE, ServiceTokens
+from wsgiauth.features.services.signed_tokens import MAX_LENGTH
 from wsgiauth.settings import Settings
 
 NOW = 1_800_000_000
@@ -39,7 +41,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def services(settings, folder):
-    return ServiceTokens(with_services(settings, folder), lambda: NOW)
+    return service_tokens(with_services(settings, folder), lambda: NOW)
 
 
 def issue(services, audience=REPORTS, scope=("reports.read",), proof=PROOF):
@@ -63,7 +65,7 @@ def test_a_token_has_the_claims_of_the_standard(services):
         "amr": ["pwd", "otp"],
     }
     header = jwt.get_unverified_header(token)
-    (published,) = services.key_set["keys"]
+    (published,) = services.signed.key_set["keys"]
     assert header == {"typ": "at+jwt", "alg": "ES256", "kid": published["kid"]}
 
 
@@ -79,11 +81,11 @@ def test_each_token_has_another_id(services):
 
 @pytest.mark.parametrize("algorithm", ["ES256", "EdDSA", "RS256"])
 def test_the_last_name_signs_and_all_keys_verify(settings, folder, algorithm):
-    old = ServiceTokens(with_services(settings, folder), lambda: NOW)
+    old = service_tokens(with_services(settings, folder), lambda: NOW)
     write_key(folder / "2027.pem", pem_of(new_key(algorithm)))
-    new = ServiceTokens(with_services(settings, folder), lambda: NOW)
+    new = service_tokens(with_services(settings, folder), lambda: NOW)
     assert jwt.get_unverified_header(issue(new))["alg"] == algorithm
-    assert len(new.key_set["keys"]) == 2
+    assert len(new.signed.key_set["keys"]) == 2
     assert new.verify(issue(old), NOW)["sub"] == new.verify(issue(new), NOW)["sub"] == "7"
     assert old.verify(issue(new), NOW) is None
 
@@ -97,12 +99,12 @@ def test_a_token_is_valid_until_it_expires(services):
 def test_a_token_of_other_settings_is_not_verified(settings, folder, services):
     token = issue(services)
     for changed in ({"PUBLIC_URL": "https://other.example.org"}, {"SERVICES": (MAPS,)}):
-        other = ServiceTokens(with_services(settings, folder, **changed), lambda: NOW)
+        other = service_tokens(with_services(settings, folder, **changed), lambda: NOW)
         assert other.verify(token, NOW) is None
 
 
 def signed(folder, services, payload):
-    (published,) = services.key_set["keys"]
+    (published,) = services.signed.key_set["keys"]
     headers = {"typ": "at+jwt", "alg": "ES256", "kid": published["kid"]}
     pem = (folder / "2026.pem").read_text()
     return jwt.api_jws.encode(payload.encode(), pem, "ES256", headers=headers, sort_headers=False)
@@ -152,7 +154,7 @@ def test_the_longest_token_is_shorter_than_the_limit(settings, folder):
     url = "https://" + "a" * 200 + ".example.org"
     made = with_services(settings, folder, SERVICES=(audience,), PUBLIC_URL=url)
     scope = ["a" * PERMISSION_MAX_LENGTH] * (MAX_SCOPE // PERMISSION_MAX_LENGTH)
-    services = ServiceTokens(made, lambda: NOW)
+    services = service_tokens(made, lambda: NOW)
     token = issue(services, audience, scope, Proof(NOW, "pwd " * 8))
     longest = len(token) - SIGNATURE_2048 + SIGNATURE_4096
     assert MAX_LENGTH - 500 < longest <= MAX_LENGTH

@@ -8,14 +8,16 @@ from wsgiauth.features.services.introspect import Introspect
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
 from wsgiauth.features.services.jwks import KeySet, well_known_urls
 from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.features.services.token import Token
 from wsgiauth.settings import Settings
 
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.SERVICE_KEYS:
-        services = ServiceTokens(settings, tokens.now)
-        yield from (services, Introspector(settings, tokens, services))
+        signed = SignedTokens(settings)
+        services = ServiceTokens(settings, signed, tokens.now)
+        yield from (signed, services, Introspector(settings, tokens, services))
 
 
 FEATURE = Feature(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.feature import WellKnown
-from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -25,12 +25,12 @@ class KeySet(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer anyone with the public keys."""
-        return json_response(site.require(ServiceTokens).key_set, cache=PUBLIC_FOR_AN_HOUR)
+        return json_response(site.require(SignedTokens).key_set, cache=PUBLIC_FOR_AN_HOUR)
 
 
 def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
     """Return the function that answers with the metadata, if the site has services."""
-    if site.part(ServiceTokens) is None:
+    if site.part(SignedTokens) is None:
         return {}
     issuer = site.settings.PUBLIC_URL or ""
     base = issuer.rstrip("/") + site.pages.mount
