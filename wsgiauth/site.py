@@ -35,7 +35,7 @@ from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
-from wsgiauth.web.pages import Pages, SiteLinks
+from wsgiauth.web.pages import OnwardRedirects, Pages, SiteLinks
 from wsgiauth.web.readers import LANGUAGE, Readers
 from wsgiauth.web.urls import Destinations
 
@@ -97,6 +97,7 @@ class Site:
             settings, tokens, (reader for each in features for reader in each.readers(settings))
         )
         form_accounts = FormAccounts(settings)
+        parts = tuple(part for each in features for part in each.parts(settings, tokens))
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,
@@ -130,6 +131,7 @@ class Site:
                 ),
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
+                onward=[each for each in parts if isinstance(each, OnwardRedirects)],
             ),
             Destinations(settings.NEXT_HOSTS),
             Clients(),
@@ -138,7 +140,7 @@ class Site:
             make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
             registration or Registration(),
             PersonalData(personal_data_of(features), personal_data),
-            tuple(part for each in features for part in each.parts(settings, tokens)),
+            parts,
         )
 
     def part(self, kind: type[_Part]) -> _Part | None:

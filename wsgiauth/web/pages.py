@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
@@ -49,6 +50,7 @@ class Page(Content):
     template: ClassVar[str]  # the name of its file
     providers: tuple[ProviderButton, ...] = ()  # their forms can lead to other sites
     destination: str = ""  # where its form leads, unless `next` does; see `web.urls.Destinations`
+    form_source: str = ""  # where else its form leads: a source of `form-action` (CSP)
 
     # `Pages` sets these for each request.
     mount: str = ""  # the percent-encoded path of /auth
@@ -78,6 +80,19 @@ class Page(Content):
     def script(self) -> str:
         """The file of a script that the page runs beside `page.js`, or ""."""
         return ""
+
+
+class OnwardRedirects(ABC):
+    """The part of a site with URLs that redirect to other sites, after a login, for example."""
+
+    @abstractmethod
+    def source_after(self, destination: str, mount: str) -> str:
+        """Return where a `next` leads in the end, as a source of `form-action` (CSP), or "".
+
+        Args:
+            destination: A safe `next`; see `web.urls.Destinations`.
+            mount: The percent-encoded path of /auth.
+        """
 
 
 class Around(NamedTuple):
@@ -154,6 +169,7 @@ class Pages:
         sources: Further origins of fonts and images.
         provider_origins: The origins of providers without https, at this host.
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
+        onward: The parts of the site whose URLs redirect to other sites.
     """
 
     def __init__(
@@ -173,10 +189,12 @@ class Pages:
         links: SiteLinks = SiteLinks(),  # noqa: B008 - a constant
         provider_origins: tuple[str, ...] = (),
         is_logout_elsewhere: bool = False,
+        onward: Sequence[OnwardRedirects] = (),
     ) -> None:
         self.mount = mount
         self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
+        self._onward = onward
         self._templates = Templates(folder, autoescape=True)
         # `check` compares the templates of a folder with our own.
         self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
@@ -238,11 +256,19 @@ class Pages:
         )
         body = html.encode(errors="replace")  # SITE_NAME, from an environment that is not UTF-8
         policy = self._policies[page.script, self._is_logout_elsewhere or bool(page.providers)]
-        target = origin_of(page.destination or getattr(page, "next", ""))
-        if target:
-            policy = policy.replace("form-action 'self'", f"form-action 'self' {target}")
+        source = page.form_source or self._source_after(page)
+        if source:
+            policy = policy.replace("form-action 'self'", f"form-action 'self' {source}")
         headers = (*headers, *language_headers(language))
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
+
+    def _source_after(self, page: Page) -> str:
+        """Return the other origin to which the form of a page leads, or ""."""
+        destination: str = page.destination or getattr(page, "next", "")
+        if not destination:
+            return ""
+        further = (each.source_after(destination, page.mount) for each in self._onward)
+        return origin_of(destination) or next(filter(None, further), "")
 
     def check(self, page: Page) -> str:
         """Return an example of a page, to find a mistake in its template at start.
