@@ -1,0 +1,1 @@
+"""Logins with this site: an OpenID provider and OAuth 2.1 authorization server for other apps."""

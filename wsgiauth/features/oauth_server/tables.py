@@ -1,0 +1,116 @@
+"""The tables of the OpenID provider. Times are in seconds since the epoch."""
+
+from __future__ import annotations
+
+import peewee
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import METHODS_MAX_LENGTH, Session
+from wsgiauth.storage.models import Model
+
+CLIENT_NAME_MAX_LENGTH = 100  # characters
+RESOURCE_MAX_LENGTH = 255  # characters
+
+
+class Client(Model):
+    """An app with which users log in: a client of OAuth 2.1.
+
+    Attributes:
+        id: The `client_id`.
+        name: For people.
+        digest: The SHA-256 digest of its secret, in hexadecimal digits; "" for a public client.
+        former_digest: The same of its former secret, which is valid, too; "" without one.
+        redirect_uris: Separated by line feeds.
+        scopes: What it can ask for, separated by spaces.
+        group_id: The only group whose members it lets in; None: everyone. No foreign key: a client
+            whose group was deleted lets nobody in.
+        is_public: Whether it has no secret, as an app on a phone or in a browser.
+        is_trusted: Whether users are not asked for their consent.
+        algorithm: What signs its ID tokens; "": the key that signs all other tokens.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
+    name: peewee.CharField[str] = peewee.CharField(max_length=CLIENT_NAME_MAX_LENGTH)
+    digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
+    former_digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
+    redirect_uris: peewee.TextField[str] = peewee.TextField()
+    scopes: peewee.TextField[str] = peewee.TextField()
+    group_id: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
+    is_public: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    is_trusted: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    algorithm: peewee.CharField[str] = peewee.CharField(max_length=8, default="")
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "wsgiauth_oauth_client"
+
+
+class Consent(Model):
+    """What a user has allowed an app.
+
+    Attributes:
+        scopes: Separated by spaces.
+    """
+
+    user_id: int
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE", index=False
+    )
+    client_id: str
+    client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
+        Client, backref="+", on_delete="CASCADE"
+    )
+    scopes: peewee.TextField[str] = peewee.TextField()
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "wsgiauth_oauth_consent"
+        primary_key = peewee.CompositeKey("user", "client")
+
+
+class Grant(Model):
+    """What an app got for one authorization code: its refresh token, and its access tokens.
+
+    It is valid while it has the user's stamp, and while its session is valid; with `is_offline`,
+    also without a session. See `grants.find`.
+
+    Attributes:
+        id: Random, from the code, so that only one use of the code can insert the row.
+        session: None: it has ended.
+        sid: The `sid` of ID tokens: the same for all grants of a session, and in no other one.
+        stamp: The user's `security_stamp`; `ENDED` if the grant has ended.
+        scopes: Separated by spaces.
+        resource: The service that its access tokens are for; "": this site's /auth/userinfo.
+        generation: The number of the current refresh token.
+        refreshed_at: When that token was issued.
+        authenticated_at, methods: See `Session`: of the session when the code was used.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=22, primary_key=True)
+    client_id: str
+    client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
+        Client, backref="+", on_delete="CASCADE"
+    )
+    user_id: int
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE", index=False
+    )
+    session_id: str | None
+    session: peewee.ForeignKeyField[Session | None] = peewee.ForeignKeyField(
+        Session, backref="+", null=True, on_delete="SET NULL", on_update="CASCADE"
+    )
+    sid: peewee.CharField[str] = peewee.CharField(max_length=22)
+    stamp: peewee.IntegerField[int] = peewee.IntegerField()
+    scopes: peewee.TextField[str] = peewee.TextField()
+    resource: peewee.CharField[str] = peewee.CharField(max_length=RESOURCE_MAX_LENGTH)
+    is_offline: peewee.BooleanField[bool] = peewee.BooleanField()
+    generation: peewee.IntegerField[int] = peewee.IntegerField(default=1)
+    refreshed_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    authenticated_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    methods: peewee.CharField[str] = peewee.CharField(max_length=METHODS_MAX_LENGTH)
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_oauth_grant"
+        indexes = ((("user", "client"), False),)
