@@ -58,10 +58,16 @@ CHANGES = (
     "invitation_ended",
     "key_created",
     "key_ended",
+    "consent_given",
+    "consent_revoked",
+    "grant_reused",
+    "client_created",
+    "client_changed",
+    "client_removed",
     "users_exported",
     "data_exported",
 )
-_WARNINGS = (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned")
+_WARNINGS = (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned", "grant_reused")
 LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(_WARNINGS, logging.WARNING)
 
 _PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a single dash means None
