@@ -62,12 +62,14 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
             expected = f"an https URL of {domain} or of a host below it"
             yield "PUBLIC_URL", f"{expected}, because COOKIE_DOMAIN is {domain}"
     for name, other in (
-        ("SERVICES", "SERVICE_KEYS"),
         ("SERVICE_KEYS", "SERVICES"),
+        ("SERVICE_KEYS", "OAUTH_SERVER"),
         ("SITE_LOGO", "SITE_LOGO_DARK"),
     ):
         if getattr(settings, other) and not getattr(settings, name):
-            yield name, f"set, because {other} is"
+            yield name, f"set, because {other} is{' on' if other == 'OAUTH_SERVER' else ''}"
+    if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
+        yield "SERVICES", "set, because SERVICE_KEYS is"
 
 
 def _unfit_keys(settings: "Declared") -> Iterator[tuple[str, str]]:

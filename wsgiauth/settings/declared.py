@@ -296,6 +296,9 @@ class Declared:
     SERVICE_TOKEN_MINUTES: int = whole_number(
         5, 1, 60, "how long a token for another service lasts, in minutes"
     )
+    OAUTH_SERVER: bool = switch(
+        False, "whether users log in to other apps with their account here (OpenID Connect)"
+    )
     OIDC_PROVIDERS: tuple[str, ...] = words(
         "the OpenID providers with which users can log in",
         expected=oidc.EXPECTED,

@@ -1,0 +1,243 @@
+"""A request for authorization (RFC 6749 section 4.1, OpenID Connect Core 1.0 section 3.1.2).
+
+The client and the redirect URI are checked first. A mistake there is a page, because the browser
+must never be sent to a URI that the client has not registered. Every other mistake is an answer to
+the client.
+"""
+
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
+from wsgiauth.exceptions import RequestError
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.redirect_uris import is_registered
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+
+MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
+MAX_FIELDS = 30
+
+# A parameter of our own: when this site asked for a new proof. Signed, so that no client can send
+# it. Otherwise, the same request would ask again after each proof.
+ASKED = "wsgiauth_asked"
+
+QUERY, FORM_POST = "query", "form_post"
+MODES = (QUERY, FORM_POST)
+NONE, LOGIN, CONSENT, SELECT_ACCOUNT = "none", "login", "consent", "select_account"
+PROMPTS = (NONE, LOGIN, CONSENT, SELECT_ACCOUNT)
+
+_CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
+_AGE = re.compile("[0-9]{1,9}")
+_SECRET_PARAMETERS = ("code", "client_secret")  # which must be in no URL
+
+
+class Target(NamedTuple):
+    """Where an answer to the client goes."""
+
+    uri: str
+    state: str = ""
+    mode: str = QUERY
+
+
+class AuthorizationError(Exception):
+    """An answer to the client that refuses its request (RFC 6749 section 4.1.2.1).
+
+    Attributes:
+        error: One of the standard's codes.
+        description: For developers, in English.
+    """
+
+    def __init__(self, target: Target, error: str, description: str) -> None:
+        super().__init__(error)
+        self.target, self.error, self.description = target, error, description
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuthorizationRequest:
+    """A request whose client, redirect URI and form are valid.
+
+    Attributes:
+        scopes: As the client asked for them.
+        max_age: The seconds since the last proof that the client accepts; None: any number.
+        resource: The service for which it wants a token (RFC 8707), or "".
+        asked_at: When this site asked for a new proof for this request; 0: it did not.
+        query: The request without `ASKED`.
+    """
+
+    client: Client
+    target: Target
+    scopes: tuple[str, ...]
+    nonce: str
+    challenge: str
+    prompts: frozenset[str]
+    max_age: int | None
+    resource: str
+    login_hint: str
+    asked_at: int
+    query: str
+
+    def refused(self, error: str, description: str) -> AuthorizationError:
+        """Return the refusal of this request."""
+        return AuthorizationError(self.target, error, description)
+
+    def accepts(self, authenticated_at: int, now: float) -> bool:
+        """Return whether the client accepts a proof of this time."""
+        if self.asked_at and authenticated_at >= self.asked_at - HOST_SKEW:
+            return True
+        if LOGIN in self.prompts or self.max_age == 0:  # both mean the same: section 3.1.2.1
+            return False
+        return self.max_age is None or int(now) - authenticated_at <= self.max_age
+
+
+class Asked:
+    """Signs the time at which this site asked for a new proof, for one request."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._keys = settings.keys_for("proofs for other apps")
+
+    def added_to(self, query: str, now: float) -> str:
+        """Return a request with the time."""
+        value = _signed(self._keys[0], query, int(now))
+        return f"{query}&{urlencode({ASKED: value})}"
+
+    def read(self, value: str, query: str, now: float) -> int:
+        """Return the time in a value for this request; 0 for any other value."""
+        asked_at = value.partition(".")[0]
+        if not _AGE.fullmatch(asked_at[-9:]) or not asked_at.isdigit() or len(asked_at) > 12:
+            return 0
+        expected = [_signed(key, query, int(asked_at)) for key in self._keys]
+        is_signed = True in [
+            hmac.compare_digest(each.encode(), value.encode()) for each in expected
+        ]
+        return int(asked_at) if is_signed and int(now) - int(asked_at) <= HOUR else 0
+
+
+def read_request(
+    query: str, asked: Asked, *, now: float, services: frozenset[str]
+) -> AuthorizationRequest:
+    """Return the request in a query.
+
+    Args:
+        services: The values of `resource` that the site issues tokens for.
+
+    Raises:
+        RequestError: 400 `invalid_client` or `invalid_redirect_uri`: the client or its URI is
+            wrong, so that there is nowhere to send the browser.
+        AuthorizationError: Another parameter is wrong.
+    """
+    pairs = _pairs(query)
+    client, uri = _client_of(pairs)
+    fields, counts = dict(pairs), Counter(name for name, _value in pairs)
+    mode = fields.get("response_mode", QUERY)
+    state = fields.get("state", "") if counts["state"] == 1 else ""
+    target = Target(uri, state, mode if mode in MODES else QUERY)
+    repeated = [name for name, count in counts.items() if count > 1 and name != "resource"]
+    if repeated:
+        raise AuthorizationError(target, "invalid_request", f"{repeated[0]} is given twice")
+    own = fields.pop(ASKED, "")
+    bare = urlencode([pair for pair in pairs if pair[0] != ASKED])
+    if len(bare) > MAX_REQUEST:
+        message = f"the request is longer than {MAX_REQUEST} characters"
+        raise AuthorizationError(target, "invalid_request", message)
+    problem = _problem_of(fields, counts, services)
+    if problem is not None:
+        raise AuthorizationError(target, *problem)
+    max_age = fields.get("max_age", "")
+    return AuthorizationRequest(
+        client=client,
+        target=target,
+        scopes=tuple(fields.get("scope", "").split()),
+        nonce=fields.get("nonce", ""),
+        challenge=fields["code_challenge"],
+        prompts=frozenset(fields.get("prompt", "").split()),
+        max_age=int(max_age) if max_age else None,
+        resource=fields.get("resource", ""),
+        login_hint=fields.get("login_hint", ""),
+        asked_at=asked.read(own, bare, now) if own else 0,
+        query=bare,
+    )
+
+
+def registered_uri(query: str) -> str:
+    """Return the redirect URI of a request, which can have other mistakes; "" if it is wrong."""
+    try:
+        return _client_of(_pairs(query))[1]
+    except RequestError:
+        return ""
+
+
+def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:
+    """Return a URI with parameters after those that it has (RFC 6749 section 3.1.2)."""
+    return f"{uri}{'&' if '?' in uri else '?'}{urlencode(parameters)}"
+
+
+def _client_of(pairs: Sequence[tuple[str, str]]) -> tuple[Client, str]:
+    """Return the client of a request, and a redirect URI that it has registered."""
+    ids = [value for name, value in pairs if name == "client_id"]
+    client = clients.find(ids[0]) if len(ids) == 1 else None
+    if client is None:
+        detail = _("The app that sent you here is not known to this site.")
+        raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
+    uris = [value for name, value in pairs if name == "redirect_uri"]
+    if len(uris) != 1 or not is_registered(
+        uris[0], client.redirect_uris, is_public=client.is_public
+    ):
+        detail = _(
+            "The app %(name)s asked to send you to an address that it has not registered here.",
+            name=client.name,
+        )
+        raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_redirect_uri", detail)
+    return client, uris[0]
+
+
+def _pairs(query: str) -> list[tuple[str, str]]:
+    """Return the parameters; none if the query is malformed, so that no client is found."""
+    try:
+        pairs = parse_qsl(query, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        return []
+    return pairs  # without empty ones, which count as absent: RFC 6749 section 3.1
+
+
+def _problem_of(
+    fields: Mapping[str, str], counts: Mapping[str, int], services: frozenset[str]
+) -> tuple[str, str] | None:
+    """Return the error and its description if a parameter cannot be accepted."""
+    prompts = fields.get("prompt", "").split()
+    if "request" in fields:
+        return "request_not_supported", "send the parameters in the query"
+    if "request_uri" in fields:
+        return "request_uri_not_supported", "send the parameters in the query"
+    if fields.get("response_type", "") != "code":
+        return "unsupported_response_type", "response_type must be code"
+    if fields.get("response_mode", QUERY) not in MODES:
+        return "invalid_request", "response_mode must be query or form_post"
+    if fields.get("code_challenge_method", "") != "S256":
+        return "invalid_request", "code_challenge_method must be S256 (PKCE)"
+    if not _CHALLENGE.fullmatch(fields.get("code_challenge", "")):
+        return "invalid_request", "code_challenge must be a SHA-256 digest in base64url (PKCE)"
+    if not set(prompts) <= set(PROMPTS) or (NONE in prompts and len(prompts) > 1):
+        return "invalid_request", "prompt must be none, or some of login and consent"
+    if not _AGE.fullmatch(fields.get("max_age", "0")):
+        return "invalid_request", "max_age must be a number of seconds"
+    if any(each in fields for each in _SECRET_PARAMETERS):
+        return "invalid_request", "a secret must not be in a URL"
+    if counts.get("resource", 0) > 1 or (
+        "resource" in fields and fields["resource"] not in services
+    ):
+        return "invalid_target", "resource must be one service of this site"
+    return None
+
+
+def _signed(key: bytes, query: str, asked_at: int) -> str:
+    code = hmac.digest(key, f"{asked_at} {query}".encode(), "sha256")
+    return f"{asked_at}.{urlsafe_b64encode(code).rstrip(b'=').decode()}"

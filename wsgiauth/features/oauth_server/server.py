@@ -1,0 +1,55 @@
+"""The part of a site that is an OpenID provider."""
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.features.oauth_server.authorization import Asked, registered_uri
+from wsgiauth.features.oauth_server.redirect_uris import origin_of
+from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import OnwardRedirects
+
+if TYPE_CHECKING:
+    pass
+
+ACCESS_MINUTES = 5  # the longest that an access token lasts
+
+
+class OAuthServer(OnwardRedirects):
+    """What the endpoints of the provider use, made from the settings.
+
+    Attributes:
+        issuer: PUBLIC_URL.
+        services: The values of `resource` that an app can ask for (RFC 8707).
+        lifetime: Of an access token, in seconds.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        from wsgiauth.features.oauth_server.codes import Codes  # imports cryptography
+
+        self.issuer: str = settings.PUBLIC_URL or ""
+        self.services: frozenset[str] = frozenset(settings.SERVICES)
+        self.lifetime: int = min(settings.SERVICE_TOKEN_MINUTES, ACCESS_MINUTES) * MINUTE
+        self.codes: Codes = Codes(settings)
+        self.asked: Asked = Asked(settings)
+        self.refresh_tokens: GrantTokens = GrantTokens(settings)
+
+    def source_after(self, destination: str, mount: str) -> str:
+        """Return the origin of the app to which a login with this `next` leads."""
+        path, _, query = destination.partition("?")
+        if path not in (f"{mount}/authorize", f"{mount}/consent"):
+            return ""
+        uri = registered_uri(query.partition("#")[0])
+        return origin_of(uri) if uri else ""
+
+
+def base_url(site: Site) -> str:
+    """Return the URL of /auth. Only PUBLIC_URL is trusted for its host."""
+    return site.require(OAuthServer).issuer.rstrip("/") + quote(site.pages.mount)
+
+
+def userinfo_url(site: Site) -> str:
+    """Return the URL of /auth/userinfo, which is also the audience of tokens for it."""
+    return f"{base_url(site)}/userinfo"
