@@ -27,7 +27,8 @@ class SignedTokens:
     """Signs tokens with the last key, and verifies access tokens of all keys.
 
     Attributes:
-        algorithms: Those of the keys; the last one signs by default.
+        algorithms: Those of the keys.
+        default: The one that signs unless another one is asked for.
         key_set: The public keys (RFC 7517 section 5).
     """
 
@@ -39,7 +40,7 @@ class SignedTokens:
         self._issuer = settings.PUBLIC_URL
         keys = load_keys(Path(settings.SERVICE_KEYS or ""))
         self._signing = {key.algorithm: key for key in keys}  # the last of each algorithm
-        self._default = keys[-1].algorithm
+        self.default: str = keys[-1].algorithm
         self.algorithms: tuple[str, ...] = tuple(self._signing)
         self.key_set: Mapping[str, object] = {"keys": [key.jwk for key in keys]}
         # By the header of the key's tokens. Any other header is refused unread, so no header
@@ -57,7 +58,7 @@ class SignedTokens:
             kind: The `typ` of its header. Only access tokens are accepted by `verify`.
             algorithm: One of `algorithms`; the default for another one, or for "".
         """
-        key = self._signing.get(algorithm) or self._signing[self._default]
+        key = self._signing.get(algorithm) or self._signing[self.default]
         header = _header(kind, key.algorithm, key.key_id)
         signed = f"{header}.{_encoded(_json({'iss': self._issuer, **claims}))}"
         return f"{signed}.{_encoded(key.sign(signed.encode()))}"

@@ -1,0 +1,1 @@
+"""The URLs of the OpenID provider: one file for each."""

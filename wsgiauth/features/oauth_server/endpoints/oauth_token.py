@@ -1,0 +1,103 @@
+"""POST /auth/oauth/token: an app exchanges a code or a refresh token for tokens (RFC 6749)."""
+
+import hashlib
+import hmac
+import re
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Mapping
+
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
+from wsgiauth.features.oauth_server.issuing import tokens_of
+from wsgiauth.features.oauth_server.oauth_errors import (
+    INVALID_GRANT,
+    INVALID_REQUEST,
+    OAuthError,
+)
+from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.site import Site
+from wsgiauth.web.responses import Response, json_response
+
+_VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")  # RFC 7636 section 4.1
+
+_Fields = Mapping[str, str]
+
+
+class OAuthToken(ProgramEndpoint):
+    """Issues tokens to apps."""
+
+    def respond(self, client: Client, fields: _Fields, site: Site) -> Response:
+        """Answer with tokens, by the type of the grant."""
+        kind = fields.get("grant_type", "")
+        if kind not in GRANT_TYPES:
+            error = "unsupported_grant_type" if kind else INVALID_REQUEST
+            raise OAuthError(error, f"grant_type must be one of {', '.join(GRANT_TYPES)}")
+        return json_response(GRANT_TYPES[kind](client, fields, site))
+
+
+def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
+    server, now = site.require(OAuthServer), site.tokens.now()
+    if "code" not in fields:
+        raise OAuthError(INVALID_REQUEST, "send the code")
+    code = server.codes.read(fields["code"], now)
+    if code is None or code.client_id != client.id:
+        raise _invalid_grant("the code is wrong, or has expired")
+    if not hmac.compare_digest(fields.get("redirect_uri", "").encode(), code.redirect_uri.encode()):
+        raise _invalid_grant("redirect_uri is not the one of the authorization request")
+    verifier = fields.get("code_verifier", "")
+    if not _VERIFIER.fullmatch(verifier) or not _answers(verifier, code.challenge):
+        raise _invalid_grant("code_verifier does not match the code_challenge (PKCE)")
+    _require_resource(fields, code.resource)
+    grant = grants.redeem(code, site.settings, now)
+    found = None if grant is None else grants.find(grant.id, now)
+    if found is None:
+        raise _invalid_grant("the code was used, or what it granted has ended")
+    return _tokens(found, found.scopes.split(), site, code.nonce)
+
+
+def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
+    server, now = site.require(OAuthServer), site.tokens.now()
+    if "refresh_token" not in fields:
+        raise OAuthError(INVALID_REQUEST, "send the refresh_token")
+    named = server.refresh_tokens.verify(fields["refresh_token"])
+    grant = None if named is None else grants.find(named[0], now)
+    if named is None or grant is None or grant.client_id != client.id:
+        raise _invalid_grant("the refresh token is wrong, or has ended")
+    _require_resource(fields, grant.resource)
+    granted = grant.scopes.split()
+    asked = fields.get("scope", grant.scopes).split()
+    if not set(asked) <= set(granted):
+        raise OAuthError("invalid_scope", "the scope has more than the grant")
+    if not grants.refresh(grant, named[1], site.settings, now):
+        raise _invalid_grant("the refresh token was used before")
+    return _tokens(grant, asked, site)
+
+
+GRANT_TYPES: Mapping[str, Callable[[Client, _Fields, Site], dict[str, object]]] = {
+    "authorization_code": _by_code,
+    "refresh_token": _by_refresh_token,
+}
+
+
+def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict[str, object]:
+    user, client = grant.user, grant.client
+    scopes = offered(client, asked, user, site.settings)
+    return tokens_of(grant, user, client, scopes, site, nonce)
+
+
+def _answers(verifier: str, challenge: str) -> bool:
+    digest = hashlib.sha256(verifier.encode()).digest()
+    computed = urlsafe_b64encode(digest).rstrip(b"=").decode()
+    return hmac.compare_digest(computed, challenge)
+
+
+def _require_resource(fields: _Fields, granted: str) -> None:
+    """Refuse a `resource` that is not the one of the grant (RFC 8707 section 2.2)."""
+    if fields.get("resource", granted) != granted:
+        raise OAuthError("invalid_target", "the grant is not for this resource")
+
+
+def _invalid_grant(description: str) -> OAuthError:
+    return OAuthError(INVALID_GRANT, description)

@@ -1,0 +1,96 @@
+"""The base class of the URLs that programs of other apps send forms to, as themselves."""
+
+from abc import abstractmethod
+from base64 import b64decode
+from collections.abc import Mapping
+from http import HTTPStatus
+from urllib.parse import unquote_plus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.exceptions import RequestError
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.oauth_errors import INVALID_CLIENT, INVALID_REQUEST, OAuthError
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.request import FORM, content_type, read_form
+from wsgiauth.web.responses import REALM, Header, Response
+
+_CHALLENGE: Header = ("WWW-Authenticate", f'Basic realm="{REALM}", charset="UTF-8"')
+
+
+class ProgramEndpoint(Endpoint):
+    """Takes a form of a client, which is authenticated first (RFC 6749 section 2.3).
+
+    No cookie counts, so a page of another site can send nothing in a user's name.
+    """
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site is a provider."""
+        return settings.OAUTH_SERVER
+
+    @abstractmethod
+    def respond(self, client: Client, fields: Mapping[str, str], site: Site) -> Response:
+        """Answer an authenticated client, or raise OAuthError."""
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Take the form; answer failures as RFC 6749 section 5.2 demands."""
+        try:
+            fields = _read_fields(environ)
+            return self.respond(_authenticate(environ, fields), fields, site)
+        except OAuthError as error:
+            return error.response()
+
+
+def _read_fields(environ: WSGIEnvironment) -> dict[str, str]:
+    try:
+        if content_type(environ) != FORM:
+            raise OAuthError(INVALID_REQUEST, f"the Content-Type must be {FORM}")
+        sent = read_form(environ)
+    except RequestError as error:
+        status = HTTPStatus(error.status)
+        raise OAuthError(INVALID_REQUEST, "the form cannot be read", status=status) from None
+    return {name: value for name, value in sent.items() if isinstance(value, str) and value}
+
+
+def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str]) -> Client:
+    """Return the client that sent a request."""
+    header = environ.get("HTTP_AUTHORIZATION")
+    client_id, secret = fields.get("client_id", ""), fields.get("client_secret", "")
+    if header is not None:
+        if secret:
+            raise OAuthError(INVALID_REQUEST, "the client authenticates in two ways")
+        named, secret = _basic(header)
+        if client_id not in ("", named):
+            raise OAuthError(INVALID_REQUEST, "client_id is of another client")
+        client_id = named
+    client = clients.find(client_id)
+    if client is not None and client.is_public and not secret:
+        return client
+    if client is not None and not client.is_public and clients.has_secret(client, secret):
+        return client
+    headers = (_CHALLENGE,) if header is not None else ()
+    raise OAuthError(
+        INVALID_CLIENT,
+        "the client is unknown, or its secret is wrong or missing",
+        status=HTTPStatus.UNAUTHORIZED,
+        headers=headers,
+    )
+
+
+def _basic(header: str) -> tuple[str, str]:
+    """Return the id and the secret in a header, each percent-encoded (RFC 6749 section 2.3.1)."""
+    scheme, _space, credentials = header.partition(" ")
+    try:
+        if scheme.lower() != "basic":
+            raise ValueError
+        client_id, _colon, secret = b64decode(credentials, validate=True).decode().partition(":")
+    except ValueError:
+        raise OAuthError(
+            INVALID_CLIENT,
+            "the Authorization header must be Basic with the id and the secret of the client",
+            status=HTTPStatus.UNAUTHORIZED,
+            headers=(_CHALLENGE,),
+        ) from None
+    return unquote_plus(client_id), unquote_plus(secret)

@@ -1,0 +1,25 @@
+"""POST /auth/oauth/revoke: an app ends what one of its tokens belongs to (RFC 7009)."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
+from wsgiauth.features.oauth_server.oauth_errors import INVALID_REQUEST, OAuthError
+from wsgiauth.features.oauth_server.presented import grant_of
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.site import Site
+from wsgiauth.web.responses import Response
+
+
+class Revoke(ProgramEndpoint):
+    """Ends the grant of a token, with its refresh token. An access token lasts some minutes."""
+
+    def respond(self, client: Client, fields: Mapping[str, str], site: Site) -> Response:
+        """Answer 200, also for a token that is not valid or of another app (section 2.2)."""
+        if "token" not in fields:
+            raise OAuthError(INVALID_REQUEST, "send the token")
+        grant = grant_of(fields["token"], site)
+        if grant is not None and grant.client_id == client.id:
+            grants.end(grant.id)
+        return Response(HTTPStatus.OK)

@@ -1,0 +1,81 @@
+"""GET, POST /auth/userinfo: the claims about a user (OpenID Connect Core 1.0 section 5.3)."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication.identity import bearer_token
+from wsgiauth.exceptions import RequestError
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.issuing import claims_of
+from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.presented import access_claims
+from wsgiauth.features.oauth_server.scopes import OPENID, offered
+from wsgiauth.features.oauth_server.server import userinfo_url
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.request import FORM, content_type, read_form, text_field
+from wsgiauth.web.responses import REALM, Response, json_response
+
+
+class UserInfo(Endpoint):
+    """Accepts only access tokens of the provider that are for this URL, and no cookie."""
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site is a provider."""
+        return settings.OAUTH_SERVER
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the claims that the scopes of the token open."""
+        try:
+            return json_response(_claims(_token(environ), site))
+        except OAuthError as error:
+            return error.response()
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Do the same; the token can also be in the form (RFC 6750 section 2.2)."""
+        return self.get(environ, site)
+
+
+def _token(environ: WSGIEnvironment) -> str:
+    header = environ.get("HTTP_AUTHORIZATION")
+    if header is not None:
+        return bearer_token(header) or ""
+    if environ["REQUEST_METHOD"] != "POST":
+        return ""
+    try:
+        return text_field(read_form(environ), "access_token") if _is_form(environ) else ""
+    except RequestError:
+        return ""
+
+
+def _is_form(environ: WSGIEnvironment) -> bool:
+    return content_type(environ) == FORM
+
+
+def _claims(token: str, site: Site) -> dict[str, object]:
+    if not token:
+        raise _refused("", "send an access token", HTTPStatus.UNAUTHORIZED)
+    claims = access_claims(token, site)
+    if claims is None or claims["aud"] != userinfo_url(site):
+        raise _invalid_token()
+    grant = grants.find(claims["grant"], site.tokens.now())
+    if grant is None:
+        raise _invalid_token()
+    scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings)
+    if OPENID not in scopes:
+        description = f"the token lacks the scope {OPENID}"
+        raise _refused("insufficient_scope", description, HTTPStatus.FORBIDDEN)
+    return claims_of(grant.user, scopes)
+
+
+def _invalid_token() -> OAuthError:
+    description = "the access token is wrong, or has ended"
+    return _refused("invalid_token", description, HTTPStatus.UNAUTHORIZED)
+
+
+def _refused(error: str, description: str, status: HTTPStatus) -> OAuthError:
+    """Return the refusal with its challenge (RFC 6750 section 3)."""
+    challenge = f'Bearer realm="{REALM}"' + (f', error="{error}"' if error else "")
+    headers = (("WWW-Authenticate", challenge),)
+    return OAuthError(error or "invalid_request", description, status=status, headers=headers)

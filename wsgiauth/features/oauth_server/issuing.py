@@ -1,0 +1,127 @@
+"""The tokens that an app gets: access tokens (RFC 9068) and ID tokens (OpenID Connect Core 1.0)."""
+
+import hashlib
+import secrets
+from base64 import urlsafe_b64encode
+from collections.abc import Collection
+
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
+from wsgiauth.features.oauth_server.scopes import EMAIL, GROUPS, OPENID, PROFILE
+from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
+from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.site import Site
+from wsgiauth.web.failures import MULTI_FACTOR
+
+# OpenID Provider Authentication Policy Extension 1.0, section 5.1: none of its policies.
+SINGLE_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/none"
+
+
+def tokens_of(
+    grant: Grant, user: User, client: Client, scopes: Collection[str], site: Site, nonce: str = ""
+) -> dict[str, object]:
+    """Return the response of the token endpoint (RFC 6749 section 5.1).
+
+    Args:
+        scopes: What the app gets now, from the scopes of its grant.
+        nonce: Of the request, for the first ID token.
+    """
+    server = site.require(OAuthServer)
+    now = int(site.tokens.now())
+    access_token = _access_token(grant, user, client, scopes, site, now)
+    response: dict[str, object] = {
+        "access_token": access_token,
+        "token_type": "Bearer",
+        "expires_in": server.lifetime,
+        "refresh_token": server.refresh_tokens.issue(grant.id, grant.generation),
+        "scope": " ".join(scopes),
+    }
+    if OPENID in scopes:
+        response["id_token"] = _id_token(
+            grant, user, client, scopes, site, now, access_token=access_token, nonce=nonce
+        )
+    return response
+
+
+def claims_of(user: User, scopes: Collection[str]) -> dict[str, object]:
+    """Return the claims about a user that the scopes open (section 5.4)."""
+    claims: dict[str, object] = {"sub": str(user.id)}
+    if PROFILE in scopes:
+        claims |= {"preferred_username": user.username, "name": user.username}
+        if user.language:
+            claims["locale"] = user.language
+    if EMAIL in scopes:
+        claims |= {"email": user.email, "email_verified": user.email_verified_at is not None}
+    if GROUPS in scopes:
+        claims["groups"] = sorted(each.name for each in user.groups)
+    return claims
+
+
+def acr_of(methods: str) -> str:
+    """Return the `acr` for the methods of a login, separated by spaces."""
+    is_strong = has_second_factor(methods) or USER_VERIFIED in methods.split()
+    return MULTI_FACTOR if is_strong else SINGLE_FACTOR
+
+
+def _access_token(
+    grant: Grant, user: User, client: Client, scopes: Collection[str], site: Site, now: int
+) -> str:
+    lifetime = site.require(OAuthServer).lifetime
+    return site.require(SignedTokens).sign(
+        {
+            "sub": str(user.id),
+            "aud": grant.resource or userinfo_url(site),
+            "exp": now + lifetime,
+            "iat": now,
+            "jti": secrets.token_urlsafe(16),
+            "client_id": client.id,
+            "scope": " ".join(scopes),
+            "grant": grant.id,
+            **_proof(grant),
+        }
+    )
+
+
+def _id_token(
+    grant: Grant,
+    user: User,
+    client: Client,
+    scopes: Collection[str],
+    site: Site,
+    now: int,
+    *,
+    access_token: str,
+    nonce: str,
+) -> str:
+    signed = site.require(SignedTokens)
+    algorithm = client.algorithm if client.algorithm in signed.algorithms else signed.default
+    return signed.sign(
+        {
+            **claims_of(user, scopes),
+            "aud": client.id,
+            "exp": now + site.require(OAuthServer).lifetime,
+            "iat": now,
+            **_proof(grant),
+            "sid": grant.sid,
+            "at_hash": _half_digest(access_token, algorithm),
+            **({"nonce": nonce} if nonce else {}),
+        },
+        kind="JWT",
+        algorithm=algorithm,
+    )
+
+
+def _proof(grant: Grant) -> dict[str, object]:
+    return {
+        "auth_time": grant.authenticated_at,
+        "amr": grant.methods.split(),
+        "acr": acr_of(grant.methods),
+    }
+
+
+def _half_digest(access_token: str, algorithm: str) -> str:
+    """Return the `at_hash` (section 3.1.3.6), by the hash function of the signature."""
+    function = hashlib.sha512 if algorithm == "EdDSA" else hashlib.sha256
+    digest = function(access_token.encode()).digest()
+    return urlsafe_b64encode(digest[: len(digest) // 2]).rstrip(b"=").decode()

@@ -1,0 +1,58 @@
+"""The documents in which clients find the provider (OpenID Connect Discovery 1.0, RFC 8414)."""
+
+from collections.abc import Mapping
+
+from wsgiauth.feature import WellKnown
+from wsgiauth.features.oauth_server.authorization import MODES, PROMPTS
+from wsgiauth.features.oauth_server.endpoints.oauth_token import GRANT_TYPES
+from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR
+from wsgiauth.features.oauth_server.scopes import STANDARD
+from wsgiauth.features.oauth_server.server import OAuthServer, base_url, userinfo_url
+from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.site import Site
+from wsgiauth.web.failures import MULTI_FACTOR
+from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
+
+OPENID_CONFIGURATION = "/.well-known/openid-configuration"
+AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server"
+
+_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
+_CLAIMS = "sub iss aud exp iat auth_time acr amr nonce at_hash sid preferred_username name locale"
+_CLAIMS += " email email_verified groups"
+
+
+def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
+    """Return the function that answers with the metadata, which are the same at both URLs."""
+    if site.part(OAuthServer) is None:
+        return {}
+    response = json_response(_document(site), cache=PUBLIC_FOR_AN_HOUR)
+    return dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), lambda _: response)
+
+
+def _document(site: Site) -> dict[str, object]:
+    base = base_url(site)
+    return {
+        "issuer": site.require(OAuthServer).issuer,
+        "authorization_endpoint": f"{base}/authorize",
+        "token_endpoint": f"{base}/oauth/token",
+        "userinfo_endpoint": userinfo_url(site),
+        "jwks_uri": f"{base}/jwks.json",
+        "revocation_endpoint": f"{base}/oauth/revoke",
+        "introspection_endpoint": f"{base}/introspect",
+        "scopes_supported": list(STANDARD),
+        "response_types_supported": ["code"],
+        "response_modes_supported": list(MODES),
+        "grant_types_supported": list(GRANT_TYPES),
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": list(site.require(SignedTokens).algorithms),
+        "token_endpoint_auth_methods_supported": _AUTHENTICATION,
+        "revocation_endpoint_auth_methods_supported": _AUTHENTICATION,
+        "code_challenge_methods_supported": ["S256"],
+        "prompt_values_supported": list(PROMPTS),
+        "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],
+        "claims_supported": _CLAIMS.split(),
+        "claims_parameter_supported": False,
+        "request_parameter_supported": False,
+        "request_uri_parameter_supported": False,
+        "authorization_response_iss_parameter_supported": True,
+    }

@@ -1,0 +1,37 @@
+"""The failures that the URLs for programs of other apps answer with (RFC 6749 section 5.2)."""
+
+from http import HTTPStatus
+
+from wsgiauth.web.responses import Header, Response, json_response
+
+INVALID_REQUEST, INVALID_CLIENT, INVALID_GRANT = (
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+)
+
+
+class OAuthError(Exception):
+    """A request of an app is refused.
+
+    Attributes:
+        error: One of the standard's codes.
+        description: For developers, in English, without input of the client.
+    """
+
+    def __init__(
+        self,
+        error: str,
+        description: str,
+        *,
+        status: HTTPStatus = HTTPStatus.BAD_REQUEST,
+        headers: tuple[Header, ...] = (),
+    ) -> None:
+        super().__init__(error)
+        self.error, self.description = error, description
+        self.status, self.headers = status, headers
+
+    def response(self) -> Response:
+        """Return the answer."""
+        document = {"error": self.error, "error_description": self.description}
+        return json_response(document, status=self.status, headers=self.headers)
