@@ -12,6 +12,7 @@ from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
 from wsgiauth.features.login_codes.feature import FEATURE as LOGIN_CODES
 from wsgiauth.features.notices.feature import FEATURE as NOTICES
+from wsgiauth.features.oauth_server.feature import FEATURE as OAUTH_SERVER
 from wsgiauth.features.panel.feature import FEATURE as PANEL
 from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
 from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
@@ -32,6 +33,7 @@ FEATURES = (
     LOGIN_CODES,
     PROVIDERS,
     SERVICES,
+    OAUTH_SERVER,
     FORWARD_AUTH,
     NOTICES,
     PANEL,

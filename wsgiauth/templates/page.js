@@ -37,6 +37,9 @@
   };
   if (device && window.PublicKeyCredential) offer().catch(() => {}); // storage can be off
 
+  // Bring an answer to another app: see `form_post.html`.
+  document.querySelector("form[data-send]")?.submit();
+
   // Let people go on where they stopped: browsers put the caret before the text.
   for (const input of all("input[autofocus]:not([type=checkbox])")) {
     const { value } = input;

@@ -1,0 +1,86 @@
+"""The list of apps that a user has allowed, or that have tokens of the user."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import pages_of
+from wsgiauth.features.oauth_server.grants import list_grants
+from wsgiauth.features.oauth_server.redirect_uris import host_of
+from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words
+from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
+from wsgiauth.settings import Settings
+from wsgiauth.storage.models import from_timestamp, json_fields
+
+
+class App(NamedTuple):
+    """An app in the list of a user; times are in UTC."""
+
+    id: str  # the `client_id`
+    name: str
+    host: str  # where it is, or the scheme of an app on a device
+    scopes: tuple[str, ...]
+    allowed_at: datetime
+    last_used_at: datetime | None  # when it last got tokens that are still valid
+
+    @property
+    def in_words(self) -> tuple[ScopeInWords, ...]:
+        """The scopes as sentences."""
+        return in_words(self.scopes)
+
+    def document(self) -> dict[str, object]:
+        """Return the app, ready for JSON."""
+        return json_fields(self._asdict())
+
+
+def list_apps(user: User, now: float) -> list[App]:
+    """Return the apps that a user has allowed or uses, the last used first."""
+    consents = Consent.select(Consent, Client).join(Client).where(Consent.user == user.id)
+    found: dict[str, App] = {}
+    for each in consents:
+        found[each.client_id] = _app(each.client, each.scopes.split(), each.created_at)
+    for grant in list_grants(user, now):
+        app = found.get(grant.client_id) or _app(
+            grant.client, grant.scopes.split(), grant.created_at
+        )
+        used = max(filter(None, (app.last_used_at, from_timestamp(grant.refreshed_at))))
+        scopes = tuple(dict.fromkeys((*app.scopes, *grant.scopes.split())))
+        found[grant.client_id] = app._replace(last_used_at=used, scopes=scopes)
+    return sorted(found.values(), key=lambda app: app.last_used_at or app.allowed_at, reverse=True)
+
+
+def own_consents(user: User, settings: Settings) -> Iterator[object]:
+    """Yield what a user has allowed which app."""
+    of_user = Consent.select(Consent, Client).join(Client).where(Consent.user == user.id)
+    for page in pages_of(of_user, Consent.client_id):
+        for row in page:
+            yield json_fields(
+                {
+                    "app": row.client.name,
+                    "scopes": row.scopes.split(),
+                    "allowed_at": from_timestamp(row.created_at),
+                }
+            )
+
+
+def own_grants(user: User, settings: Settings) -> Iterator[object]:
+    """Yield what apps got from a user, also what has ended and is not deleted yet."""
+    of_user = Grant.select(Grant, Client).join(Client).where(Grant.user == user.id)
+    for page in pages_of(of_user, Grant.id):
+        for row in page:
+            yield json_fields(
+                {
+                    "app": row.client.name,
+                    "scopes": row.scopes.split(),
+                    "service": row.resource or None,
+                    "began_at": from_timestamp(row.created_at),
+                    "last_used_at": from_timestamp(row.refreshed_at),
+                    "expires_at": from_timestamp(row.expires_at),
+                }
+            )
+
+
+def _app(client: Client, scopes: list[str], since: int) -> App:
+    host = host_of(client.redirect_uris.split("\n")[0])
+    return App(client.id, client.name, host, tuple(scopes), from_timestamp(since), None)

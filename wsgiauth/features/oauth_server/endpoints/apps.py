@@ -1,0 +1,70 @@
+"""GET, POST /auth/apps: users see which apps they have allowed, and revoke one."""
+
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.apps import App, list_apps
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms.done import Notice, notice_of
+from wsgiauth.forms.endpoint import PROGRAMS, AccountLink
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.responses import Response
+
+_NOTICES: dict[str, Notice] = {
+    "revoked": lambda name: _("The app “%(name)s” can no longer use your account.", name=name)
+}
+
+
+class AppsPage(FormPage):
+    """The apps that a user has allowed."""
+
+    template = "apps.html"
+    apps_url = UrlBelow("apps")
+    apps: tuple[App, ...]
+
+
+class Apps(ListForm):
+    """Lists the apps with what they can do, and revokes one."""
+
+    account_link = AccountLink(
+        PROGRAMS,
+        _("Apps that use your account"),
+        _("See where you log in with this account, and end that."),
+    )
+    step = _("Revoke an app")
+    fields = ("revoke",)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site is a provider."""
+        return settings.OAUTH_SERVER
+
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
+        """Return the apps."""
+        return {"apps": [each.document() for each in list_apps(member.user, site.tokens.now())]}
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Revoke the app that `revoke` names."""
+        user, client_id = submission.member.user, submission.fields["revoke"]
+        if not client_id:
+            raise ValidationError({"revoke": [_("Name an app.")]})
+        listed = {each.id: each.name for each in list_apps(user, submission.site.tokens.now())}
+        if client_id not in listed or not grants.revoke(user, client_id):
+            detail = _("That app has been revoked already.")
+            raise RequestError(HTTPStatus.NOT_FOUND, "no_such_app", detail)
+        return self.answer_changed(submission, "apps?done=revoked", name=listed[client_id])
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> AppsPage:
+        """Return the list."""
+        return AppsPage(
+            apps=tuple(list_apps(submission.member.user, submission.site.tokens.now())),
+            message=refusal.text,
+            notice=notice_of(submission.environ, _NOTICES),
+        )

@@ -1,0 +1,51 @@
+"""What the feature `oauth_server` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+
+from wsgiauth.accounts.personal_data import Records
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature
+from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.endpoints.apps import Apps
+from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
+from wsgiauth.features.oauth_server.endpoints.consent import Consent
+from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
+from wsgiauth.features.oauth_server.endpoints.revoke import Revoke
+from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
+from wsgiauth.features.oauth_server.metadata import well_known_urls
+from wsgiauth.features.oauth_server.questions import QUESTIONS
+from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.settings import Settings
+from wsgiauth.web.pages import Page
+
+
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    if settings.OAUTH_SERVER:
+        yield OAuthServer(settings)
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.oauth_server.samples import PAGES
+
+    return PAGES
+
+
+FEATURE = Feature(
+    name="oauth_server",
+    urls={
+        "/authorize": Authorize(),
+        "/consent": Consent(),
+        "/apps": Apps(),
+        "/oauth/token": OAuthToken(),
+        "/oauth/revoke": Revoke(),
+        "/userinfo": UserInfo(),
+    },
+    well_known=well_known_urls,
+    parts=_parts,
+    pages=_pages,
+    personal_data={
+        "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
+        "wsgiauth_oauth_grant": Records("app_grants", own_grants),
+    },
+    questions=QUESTIONS,
+)

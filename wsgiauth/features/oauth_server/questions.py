@@ -1,0 +1,18 @@
+"""The questions of `python -m wsgiauth check` about the provider."""
+
+from collections.abc import Iterator
+
+from wsgiauth.feature import Finding, Question
+from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.site import Site
+
+
+def _lacks_rsa(site: Site) -> Iterator[Finding]:
+    if site.settings.OAUTH_SERVER and "RS256" not in site.require(SignedTokens).algorithms:
+        yield Finding(
+            "OAUTH_SERVER: SERVICE_KEYS has no RSA key. OpenID Connect asks every provider for"
+            " RS256, and some apps accept nothing else."
+        )
+
+
+QUESTIONS = (Question(_lacks_rsa, needs_database=False),)

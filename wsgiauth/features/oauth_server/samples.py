@@ -1,0 +1,36 @@
+"""An example of each page of the provider."""
+
+from wsgiauth.endpoints.samples import THEN
+from wsgiauth.features.oauth_server.answers import FormPostPage
+from wsgiauth.features.oauth_server.apps import App
+from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
+from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
+from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
+from wsgiauth.features.oauth_server.scopes import in_words
+from wsgiauth.web.pages import Page
+
+_SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
+_APP = App("0123456789abcdef0123", "Wiki", "wiki.example.org", _SCOPES, THEN, THEN)
+_CONSENT = ConsentPage(
+    consent_url="/x",
+    client_name="Wiki",
+    host="wiki.example.org",
+    is_on_device=False,
+    since=THEN,
+    scopes=in_words(_SCOPES),
+    scope=" ".join(_SCOPES),
+    username="ada",
+    switch_url="/x",
+)
+
+PAGES: tuple[Page, ...] = (
+    FormPostPage(action="https://wiki.example.org/login", fields={"code": "example"}),
+    NotAdmittedPage(client_name="Wiki", username="ada", back_url="https://wiki.example.org/login"),
+    _CONSENT.replaced(
+        host="127.0.0.1", is_on_device=True, scopes=(), message="The form was refused."
+    ),
+    _CONSENT,
+    AppsPage(apps=()),
+    AppsPage(apps=(_APP._replace(last_used_at=None),), message="The form was refused."),
+    AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
+)
