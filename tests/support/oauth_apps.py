@@ -16,7 +16,7 @@ CALLBACK = "https://wiki.example.org/callback"
 VERIFIER = "a-verifier-of-pkce-that-has-at-least-43-characters"
 STATE, NONCE = "state-of-the-app", "nonce-of-the-app"
 AUTHORIZE, CONSENT = "/auth/authorize", "/auth/consent"
-TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"  # noqa: S105 - paths
+TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"
 
 
 def as_provider(settings, key_path, **changes):

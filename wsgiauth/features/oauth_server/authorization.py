@@ -22,6 +22,7 @@ from wsgiauth.features.oauth_server.redirect_uris import is_registered
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+from wsgiauth.web.urls import is_safe_path
 
 MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
 MAX_FIELDS = 30
@@ -35,8 +36,15 @@ MODES = (QUERY, FORM_POST)
 NONE, LOGIN, CONSENT, SELECT_ACCOUNT = "none", "login", "consent", "select_account"
 PROMPTS = (NONE, LOGIN, CONSENT, SELECT_ACCOUNT)
 
+# The others are ignored: RFC 6749 section 3.1.
+_PARAMETERS = (
+    *("response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce"),
+    *("code_challenge", "code_challenge_method", "prompt", "max_age", "login_hint", "resource"),
+)
+
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
 _AGE = re.compile("[0-9]{1,9}")
+_ASKED = re.compile(r"([0-9]{1,12})\.[A-Za-z0-9_-]{43}")
 _SECRET_PARAMETERS = ("code", "client_secret")  # which must be in no URL
 
 
@@ -70,7 +78,7 @@ class AuthorizationRequest:
         max_age: The seconds since the last proof that the client accepts; None: any number.
         resource: The service for which it wants a token (RFC 8707), or "".
         asked_at: When this site asked for a new proof for this request; 0: it did not.
-        query: The request without `ASKED`.
+        query: The parameters that count, without `ASKED`. After a login, they fit into a `next`.
     """
 
     client: Client
@@ -84,6 +92,11 @@ class AuthorizationRequest:
     login_hint: str
     asked_at: int
     query: str
+
+    @property
+    def needs_proof(self) -> bool:
+        """Whether the client accepts no proof, or none that is older than `max_age`."""
+        return LOGIN in self.prompts or self.max_age is not None
 
     def refused(self, error: str, description: str) -> AuthorizationError:
         """Return the refusal of this request."""
@@ -111,14 +124,13 @@ class Asked:
 
     def read(self, value: str, query: str, now: float) -> int:
         """Return the time in a value for this request; 0 for any other value."""
-        asked_at = value.partition(".")[0]
-        if not _AGE.fullmatch(asked_at[-9:]) or not asked_at.isdigit() or len(asked_at) > 12:
+        found = _ASKED.fullmatch(value)
+        if found is None:
             return 0
-        expected = [_signed(key, query, int(asked_at)) for key in self._keys]
-        is_signed = True in [
-            hmac.compare_digest(each.encode(), value.encode()) for each in expected
-        ]
-        return int(asked_at) if is_signed and int(now) - int(asked_at) <= HOUR else 0
+        asked_at = int(found[1])
+        expected = [_signed(key, query, asked_at) for key in self._keys]
+        is_signed = True in [hmac.compare_digest(each, value) for each in expected]
+        return asked_at if is_signed and int(now) - asked_at <= HOUR else 0
 
 
 def read_request(
@@ -140,13 +152,15 @@ def read_request(
     mode = fields.get("response_mode", QUERY)
     state = fields.get("state", "") if counts["state"] == 1 else ""
     target = Target(uri, state, mode if mode in MODES else QUERY)
-    repeated = [name for name, count in counts.items() if count > 1 and name != "resource"]
-    if repeated:
-        raise AuthorizationError(target, "invalid_request", f"{repeated[0]} is given twice")
+    if any(count > 1 and name != "resource" for name, count in counts.items()):
+        raise AuthorizationError(target, "invalid_request", "a parameter is given twice")
     own = fields.pop(ASKED, "")
-    bare = urlencode([pair for pair in pairs if pair[0] != ASKED])
+    bare = urlencode([pair for pair in pairs if pair[0] in _PARAMETERS])
     if len(bare) > MAX_REQUEST:
         message = f"the request is longer than {MAX_REQUEST} characters"
+        raise AuthorizationError(target, "invalid_request", message)
+    if not is_safe_path(f"/?{bare}"):  # a login would not lead back to the request
+        message = "a parameter has a backslash or a control character"
         raise AuthorizationError(target, "invalid_request", message)
     problem = _problem_of(fields, counts, services)
     if problem is not None:

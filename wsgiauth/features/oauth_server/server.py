@@ -1,6 +1,5 @@
 """The part of a site that is an OpenID provider."""
 
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from wsgiauth.authentication.lifetimes import MINUTE
@@ -10,9 +9,6 @@ from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import OnwardRedirects
-
-if TYPE_CHECKING:
-    pass
 
 ACCESS_MINUTES = 5  # the longest that an access token lasts
 

@@ -16,7 +16,6 @@ from wsgiauth.features.oauth_server.answers import (
 )
 from wsgiauth.features.oauth_server.authorization import (
     CONSENT,
-    LOGIN,
     NONE,
     SELECT_ACCOUNT,
     AuthorizationError,
@@ -34,7 +33,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import Response, redirect
-from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
 
 class NotAdmittedPage(Page):
@@ -70,27 +69,67 @@ class Authorize(Endpoint):
 
 
 def _respond(environ: WSGIEnvironment, site: Site) -> Response:
-    server, now = site.require(OAuthServer), site.tokens.now()
-    query = environ.get("QUERY_STRING", "")
-    request = read_request(query, server.asked, now=now, services=server.services)
+    request = request_of(environ, site)
     is_silent = NONE in request.prompts
-    session = _session(environ, site, request)
-    if not _is_recent(request, session, now):
+    session = session_of(environ, site, request)
+    if not is_recent(request, session, site):
         if is_silent:
             raise request.refused("login_required", "the last login is too long ago")
-        return _ask_to_confirm(environ, server.asked.added_to(request.query, now))
+        return redirect(HTTPStatus.FOUND, _confirm_url(environ, site, request))
     scopes = scopes_of(request, session, site)
     allowance = grants.allowance(request.client, session.user)
     if not allowance.is_admitted:
         error = request.refused("access_denied", "the user is not in the group of the client")
         if is_silent:
             raise error
-        return not_admitted(environ, site, request.client, session, error)
+        return _not_admitted(environ, site, request.client, session, error)
     if needs_consent(request, allowance, scopes):
         if is_silent:
             raise request.refused("consent_required", "the user has not allowed this yet")
-        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/consent?{query}")
+        return redirect(HTTPStatus.SEE_OTHER, url_with(environ, "consent", request, site))
     return answer(environ, site, request.target, code_fields(site, request, session, scopes))
+
+
+def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
+    """Return the request in the query."""
+    server, now = site.require(OAuthServer), site.tokens.now()
+    query = environ.get("QUERY_STRING", "")
+    return read_request(query, server.asked, now=now, services=server.services)
+
+
+def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:
+    """Return the session of the browser. Without one, answer the app or raise for the login."""
+    if NONE in request.prompts:
+        identity = site.identifier.identify(environ)
+        if identity.incomplete is not None:
+            raise request.refused("interaction_required", "the second factor is missing")
+        if identity.any_session is None:
+            raise request.refused("login_required", "the user is not logged in")
+    # The login, which is the proof that the request needs, returns to a request that says so.
+    asked_at = request.asked_at or int(site.tokens.now())
+    environ[ASKED_FOR] = url_with(environ, "authorize", request, site, asked_at=asked_at)
+    session = require_login(environ, site)
+    del environ[ASKED_FOR]
+    return session
+
+
+def url_with(
+    environ: WSGIEnvironment,
+    page: str,
+    request: AuthorizationRequest,
+    site: Site,
+    *,
+    asked_at: int = 0,
+) -> str:
+    """Return the path of a page below /auth with a request.
+
+    Args:
+        asked_at: When this site asked for a proof, if that is now; see `AuthorizationRequest`.
+    """
+    query, asked_at = request.query, asked_at or request.asked_at
+    if asked_at and request.needs_proof:
+        query = site.require(OAuthServer).asked.added_to(query, asked_at)
+    return f"{mount_url(environ)}/{page}?{query}"
 
 
 def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -> list[str]:
@@ -109,14 +148,21 @@ def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: l
     return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(scopes)
 
 
-def not_admitted(
+def is_recent(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
+    """Return whether the client accepts the last proof of a session."""
+    if not request.needs_proof:
+        return True
+    proof = proof_of(session.session_id) or Proof(0, "")
+    return request.accepts(proof.authenticated_at, site.tokens.now())
+
+
+def _not_admitted(
     environ: WSGIEnvironment,
     site: Site,
     client: Client,
     session: UserSession,
     error: AuthorizationError,
 ) -> Response:
-    """Answer with the page for a user who is not in the group of a client."""
     page = NotAdmittedPage(
         client_name=client.name,
         username=session.user.username,
@@ -125,25 +171,7 @@ def not_admitted(
     return site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
 
 
-def _session(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:
-    """Return the session of the browser. Without one, answer the app or raise for the login."""
-    if NONE in request.prompts:
-        identity = site.identifier.identify(environ)
-        if identity.incomplete is not None:
-            raise request.refused("interaction_required", "the second factor is missing")
-        if identity.any_session is None:
-            raise request.refused("login_required", "the user is not logged in")
-    return require_login(environ, site)
-
-
-def _is_recent(request: AuthorizationRequest, session: UserSession, now: float) -> bool:
-    if LOGIN not in request.prompts and request.max_age is None:
-        return True
-    proof = proof_of(session.session_id) or Proof(0, "")
-    return request.accepts(proof.authenticated_at, now)
-
-
-def _ask_to_confirm(environ: WSGIEnvironment, query: str) -> Response:
-    """Send the browser to a new proof and back; the session goes on, and so do its grants."""
-    mount = mount_url(environ)
-    return redirect(HTTPStatus.FOUND, with_next(f"{mount}/confirm", f"{mount}/authorize?{query}"))
+def _confirm_url(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:
+    """Return the URL of a new proof, and then back; the session goes on, and so do its grants."""
+    url = url_with(environ, "authorize", request, site, asked_at=int(site.tokens.now()))
+    return with_next(f"{mount_url(environ)}/confirm", url)

@@ -6,8 +6,10 @@ that it showed, so that no other ones are allowed by it.
 
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
@@ -18,21 +20,26 @@ from wsgiauth.features.oauth_server.answers import (
     location_of,
 )
 from wsgiauth.features.oauth_server.authorization import (
+    NONE,
     AuthorizationError,
     AuthorizationRequest,
-    read_request,
 )
-from wsgiauth.features.oauth_server.endpoints.authorize import scopes_of
+from wsgiauth.features.oauth_server.endpoints.authorize import (
+    is_recent,
+    request_of,
+    scopes_of,
+    session_of,
+    url_with,
+)
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words
-from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp
 from wsgiauth.web.failures import SWITCH
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
 ALLOW, REFUSE = "allow", "refuse"
@@ -64,8 +71,11 @@ class Consent(MemberForm):
         return settings.OAUTH_SERVER
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the page."""
+        """Answer with the page, unless something else is missing before it."""
         try:
+            request = request_of(environ, site)
+            if not _is_next(request, session_of(environ, site, request), site):
+                return _to_authorize(environ, request, site)
             return super().get(environ, site)
         except AuthorizationError as error:
             return answer_error(environ, site, error)
@@ -80,13 +90,15 @@ class Consent(MemberForm):
     def act(self, submission: MemberSubmission) -> Response:
         """Record the consent, or refuse the app."""
         site, session = submission.site, submission.member
-        request = _request(submission)
+        request = request_of(submission.environ, site)
         decision = submission.fields["decision"]
         if decision == REFUSE:
             refusal = request.refused("access_denied", "the user has refused")
             return _send(submission, request, error_fields(refusal))
         if decision != ALLOW:
             raise ValidationError({"decision": [_("Allow the app, or refuse it.")]})
+        if not _is_next(request, session, site):  # any more
+            return _to_authorize(submission.environ, request, site)
         shown = submission.fields["scope"].split()
         scopes = [each for each in scopes_of(request, session, site) if each in shown]
         if not grants.allow(request.client, session.user, scopes, site.tokens.now()):
@@ -96,12 +108,11 @@ class Consent(MemberForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ConsentPage:
         """Return the page."""
         environ, site, session = submission.environ, submission.site, submission.member
-        request = _request(submission)
-        scopes, mount = scopes_of(request, session, site), mount_url(environ)
-        query = environ.get("QUERY_STRING", "")
-        uri = request.target.uri
+        request = request_of(environ, site)
+        scopes, uri = scopes_of(request, session, site), request.target.uri
+        begin = url_with(environ, "authorize", request, site)
         return ConsentPage(
-            consent_url=f"{mount}/consent?{query}",
+            consent_url=url_with(environ, "consent", request, site),
             client_name=request.client.name,
             host=host_of(uri),
             is_on_device=is_of_this_computer(uri),
@@ -109,7 +120,7 @@ class Consent(MemberForm):
             scopes=in_words(scopes),
             scope=" ".join(scopes),
             username=session.user.username,
-            switch_url=with_next(f"{mount}/login?{SWITCH}=1", f"{mount}/authorize?{query}"),
+            switch_url=with_next(f"{mount_url(environ)}/login?{SWITCH}=1", begin),
             form_source=origin_of(uri),
             message=refusal.text,
         )
@@ -125,7 +136,12 @@ def _send(
     return answer(submission.environ, site, request.target, fields)
 
 
-def _request(submission: MemberSubmission) -> AuthorizationRequest:
-    server, now = submission.site.require(OAuthServer), submission.site.tokens.now()
-    query = submission.environ.get("QUERY_STRING", "")
-    return read_request(query, server.asked, now=now, services=server.services)
+def _is_next(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
+    """Return whether nothing but the consent is missing."""
+    if NONE in request.prompts or not is_recent(request, session, site):
+        return False
+    return grants.allowance(request.client, session.user).is_admitted
+
+
+def _to_authorize(environ: WSGIEnvironment, request: AuthorizationRequest, site: Site) -> Response:
+    return redirect(HTTPStatus.SEE_OTHER, url_with(environ, "authorize", request, site))

@@ -1,0 +1,272 @@
+"""The rules of an authorization request: which one is read, and how another one is refused."""
+
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.support.oauth_apps import CALLBACK, STATE
+from tests.support.service_keys import MAPS, REPORTS
+from tests.support.settings import LONG_KEY
+from wsgiauth.exceptions import RequestError
+from wsgiauth.features.oauth_server.authorization import (
+    MAX_REQUEST,
+    Asked,
+    AuthorizationError,
+    read_request,
+    registered_uri,
+    with_parameters,
+)
+
+NOW = 2_000_000_000
+
+
+@pytest.fixture
+def asked(settings):
+    """Return what signs the times of proofs."""
+    return Asked(settings)
+
+
+@pytest.fixture
+def read(asked):
+    """Return a function that reads a query."""
+
+    def read_query(query, now=NOW):
+        return read_request(query, asked, now=now, services=frozenset((REPORTS, MAPS)))
+
+    return read_query
+
+
+@pytest.fixture
+def request_of(read, wiki):
+    """Return a function that reads a request of the app with other parameters."""
+    return lambda **changes: read(urlencode(wiki.parameters(**changes)))
+
+
+def test_a_request_has_what_the_app_sent(request_of, wiki):
+    request = request_of(prompt="login consent", max_age="60", resource=MAPS, login_hint="ada")
+    assert request.client.id == wiki.id
+    assert request.target == (CALLBACK, STATE, "query")
+    assert request.scopes == ("openid", "profile", "email")
+    assert (request.nonce, request.challenge) == (
+        wiki.parameters()["nonce"],
+        wiki.parameters()["code_challenge"],
+    )
+    assert request.prompts == {"login", "consent"}
+    assert (request.max_age, request.resource, request.login_hint) == (60, MAPS, "ada")
+
+
+def test_what_is_not_sent_is_empty(request_of):
+    request = request_of(scope=None, state=None, nonce="")
+    assert (request.scopes, request.target.state, request.nonce) == ((), "", "")
+    assert (request.prompts, request.max_age, request.resource) == (frozenset(), None, "")
+
+
+def test_unknown_parameters_are_ignored(request_of, wiki):
+    request = request_of(ui_locales="de", id_token_hint="x" * MAX_REQUEST)
+    assert request.query == urlencode(wiki.parameters())
+
+
+# A wrong client or URI: there is nowhere to send the browser.
+
+
+@pytest.mark.promise(89)
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        pytest.param({"client_id": None}, "invalid_client", id="no client"),
+        pytest.param({"client_id": "0123456789abcdef0123"}, "invalid_client", id="unknown client"),
+        pytest.param({"client_id": "x\0" * 99}, "invalid_client", id="no id at all"),
+        pytest.param({"redirect_uri": None}, "invalid_redirect_uri", id="no URI"),
+        pytest.param({"redirect_uri": ""}, "invalid_redirect_uri", id="an empty URI"),
+        pytest.param({"redirect_uri": f"{CALLBACK}/"}, "invalid_redirect_uri", id="a longer URI"),
+        pytest.param(
+            {"redirect_uri": "https://evil.example.org/callback"},
+            "invalid_redirect_uri",
+            id="another host",
+        ),
+        pytest.param(
+            {"redirect_uri": CALLBACK, "client_id": None, "state": "x"},
+            "invalid_client",
+            id="a URI without its client",
+        ),
+    ],
+)
+def test_a_wrong_client_or_uri_is_no_answer_to_the_client(request_of, changes, code):
+    with pytest.raises(RequestError) as caught:
+        request_of(**changes)
+    assert (caught.value.status, caught.value.code) == (400, code)
+
+
+@pytest.mark.promise(89)
+@pytest.mark.parametrize(
+    "further",
+    ["client_id=other", "redirect_uri=https%3A%2F%2Fevil.example.org"],
+    ids=["client_id", "redirect_uri"],
+)
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_a_client_or_uri_that_is_given_twice_is_no_answer_to_the_client(read, wiki, further, place):
+    query = urlencode(wiki.parameters())
+    with pytest.raises(RequestError):
+        read(f"{further}&{query}" if place == "before" else f"{query}&{further}")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("%ff=%ff", id="not UTF-8"),
+        pytest.param("&".join(f"a{each}=1" for each in range(31)), id="too many parameters"),
+    ],
+)
+def test_a_malformed_query_names_no_client(read, wiki, query):
+    with pytest.raises(RequestError) as caught:
+        read(f"{query}&{urlencode(wiki.parameters())}" if query else "")
+    assert caught.value.code == "invalid_client"
+
+
+# Other mistakes are answers to the client.
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        pytest.param({"request": "e30."}, "request_not_supported", id="request"),
+        pytest.param(
+            {"request_uri": "https://wiki.example.org/r"},
+            "request_uri_not_supported",
+            id="request_uri",
+        ),
+        pytest.param({"response_type": None}, "unsupported_response_type", id="no response_type"),
+        pytest.param({"response_type": "token"}, "unsupported_response_type", id="implicit"),
+        pytest.param({"response_type": "code id_token"}, "unsupported_response_type", id="hybrid"),
+        pytest.param({"response_mode": "fragment"}, "invalid_request", id="response_mode"),
+        pytest.param({"code_challenge": None}, "invalid_request", id="no code_challenge"),
+        pytest.param({"code_challenge": "x" * 42}, "invalid_request", id="short code_challenge"),
+        pytest.param({"code_challenge": "x" * 44}, "invalid_request", id="long code_challenge"),
+        pytest.param(
+            {"code_challenge": "+" * 43}, "invalid_request", id="code_challenge in base64"
+        ),
+        pytest.param({"code_challenge_method": None}, "invalid_request", id="no method of PKCE"),
+        pytest.param({"code_challenge_method": "plain"}, "invalid_request", id="plain PKCE"),
+        pytest.param({"prompt": "create"}, "invalid_request", id="unknown prompt"),
+        pytest.param({"prompt": "none login"}, "invalid_request", id="none and another prompt"),
+        pytest.param({"max_age": "-1"}, "invalid_request", id="negative max_age"),
+        pytest.param({"max_age": "1.5"}, "invalid_request", id="broken max_age"),
+        pytest.param({"max_age": "1" * 10}, "invalid_request", id="huge max_age"),
+        pytest.param({"max_age": "\u0661"}, "invalid_request", id="max_age in other digits"),
+        pytest.param({"client_secret": "x"}, "invalid_request", id="a secret in the URL"),
+        pytest.param({"code": "x"}, "invalid_request", id="a code in the URL"),
+        pytest.param({"resource": "https://other.example"}, "invalid_target", id="resource"),
+        pytest.param({"login_hint": "x" * MAX_REQUEST}, "invalid_request", id="too long"),
+        pytest.param({"nonce": "a\\b"}, "invalid_request", id="a backslash"),
+        pytest.param({"nonce": "a\nb"}, "invalid_request", id="a control character"),
+    ],
+)
+def test_a_mistake_is_an_answer_to_the_client(request_of, changes, error):
+    with pytest.raises(AuthorizationError) as caught:
+        request_of(**changes)
+    assert (caught.value.error, caught.value.target) == (error, (CALLBACK, STATE, "query"))
+
+
+@pytest.mark.parametrize(
+    ("further", "error", "state"),
+    [
+        pytest.param("scope=email", "invalid_request", STATE, id="scope"),
+        pytest.param("x=1&x=1", "invalid_request", STATE, id="an unknown one"),
+        pytest.param("wsgiauth_asked=1&wsgiauth_asked=1", "invalid_request", STATE, id="our own"),
+        pytest.param("state=other", "invalid_request", "", id="state"),
+        pytest.param(f"resource={REPORTS}&resource=maps", "invalid_target", STATE, id="resource"),
+    ],
+)
+def test_a_parameter_that_is_given_twice_is_refused(read, wiki, further, error, state):
+    with pytest.raises(AuthorizationError) as caught:
+        read(f"{urlencode(wiki.parameters())}&{further}")
+    assert (caught.value.error, caught.value.target.state) == (error, state)
+
+
+def test_a_mistake_is_answered_in_the_mode_of_the_request(request_of):
+    with pytest.raises(AuthorizationError) as caught:
+        request_of(response_mode="form_post", prompt="create")
+    assert caught.value.target.mode == "form_post"
+
+
+# When a proof is accepted
+
+
+@pytest.mark.parametrize(
+    ("changes", "age", "is_accepted"),
+    [
+        pytest.param({}, 10**6, True, id="any"),
+        pytest.param({"max_age": "60"}, 60, True, id="max_age"),
+        pytest.param({"max_age": "60"}, 61, False, id="older than max_age"),
+        pytest.param({"max_age": "0"}, 0, False, id="max_age=0"),
+        pytest.param({"prompt": "login"}, 0, False, id="prompt=login"),
+        pytest.param({"prompt": "consent"}, 10**6, True, id="prompt=consent"),
+    ],
+)
+def test_the_app_says_which_proof_it_accepts(request_of, changes, age, is_accepted):
+    assert request_of(**changes).accepts(NOW - age, NOW) is is_accepted
+
+
+@pytest.mark.parametrize("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])
+def test_a_proof_since_the_site_asked_is_accepted(read, request_of, asked, changes):
+    request = read(asked.added_to(request_of(**changes).query, NOW), NOW + 600)
+    assert request.accepts(NOW + 300, NOW + 600)
+    assert request.accepts(NOW - 3, NOW + 600)  # by the clock of another host
+    assert not request.accepts(NOW - 4, NOW + 600)
+
+
+def test_the_time_of_the_question_is_kept_for_an_hour(read, request_of, asked):
+    query = asked.added_to(request_of(prompt="login").query, NOW)
+    assert read(query, NOW + 3600).asked_at == NOW
+    assert read(query, NOW + 3601).asked_at == 0
+
+
+def test_no_client_can_say_that_the_site_asked(read, request_of, asked, settings):
+    query = request_of(prompt="login").query
+    signed = asked.added_to(query, NOW)
+    name, _equals, value = signed.rpartition("=")
+    moved = asked.added_to(request_of(prompt="login", state="other").query, NOW)
+    for forged in (
+        f"{name}={NOW}",
+        f"{name}={NOW}.{'x' * 43}",
+        f"{name}={value.replace(str(NOW), str(NOW + 1))}",
+        f"{name}={value}x",
+        f"{name}=\u0661.{'x' * 43}",
+        f"{name}={moved.rpartition('=')[2]}",
+    ):
+        assert read(forged).asked_at == 0
+
+
+def test_a_fallback_of_the_key_verifies_the_time(request_of, settings, wiki):
+    query = request_of(prompt="login").query
+    signed = Asked(settings).added_to(query, NOW)
+    later = replace(settings, SECRET_KEY=LONG_KEY, SECRET_KEY_FALLBACKS=(settings.SECRET_KEY,))
+    request = read_request(signed, Asked(later), now=NOW, services=frozenset())
+    assert request.asked_at == NOW
+
+
+def test_a_request_without_our_time_is_the_same(read, request_of, asked):
+    request = request_of(prompt="login")
+    assert read(asked.added_to(request.query, NOW)).query == request.query
+
+
+# URIs
+
+
+def test_the_registered_uri_of_a_request_is_known_in_spite_of_other_mistakes(wiki, site):
+    assert registered_uri(urlencode(wiki.parameters(response_type="token"))) == CALLBACK
+    assert registered_uri(urlencode(wiki.parameters(redirect_uri="https://evil.example"))) == ""
+
+
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("https://wiki.example.org/", "https://wiki.example.org/?code=a%26b"),
+        ("https://wiki.example.org/?a=1", "https://wiki.example.org/?a=1&code=a%26b"),
+    ],
+    ids=["without a query", "with a query"],
+)
+def test_parameters_follow_those_of_the_uri(uri, expected):
+    assert with_parameters(uri, {"code": "a&b"}) == expected
