@@ -9,9 +9,15 @@ from wsgiauth.testing import logged_in
 
 
 @pytest.fixture
-def settings(settings, tmp_path):
+def further():
+    """Return further settings; tests give others by a parameter."""
+    return {}
+
+
+@pytest.fixture
+def settings(settings, tmp_path, further):
     """Return settings of a provider."""
-    return as_provider(settings, write_key(tmp_path / "key"))
+    return as_provider(settings, write_key(tmp_path / "key"), **further)
 
 
 @pytest.fixture

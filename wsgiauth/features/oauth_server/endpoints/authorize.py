@@ -4,8 +4,10 @@ from http import HTTPStatus
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.access import step_up
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.exceptions import SecondFactorMissingError, UnauthenticatedError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
     answer,
@@ -26,10 +28,11 @@ from wsgiauth.features.oauth_server.grants import Allowance
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
-from wsgiauth.forms.endpoint import Endpoint, require_login
+from wsgiauth.forms.endpoint import Endpoint, Handler, require_login
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.failures import ask_to_log_in
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import Response, redirect
@@ -56,16 +59,29 @@ class Authorize(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer the app, or send the browser to what is missing."""
-        try:
-            return _respond(environ, site)
-        except AuthorizationError as error:
-            return answer_error(environ, site, error)
+        return respond(environ, site, _respond)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Begin the same request, whatever page has sent the form (section 3.1.2.1)."""
         site.require(OAuthServer)
         query = urlencode([(name, str(value)) for name, value in read_form(environ).items()])
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
+
+
+def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
+    """Call a handler; answer the app, or send the browser to a login that returns to the request.
+
+    The request of `ASKED_FOR` is lost where other endpoints get the answer to these errors.
+    """
+    try:
+        return handler(environ, site)
+    except AuthorizationError as error:
+        return answer_error(environ, site, error)
+    except UnauthenticatedError as error:
+        login_url = f"{site.pages.mount}/login"
+        return ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
+    except SecondFactorMissingError as error:
+        return step_up(environ, site, error)
 
 
 def _respond(environ: WSGIEnvironment, site: Site) -> Response:

@@ -14,19 +14,18 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
     answer,
-    answer_error,
     code_fields,
     error_fields,
     location_of,
 )
 from wsgiauth.features.oauth_server.authorization import (
     NONE,
-    AuthorizationError,
     AuthorizationRequest,
 )
 from wsgiauth.features.oauth_server.endpoints.authorize import (
     is_recent,
     request_of,
+    respond,
     scopes_of,
     session_of,
     url_with,
@@ -72,20 +71,17 @@ class Consent(MemberForm):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, unless something else is missing before it."""
-        try:
-            request = request_of(environ, site)
-            if not _is_next(request, session_of(environ, site, request), site):
-                return _to_authorize(environ, request, site)
-            return super().get(environ, site)
-        except AuthorizationError as error:
-            return answer_error(environ, site, error)
+        return respond(environ, site, self._get)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the decision, and send the browser to the app."""
-        try:
-            return super().post(environ, site)
-        except AuthorizationError as error:
-            return answer_error(environ, site, error)
+        return respond(environ, site, super().post)
+
+    def _get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        request = request_of(environ, site)
+        if not _is_next(request, session_of(environ, site, request), site):
+            return _to_authorize(environ, request, site)
+        return super().get(environ, site)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Record the consent, or refuse the app."""
