@@ -27,6 +27,7 @@ FILES = {
         "mail/test_journey.py",
         "test_accessibility.py",
         "test_browser.py",
+        "test_browser_oauth.py",
         "test_browser_panel.py",
         "test_browser_passkeys.py",
         "test_browser_providers.py",
