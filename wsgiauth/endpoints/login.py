@@ -115,7 +115,7 @@ class LogIn(GuestForm):
             forgot_url=forgot_url(submission),
             code_url=f"{mount}/{codes.path}" if codes is not None else None,
             next=destination,
-            username=submission.fields[ACCOUNT_NAME] or done.name,
+            username=submission.fields[ACCOUNT_NAME] or done.name or _suggested_name(submission),
             passkey_options=passkey_options(submission.site, LOG_IN),
             providers=login_buttons(submission.environ, submission.site),
             remember_days=lifetimes.remembered_days(submission.site.settings),
@@ -143,6 +143,10 @@ def _was_logged_out(submission: Submission) -> bool:
     if query_field(environ, SWITCH):
         return False
     return submission.site.identifier.identify(environ).error == "invalid_token"
+
+
+def _suggested_name(submission: Submission) -> str:
+    return submission.site.pages.name_for(submission.environ, submission.destination)
 
 
 def _notice(submission: Submission, done: Done) -> str:

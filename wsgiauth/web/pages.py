@@ -94,6 +94,10 @@ class OnwardRedirects(ABC):
             mount: The percent-encoded path of /auth.
         """
 
+    @abstractmethod
+    def name_for(self, destination: str, mount: str) -> str:
+        """Return the username or email address that a `next` suggests for the login, or ""."""
+
 
 class Around(NamedTuple):
     """The surroundings of an error on its page, with a link back."""
@@ -261,6 +265,12 @@ class Pages:
             policy = policy.replace("form-action 'self'", f"form-action 'self' {source}")
         headers = (*headers, *language_headers(language))
         return Response(status, body, "text/html; charset=utf-8", headers, policy=policy)
+
+    def name_for(self, environ: WSGIEnvironment, destination: str) -> str:
+        """Return the username or email address that a `next` suggests for the login, or ""."""
+        mount = root_url(environ) + self.mount
+        names = (each.name_for(destination, mount) for each in self._onward)
+        return next(filter(None, names), "")
 
     def _source_after(self, page: Page) -> str:
         """Return the other origin to which the form of a page leads, or ""."""

@@ -44,7 +44,7 @@ def request_of(read, wiki):
 
 
 def test_a_request_has_what_the_app_sent(request_of, wiki):
-    request = request_of(prompt="login consent", max_age="60", resource=MAPS, login_hint="ada")
+    request = request_of(prompt="login consent", max_age="60", resource=MAPS)
     assert request.client.id == wiki.id
     assert request.target == (CALLBACK, STATE, "query")
     assert request.scopes == ("openid", "profile", "email")
@@ -53,7 +53,7 @@ def test_a_request_has_what_the_app_sent(request_of, wiki):
         wiki.parameters()["code_challenge"],
     )
     assert request.prompts == {"login", "consent"}
-    assert (request.max_age, request.resource, request.login_hint) == (60, MAPS, "ada")
+    assert (request.max_age, request.resource) == (60, MAPS)
 
 
 def test_what_is_not_sent_is_empty(request_of):
@@ -100,15 +100,15 @@ def test_a_wrong_client_or_uri_is_no_answer_to_the_client(request_of, changes, c
 
 @pytest.mark.promise(89)
 @pytest.mark.parametrize(
-    "further",
+    "added",
     ["client_id=other", "redirect_uri=https%3A%2F%2Fevil.example.org"],
     ids=["client_id", "redirect_uri"],
 )
 @pytest.mark.parametrize("place", ["before", "after"])
-def test_a_client_or_uri_that_is_given_twice_is_no_answer_to_the_client(read, wiki, further, place):
+def test_a_client_or_uri_that_is_given_twice_is_no_answer_to_the_client(read, wiki, added, place):
     query = urlencode(wiki.parameters())
     with pytest.raises(RequestError):
-        read(f"{further}&{query}" if place == "before" else f"{query}&{further}")
+        read(f"{added}&{query}" if place == "before" else f"{query}&{added}")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_mistake_is_an_answer_to_the_client(request_of, changes, error):
 
 
 @pytest.mark.parametrize(
-    ("further", "error", "state"),
+    ("added", "error", "state"),
     [
         pytest.param("scope=email", "invalid_request", STATE, id="scope"),
         pytest.param("x=1&x=1", "invalid_request", STATE, id="an unknown one"),
@@ -179,9 +179,9 @@ def test_a_mistake_is_an_answer_to_the_client(request_of, changes, error):
         pytest.param(f"resource={REPORTS}&resource=maps", "invalid_target", STATE, id="resource"),
     ],
 )
-def test_a_parameter_that_is_given_twice_is_refused(read, wiki, further, error, state):
+def test_a_parameter_that_is_given_twice_is_refused(read, wiki, added, error, state):
     with pytest.raises(AuthorizationError) as caught:
-        read(f"{urlencode(wiki.parameters())}&{further}")
+        read(f"{urlencode(wiki.parameters())}&{added}")
     assert (caught.value.error, caught.value.target.state) == (error, state)
 
 

@@ -26,6 +26,7 @@ from wsgiauth.web.urls import is_safe_path
 
 MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
 MAX_FIELDS = 30
+MAX_LOGIN_HINT = 254  # characters, as of an email address
 
 # A parameter of our own: when this site asked for a new proof. Signed, so that no client can send
 # it. Otherwise, the same request would ask again after each proof.
@@ -89,7 +90,6 @@ class AuthorizationRequest:
     prompts: frozenset[str]
     max_age: int | None
     resource: str
-    login_hint: str
     asked_at: int
     query: str
 
@@ -175,7 +175,6 @@ def read_request(
         prompts=frozenset(fields.get("prompt", "").split()),
         max_age=int(max_age) if max_age else None,
         resource=fields.get("resource", ""),
-        login_hint=fields.get("login_hint", ""),
         asked_at=asked.read(own, bare, now) if own else 0,
         query=bare,
     )
@@ -187,6 +186,11 @@ def registered_uri(query: str) -> str:
         return _client_of(_pairs(query))[1]
     except RequestError:
         return ""
+
+
+def login_hint(query: str) -> str:
+    """Return the name with which the client thinks that the user logs in, or ""."""
+    return dict(_pairs(query)).get("login_hint", "")[:MAX_LOGIN_HINT]
 
 
 def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:

@@ -3,7 +3,7 @@
 from urllib.parse import quote
 
 from wsgiauth.authentication.lifetimes import MINUTE
-from wsgiauth.features.oauth_server.authorization import Asked, registered_uri
+from wsgiauth.features.oauth_server.authorization import Asked, login_hint, registered_uri
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
 from wsgiauth.settings import Settings
@@ -34,11 +34,18 @@ class OAuthServer(OnwardRedirects):
 
     def source_after(self, destination: str, mount: str) -> str:
         """Return the origin of the app to which a login with this `next` leads."""
-        path, _, query = destination.partition("?")
-        if path not in (f"{mount}/authorize", f"{mount}/consent"):
-            return ""
-        uri = registered_uri(query.partition("#")[0])
+        uri = registered_uri(_request_in(destination, mount))
         return origin_of(uri) if uri else ""
+
+    def name_for(self, destination: str, mount: str) -> str:
+        """Return the `login_hint` of a request to which a login with this `next` leads."""
+        return login_hint(_request_in(destination, mount))
+
+
+def _request_in(destination: str, mount: str) -> str:
+    """Return the query of the authorization request that a `next` leads to, or ""."""
+    path, _, query = destination.partition("#")[0].partition("?")
+    return query if path in (f"{mount}/authorize", f"{mount}/consent") else ""
 
 
 def base_url(site: Site) -> str:
