@@ -322,6 +322,24 @@ def test_the_app_can_let_the_user_be_asked_again(browser, wiki, prompt):
     assert "code" in answer_in(walk(browser, answer.location))
 
 
+# The login
+
+
+@pytest.mark.parametrize("hint", ["Ada", "nobody@example.org", '"><script>', "x" * 254])
+def test_the_login_form_begins_with_the_name_that_the_app_suggests(anonymous, ada, wiki, hint):
+    page = open_page(anonymous, open_page(anonymous, wiki.url(login_hint=hint), 302).location)
+    form = next(each for each in page.forms.values() if "password" in each.fields)
+    assert form["username"].value == hint
+
+
+@pytest.mark.parametrize("path", ["/auth/account", "/auth/authorize", "/authorize"])
+def test_only_a_request_suggests_a_name(anonymous, wiki, path):
+    wanted = f"{path}?login_hint=Ada&next=/auth/authorize"
+    page = anonymous.get("/auth/login", {"next": wanted}, headers=BROWSER)
+    form = next(each for each in page.forms.values() if "password" in each.fields)
+    assert form["username"].value == ("Ada" if path == AUTHORIZE else "")
+
+
 # Who can be the user
 
 
@@ -386,6 +404,19 @@ def test_who_is_not_in_the_group_of_the_app_gets_a_page(browser, ada, site, path
     (link,) = [each["href"] for each in answer.html.find_all("a") if CALLBACK in each["href"]]
     found = answer_in(link)
     assert (found["error"], found["state"], found["iss"]) == ("access_denied", STATE, ISSUER)
+
+
+def test_who_is_not_in_the_group_goes_back_by_a_form_if_the_app_wants_one(browser, site):
+    app = App(site, group=Group.create(name="Staff"))
+    page = open_page(browser, app.url(response_mode="form_post"), 403)
+    (form,) = [each for each in page.forms.values() if "error" in each.fields]
+    assert (form.action, form["error"].value, form["iss"].value) == (
+        CALLBACK,
+        "access_denied",
+        ISSUER,
+    )
+    policy = page.headers["Content-Security-Policy"].split("; ")
+    assert "form-action 'self' https://wiki.example.org" in policy
 
 
 def test_a_member_of_the_group_gets_in(browser, ada, site):

@@ -46,7 +46,7 @@ def code_fields(
 
 def location_of(site: Site, target: Target, fields: Mapping[str, str]) -> str:
     """Return the URI that brings an answer to an app in its query."""
-    return with_parameters(target.uri, _with_common(site, target, fields))
+    return with_parameters(target.uri, with_common(site, target, fields))
 
 
 def answer_error(environ: WSGIEnvironment, site: Site, error: AuthorizationError) -> Response:
@@ -64,14 +64,14 @@ def answer(
 ) -> Response:
     """Send the browser to a registered URI with the parameters of an answer."""
     if target.mode == FORM_POST:
-        parameters = _with_common(site, target, fields)
+        parameters = with_common(site, target, fields)
         page = FormPostPage(action=target.uri, fields=parameters, form_source=origin_of(target.uri))
         return site.pages.render(environ, page)
     headers = (("Location", location_of(site, target, fields)),)
     return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=_NO_REFERRER)
 
 
-def _with_common(site: Site, target: Target, fields: Mapping[str, str]) -> dict[str, str]:
+def with_common(site: Site, target: Target, fields: Mapping[str, str]) -> dict[str, str]:
     """Return the parameters of an answer with `state` and `iss` (RFC 9207)."""
     state = {"state": target.state} if target.state else {}
     return {**fields, **state, "iss": site.require(OAuthServer).issuer}

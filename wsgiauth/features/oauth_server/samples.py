@@ -22,10 +22,14 @@ _CONSENT = ConsentPage(
     username="ada",
     switch_url="/x",
 )
+_NOT_ADMITTED = NotAdmittedPage(
+    client_name="Wiki", username="ada", back_url="https://wiki.example.org/login"
+)
 
 PAGES: tuple[Page, ...] = (
     FormPostPage(action="https://wiki.example.org/login", fields={"code": "example"}),
-    NotAdmittedPage(client_name="Wiki", username="ada", back_url="https://wiki.example.org/login"),
+    _NOT_ADMITTED.replaced(fields={"error": "access_denied"}),
+    _NOT_ADMITTED,
     _CONSENT.replaced(
         host="127.0.0.1", is_on_device=True, scopes=(), message="The form was refused."
     ),

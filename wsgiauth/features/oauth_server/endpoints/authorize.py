@@ -1,5 +1,6 @@
 """GET, POST /auth/authorize: an app asks who the user is (RFC 6749, OpenID Connect Core 1.0)."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
@@ -15,9 +16,11 @@ from wsgiauth.features.oauth_server.answers import (
     code_fields,
     error_fields,
     location_of,
+    with_common,
 )
 from wsgiauth.features.oauth_server.authorization import (
     CONSENT,
+    FORM_POST,
     NONE,
     SELECT_ACCOUNT,
     AuthorizationError,
@@ -25,6 +28,7 @@ from wsgiauth.features.oauth_server.authorization import (
     read_request,
 )
 from wsgiauth.features.oauth_server.grants import Allowance
+from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
@@ -46,6 +50,7 @@ class NotAdmittedPage(Page):
     client_name: str
     username: str
     back_url: str
+    fields: Mapping[str, str] = {}  # which the way back sends as a form
 
 
 class Authorize(Endpoint):
@@ -179,10 +184,14 @@ def _not_admitted(
     session: UserSession,
     error: AuthorizationError,
 ) -> Response:
+    target, fields = error.target, error_fields(error)
+    is_form = target.mode == FORM_POST
     page = NotAdmittedPage(
         client_name=client.name,
         username=session.user.username,
-        back_url=location_of(site, error.target, error_fields(error)),
+        back_url=target.uri if is_form else location_of(site, target, fields),
+        fields=with_common(site, target, fields) if is_form else {},
+        form_source=origin_of(target.uri) if is_form else "",
     )
     return site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
 
