@@ -141,7 +141,7 @@ DOORS_OF_LIBRARIES = {
         "features.services.signing",
         "authentication.signatures",
     },
-    "cryptography": {"features.services.signing"},
+    "cryptography": {"features.oauth_server.codes", "features.services.signing"},
     "fido2": {"features.factors.passkeys.webauthn"},
     "urllib3": {"features.providers.oidc.transport"},
 }

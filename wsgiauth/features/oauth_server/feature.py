@@ -9,8 +9,8 @@ from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
 from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
+from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
-from wsgiauth.features.oauth_server.endpoints.revoke import Revoke
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
@@ -37,7 +37,7 @@ FEATURE = Feature(
         "/consent": Consent(),
         "/apps": Apps(),
         "/oauth/token": OAuthToken(),
-        "/oauth/revoke": Revoke(),
+        "/oauth/revoke": OAuthRevoke(),
         "/userinfo": UserInfo(),
     },
     well_known=well_known_urls,

@@ -12,7 +12,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.responses import Response
 
 
-class Revoke(ProgramEndpoint):
+class OAuthRevoke(ProgramEndpoint):
     """Ends the grant of a token, with its refresh token. An access token lasts some minutes."""
 
     def respond(self, client: Client, fields: Mapping[str, str], site: Site) -> Response:
