@@ -22,6 +22,7 @@ from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.services.introspection import Introspector
 from wsgiauth.features.services.service_tokens import Proof
 
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.promise(66)
 
 START = 2_000_000_000  # seconds since the epoch, when these tests happen
 DAY = 86400
+PARTS = (DescribedKeys(),)
 DEMANDED = {"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}
 
 
@@ -43,7 +45,7 @@ class Service:
 
     def describe(self, token, **changes):
         settings = replace(self.settings, **changes)
-        return Introspector(settings, self.tokens, self.services).describe(token)
+        return Introspector(settings, self.tokens, self.services).describe(token, PARTS)
 
     def access_token(self, user, lifetime=None, methods=BY_PASSWORD):
         return sessions.start(user, self.tokens, lifetime, methods=methods).token
@@ -318,13 +320,13 @@ def test_asked_again_no_token_costs_a_signature(service, ada, monkeypatch):
     tokens, verified = [service.access_token(ada), forged(service, ada)], []
     introspector = Introspector(service.settings, service.tokens, service.services)
     for token in tokens:
-        introspector.describe(token)
+        introspector.describe(token, PARTS)
     verify = HMACAlgorithm.verify
     monkeypatch.setattr(
         HMACAlgorithm, "verify", lambda *args: verified.append(args) or verify(*args)
     )
     for token in tokens:
-        introspector.describe(token)
+        introspector.describe(token, PARTS)
     assert verified == []
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.identity import BEARER, Reader
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys import basic
+from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -24,9 +26,14 @@ def _readers(settings: Settings) -> Iterator[Reader]:
         yield Reader("basic", basic.find, is_ambient=True)
 
 
+def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+    yield DescribedKeys()
+
+
 FEATURE = Feature(
     name="keys",
     urls={"/keys": Keys()},
+    parts=_parts,
     readers=_readers,
     pages=_pages,
     personal_data={"wsgiauth_key": Records("api_keys", keys.own_keys)},

@@ -10,23 +10,26 @@ Every token that is not active costs one SELECT, even a malformed one, so that t
 answer does not tell them apart. Microseconds still differ.
 """
 
-import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import peewee
 
 from wsgiauth.accounts.callers import CALLER, from_row
-from wsgiauth.accounts.groups import limit
+from wsgiauth.accounts.key_owners import owner_of_key
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
-from wsgiauth.accounts.tables import Key, Session
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.descriptions import (
+    DescribedClaims,
+    DescribedStrings,
+    Description,
+    described,
+)
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import MAX_LENGTH, Claims, Tokens
-from wsgiauth.features.keys.api_keys import PREFIX, id_of
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement
@@ -35,11 +38,9 @@ INTROSPECT = "wsgiauth.introspect"
 
 _CACHE_SIZE = 1024  # tokens of at most MAX_LENGTH
 
-_FROM_TOKEN = ("iss", "aud", "client_id", "iat", "exp")
-
 _NO_SESSION = Claims(0, "", 0)  # has no row
 
-# The SELECTs of `sessions.find` and `keys.find`, without the columns about their last use.
+# The SELECT of `sessions.find`, without the columns about the last use.
 _SESSION = Statement(
     lambda: (
         User.select(*CALLER, Session.methods, peewee.Case(None, sessions.uses(0)))
@@ -61,13 +62,6 @@ _SESSIONS_PROVEN_AT = Statement(
         )
     )
 )
-_KEY = Statement(
-    lambda: (
-        User.select(*CALLER, User.id, Key.permissions, Key.digest, Key.created_at, Key.expires_at)
-        .join(Key, on=(Key.user == User.id))
-        .where(Key.id == "", Key.expires_at > 0, User.is_active)
-    )
-)
 _METHODS = len(CALLER)
 _ID = _USE = len(CALLER) + 1
 
@@ -82,21 +76,29 @@ class Introspector:
         # Caches False, too, so that the second answer about any inactive token takes equally long.
         self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
-    def describe(self, token: str) -> dict[str, object] | None:
+    def describe(self, token: str, parts: Sequence[object] = ()) -> Description | None:
         """Return the response of RFC 7662 section 2.2 for an active token, or None.
 
-        Access tokens, service tokens and API keys can be active. A service token is active as long
-        as the session or the key that it was made with. Where the site demands a second factor, a
-        session without one is not active.
+        Access tokens, service tokens, and the tokens that parts of the site describe can be active.
+        A service token is active as long as the session or the key that it was made with. Where the
+        site demands a second factor, a session without one is not active.
 
         `scope` lists the permissions that the token gives now. For the access token of a superuser,
         it lists the granted permissions.
+
+        Args:
+            parts: Those of the site.
         """
         now = int(self._tokens.now())
-        if token.startswith(PREFIX):
-            return self._describe_key(token, now)
+        for part in parts:
+            if isinstance(part, DescribedStrings) and token.startswith(part.prefix):
+                return part.describe(token, now)
         if len(token) > MAX_LENGTH or not self._is_signed(token):
             token = ""
+        signed = self._services.signed.verify(token, 0) or {}
+        for part in parts:
+            if isinstance(part, DescribedClaims) and part.claim in signed:
+                return part.describe_claims(signed, now)
         claims = self._services.verify(token, now)
         if claims is not None:
             return self._describe_service_token(claims, now)
@@ -104,19 +106,9 @@ class Introspector:
 
     def _check_signature(self, token: str) -> bool:
         """Return whether a key of the site has signed a token, which can have expired."""
-        return bool(self._services.verify(token, 0) or self._tokens.all_claims(token))
+        return bool(self._services.signed.verify(token, 0) or self._tokens.all_claims(token))
 
-    def _describe_key(self, text: str, now: int) -> dict[str, object] | None:
-        row = _KEY.fetchone(id_of(text) or "", now)
-        if row is None:
-            return None
-        user = _owner_of_key(row)
-        stored, created_at, expires_at = row[-3:]
-        if not hmac.compare_digest(stored, digest(text)):
-            return None
-        return _document(user, user.permissions, {"iat": created_at, "exp": expires_at})
-
-    def _describe_access_token(self, token: str, now: int) -> dict[str, object] | None:
+    def _describe_access_token(self, token: str, now: int) -> Description | None:
         claims = self._tokens.verify(token, now) or _NO_SESSION
         named = claims.session_id, claims.user_id
         row = _SESSION.fetchone(*[claims.generation] * sessions.USES, *named, now)
@@ -126,17 +118,15 @@ class Introspector:
         if user is None:
             return None
         times = {"iat": claims.issued_at, "exp": claims.expires_at}
-        return _document(user, user.permissions, {**self._tokens.registered, **times})
+        return described(user, user.permissions, {**self._tokens.registered, **times})
 
-    def _describe_service_token(
-        self, claims: Mapping[str, Any], now: int
-    ) -> dict[str, object] | None:
+    def _describe_service_token(self, claims: Mapping[str, Any], now: int) -> Description | None:
         find = self._user_of_session if "auth_time" in claims else _user_of_key
         user = find(claims, now)
         if user is None:
             return None
         asked = frozenset(claims["scope"].split())
-        return _document(user, asked if user.is_superuser else asked & user.permissions, claims)
+        return described(user, asked if user.is_superuser else asked & user.permissions, claims)
 
     def _user_of_session(self, claims: Mapping[str, Any], now: int) -> User | None:
         """Return the user of the session that a service token was made with, if it is valid."""
@@ -153,24 +143,5 @@ class Introspector:
 
 def _user_of_key(claims: Mapping[str, Any], now: int) -> User | None:
     """Return the owner of the key that a service token was made with."""
-    row = _KEY.fetchone(claims["sid"], now)
-    return None if row is None else _owner_of_key(row)
-
-
-def _owner_of_key(row: tuple[Any, ...]) -> User:
-    """Return the owner of a key, limited to its permissions."""
-    user_id, permissions = row[len(CALLER) : len(CALLER) + 2]
-    user = from_row(user_id, row)
-    limit(user, frozenset(permissions.split()))
-    return user
-
-
-def _document(user: User, scope: Iterable[str], claims: Mapping[str, object]) -> dict[str, object]:
-    return {
-        "active": True,
-        "sub": str(user.id),
-        "username": user.username,
-        "scope": " ".join(sorted(scope)),
-        "token_type": "bearer",
-        **{name: claims[name] for name in _FROM_TOKEN if name in claims},
-    }
+    owner = owner_of_key(claims["sid"], now)
+    return None if owner is None else owner.user

@@ -1,0 +1,60 @@
+"""What features know about their tokens, for introspection (RFC 7662).
+
+Each question costs one SELECT, also about a token that is not active, so that the time of the
+answer does not tell them apart.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from wsgiauth.accounts.models import User
+
+_FROM_TOKEN = ("iss", "aud", "client_id", "iat", "exp")
+
+Description = dict[str, object]
+
+
+class DescribedStrings(ABC):
+    """The part of a site with tokens that are random or signed strings, and no JWT.
+
+    Attributes:
+        prefix: With which all of them begin, and no token of another feature.
+    """
+
+    prefix: str
+
+    @abstractmethod
+    def describe(self, text: str, now: int) -> Description | None:
+        """Return the description of an active token, or None."""
+
+
+class DescribedClaims(ABC):
+    """The part of a site with tokens that the keys of SERVICE_KEYS sign.
+
+    Attributes:
+        claim: Which all of them have, and no token of another feature.
+    """
+
+    claim: str
+
+    @abstractmethod
+    def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
+        """Return the description of an active token, or None.
+
+        Args:
+            claims: Of a token that has the signature of this site, and can have expired.
+            now: Seconds since the epoch.
+        """
+
+
+def described(user: User, scope: Iterable[str], claims: Mapping[str, object]) -> Description:
+    """Return the response about an active token (RFC 7662 section 2.2)."""
+    return {
+        "active": True,
+        "sub": str(user.id),
+        "username": user.username,
+        "scope": " ".join(sorted(scope)),
+        "token_type": "bearer",
+        **{name: claims[name] for name in _FROM_TOKEN if name in claims},
+    }

@@ -1,0 +1,22 @@
+"""What other services learn about an API key: see `authentication.descriptions`."""
+
+import hmac
+
+from wsgiauth.accounts.key_owners import owner_of_key
+from wsgiauth.authentication.descriptions import DescribedStrings, Description, described
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.features.keys.api_keys import PREFIX, id_of
+
+
+class DescribedKeys(DescribedStrings):
+    """Describes API keys. A question is no use of a key."""
+
+    prefix = PREFIX
+
+    def describe(self, text: str, now: int) -> Description | None:
+        """Return the description of an active key, or None."""
+        owner = owner_of_key(id_of(text) or "", now)
+        if owner is None or not hmac.compare_digest(owner.digest, digest(text)):
+            return None
+        times = {"iat": owner.created_at, "exp": owner.expires_at}
+        return described(owner.user, owner.user.permissions, times)
