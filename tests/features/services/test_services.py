@@ -118,6 +118,8 @@ NOT_OURS = {
     "without claims": "{}",
     "no JSON": "no JSON",
     "nested too deeply": "[" * 2000,
+    "without an end": json.dumps({name: each for name, each in OURS.items() if name != "exp"}),
+    "with an end in words": json.dumps({**OURS, "exp": "soon"}),
     "of another client": json.dumps({**OURS, "client_id": "other"}),
     "too long": json.dumps({**OURS, "x": "x" * MAX_LENGTH}),
 }

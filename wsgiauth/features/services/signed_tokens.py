@@ -82,11 +82,19 @@ class SignedTokens:
         try:
             if key.verify(match[1].encode(), _decoded(match[4])):
                 claims = json.loads(_decoded(match[3]))
-                if isinstance(claims, dict) and claims.get("iss") == self._issuer:
+                if self._is_ours(claims):
                     return MappingProxyType(claims)
         except (ValueError, RecursionError):  # not base64 or, by another program, not JSON
             raise _InvalidTokenError from None
         raise _InvalidTokenError
+
+    def _is_ours(self, claims: Any) -> bool:
+        """Return whether claims are of this issuer, and expire."""
+        return (
+            isinstance(claims, dict)
+            and claims.get("iss") == self._issuer
+            and isinstance(claims.get("exp"), int)
+        )
 
 
 def _header(kind: str, algorithm: str, key_id: str) -> str:
