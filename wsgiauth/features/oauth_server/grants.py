@@ -12,13 +12,14 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.callers import CALLER, from_row
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.features.oauth_server.scopes import OFFLINE
-from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
+from wsgiauth.features.oauth_server.tables import Client, Consent, Grant, values_of
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
+from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.upkeep import purge_some
 
@@ -33,7 +34,68 @@ _IS_MEMBER = peewee.fn.EXISTS(
 )
 # Whether a user can use an app now.
 _IS_ADMITTED = Client.group_id.is_null() | _IS_MEMBER
-_IS_ALLOWED = (Client.is_trusted == True) | Consent.client.is_null(False)  # noqa: E712 - SQL
+_IS_CONSENT = (Consent.user == User.id) & (Consent.client == Client.id)
+
+_ALLOWANCE = Statement(
+    lambda: (
+        User.select(Consent.scopes, _IS_ADMITTED)
+        .join(Client, on=(Client.id == ""))
+        .join(Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
+        .where(User.id == 0)
+    )
+)
+
+_GRANT: Any = Grant._meta.sorted_fields
+_CLIENT: Any = Client._meta.sorted_fields
+_FIND = Statement(
+    lambda: (
+        Grant.select(*CALLER, *_GRANT, *_CLIENT)
+        .join_from(Grant, User)
+        .join_from(Grant, Client)
+        .join_from(Grant, Session, peewee.JOIN.LEFT_OUTER)
+        .join_from(Grant, Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
+        .where(
+            Grant.id == "",
+            Grant.expires_at > 0,
+            Grant.stamp == User.security_stamp,
+            User.is_active,
+            Grant.is_offline
+            | (
+                (Session.user == Grant.user)
+                & (Session.stamp == User.security_stamp)
+                & (Session.expires_at > 0)
+            ),
+            _IS_ADMITTED,
+            Client.is_trusted | Consent.client.is_null(False),
+        )
+    )
+)
+_OF_GRANT = slice(len(CALLER), len(CALLER) + len(_GRANT))
+_OF_CLIENT = slice(_OF_GRANT.stop, None)
+
+# What a session, with its user locked, and a client have to do with each other.
+_BEGINNING = Statement(
+    lambda: (
+        Session.select(
+            Session.ends_at,
+            Session.authenticated_at,
+            Session.methods,
+            Client.is_trusted,
+            Consent.scopes,
+            Grant.select(Grant.sid).where(Grant.session == Session.id).limit(peewee.SQL("1")),
+        )
+        .join_from(Session, User)
+        .join_from(Session, Client, on=(Client.id == ""))
+        .join_from(Session, Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
+        .where(
+            Session.id == "",
+            Session.user == 0,
+            Session.expires_at > 0,
+            IS_VALID_SESSION,
+            _IS_ADMITTED,
+        )
+    )
+)
 
 
 class Code(NamedTuple):
@@ -75,14 +137,7 @@ class Allowance(NamedTuple):
 
 def allowance(client: Client, user: User) -> Allowance:
     """Return what a user has allowed a client, and whether the client lets the user in."""
-    row: Any = (
-        User.select(Consent.scopes, _IS_ADMITTED.alias("is_admitted"))
-        .join(Client, on=(Client.id == client.id))
-        .join(Consent, peewee.JOIN.LEFT_OUTER, on=_is_consent())
-        .where(User.id == user.id)
-        .tuples()
-        .first()
-    )
+    row = _ALLOWANCE.fetchone(client.id, user.id)
     if row is None:  # one of them was just deleted
         return Allowance(None, is_admitted=False)
     scopes, is_admitted = row
@@ -128,45 +183,29 @@ def revoke(user: User, client_id: str) -> bool:
     return is_allowed or is_granted
 
 
-def redeem(code: Code, settings: Settings, now: float) -> Grant | None:
+def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant | None:
     """Use a code, and return its grant; None if the code was used, or cannot be used any more.
 
     The grant that the first use of a code has made ends with the second one: one of the two uses
     was not by the app (RFC 6749 section 4.1.2).
     """
-    grant = _insert(code, settings, now)
+    grant = _insert(code, client, settings, now)
     if grant is None:
-        end(code.grant_id, is_reused=True)
+        end(code.grant_id, client, is_reused=True)
         return None
     purge_some(Grant, now)
     return grant
 
 
 def find(grant_id: str, now: float) -> Grant | None:
-    """Return a valid grant with its user and its client, or None."""
-    is_in_session = (
-        (Session.user == Grant.user)
-        & (Session.stamp == User.security_stamp)
-        & (Session.expires_at > int(now))
-    )
-    found: Grant | None = (
-        Grant.select(Grant, User, Client)
-        .join_from(Grant, User)
-        .join_from(Grant, Client)
-        .join_from(Grant, Session, peewee.JOIN.LEFT_OUTER)
-        .join_from(Grant, Consent, peewee.JOIN.LEFT_OUTER, on=_is_consent())
-        .where(
-            Grant.id == grant_id,
-            Grant.expires_at > int(now),
-            Grant.stamp == User.security_stamp,
-            User.is_active,
-            (Grant.is_offline == True) | is_in_session,  # noqa: E712 - SQL
-            _IS_ADMITTED,
-            _IS_ALLOWED,
-        )
-        .first()
-    )
-    return found
+    """Return a valid grant with its user and its client, or None. Costs one SELECT."""
+    row = _FIND.fetchone(grant_id, int(now), int(now))
+    if row is None:
+        return None
+    values = values_of(Grant, row[_OF_GRANT])
+    values["user"] = from_row(values["user"], row)
+    values["client"] = Client.of_row(row[_OF_CLIENT])
+    return Grant(**values)
 
 
 @repeated_after_conflict
@@ -176,6 +215,9 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     The previous token gets the current one for `GRACE` seconds, because several processes of an
     app can refresh at once. `grant` then has the number of the current token.
     """
+    if grant.is_offline and not settings.REMEMBER_DAYS:  # nothing outlives the browser
+        end(grant.id, grant.client)
+        return False
     changes: dict[str, Any] = {"generation": generation + 1, "refreshed_at": int(now)}
     if grant.is_offline:
         changes["expires_at"] = _end_of_offline(settings, now)
@@ -192,20 +234,21 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     if generation == row.generation - 1 and is_recent:
         grant.generation = row.generation
         return True
-    end(grant.id, is_reused=True)
+    end(grant.id, grant.client, is_reused=True)
     return False
 
 
 @repeated_after_conflict
-def end(grant_id: str, *, is_reused: bool = False) -> None:
-    """End a grant, if it is there. Its row stays, so that its code cannot be used again."""
+def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
+    """End a grant of a client, if it is there.
+
+    Its row stays, so that its code cannot be used again.
+    """
+    is_open = (Grant.id == grant_id) & (Grant.client == client.id) & (Grant.stamp != ENDED)
     with database.atomic():
-        row = Grant.get_or_none(Grant.id == grant_id, Grant.stamp != ENDED)
-        if row is None:
-            return
-        ended = Grant.update(stamp=ENDED).where(Grant.id == grant_id, Grant.stamp != ENDED)
-        if ended.execute() and is_reused:
-            events.emit("grant_reused", user_id=row.user_id, reason=row.client_id)
+        row: Grant | None = Grant.get_or_none(is_open)
+        if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
+            events.emit("grant_reused", user_id=row.user_id, reason=client.id)
 
 
 def list_grants(user: User, now: float) -> list[Grant]:
@@ -217,7 +260,7 @@ def list_grants(user: User, now: float) -> list[Grant]:
             Grant.user == user.id,
             Grant.stamp == user.security_stamp,
             Grant.expires_at > int(now),
-            (Grant.is_offline == True) | Grant.session.is_null(False),  # noqa: E712 - SQL
+            Grant.is_offline | Grant.session.is_null(False),
         )
         .order_by(Grant.refreshed_at.desc(), Grant.id)
     )
@@ -225,34 +268,34 @@ def list_grants(user: User, now: float) -> list[Grant]:
 
 
 @repeated_after_conflict
-def _insert(code: Code, settings: Settings, now: float) -> Grant | None:
+def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant | None:
     with database.atomic():
         user = lock_user(code.user_id)  # a consent that is revoked meanwhile waits, or has ended it
-        if user is None or not user.is_active or user.security_stamp != code.stamp:
+        if user is None or user.security_stamp != code.stamp:
             return None
-        session: Session | None = Session.get_or_none(
-            Session.id == code.session_id,
-            Session.user == user.id,
-            Session.stamp == user.security_stamp,
-            Session.expires_at > int(now),
-        )
-        if session is None or not _is_still_allowed(code):
+        beginning = _BEGINNING.fetchone(client.id, code.session_id, user.id, int(now))
+        if beginning is None:
             return None
-        is_offline = OFFLINE in code.scope.split()
-        ends_at = _end_of_offline(settings, now) if is_offline else session.ends_at
+        ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
+        scopes = set(code.scope.split())
+        if not (is_trusted or scopes <= set((allowed or "").split())):
+            return None
+        is_offline = OFFLINE in scopes and settings.REMEMBER_DAYS > 0
+        if is_offline:
+            ends_at = _end_of_offline(settings, now)
         row: dict[str, Any] = {
             "id": code.grant_id,
-            "client": code.client_id,
-            "user": user.id,
-            "session": session.id,
-            "sid": _sid_of(session),
+            "client": client,
+            "user": user,
+            "session": code.session_id,
+            "sid": sid or secrets.token_urlsafe(16),
             "stamp": user.security_stamp,
             "scopes": code.scope,
             "resource": code.resource,
             "is_offline": is_offline,
             "refreshed_at": int(now),
-            "authenticated_at": session.authenticated_at,
-            "methods": session.methods,
+            "authenticated_at": authenticated_at,
+            "methods": methods,
             "created_at": int(now),
             "expires_at": max(ends_at, int(now) + KEPT),
         }
@@ -261,31 +304,5 @@ def _insert(code: Code, settings: Settings, now: float) -> Grant | None:
     return Grant(**row)
 
 
-def _is_still_allowed(code: Code) -> bool:
-    """Return whether the client lets the user in, and has the user's consent to the scopes."""
-    row: Any = (
-        Client.select(Client.is_trusted, Consent.scopes)
-        .join(User, on=(User.id == code.user_id))
-        .join(Consent, peewee.JOIN.LEFT_OUTER, on=_is_consent())
-        .where(Client.id == code.client_id, _IS_ADMITTED)
-        .tuples()
-        .first()
-    )
-    if row is None:
-        return False
-    is_trusted, scopes = row
-    return bool(is_trusted) or set(code.scope.split()) <= set((scopes or "").split())
-
-
-def _sid_of(session: Session) -> str:
-    """Return the `sid` that the grants of this session have, or a new one."""
-    found = Grant.select(Grant.sid).where(Grant.session == session.id).limit(1).scalar()
-    return found or secrets.token_urlsafe(16)
-
-
 def _end_of_offline(settings: Settings, now: float) -> int:
     return int(now) + settings.REMEMBER_DAYS * DAY
-
-
-def _is_consent() -> Any:
-    return (Consent.user == User.id) & (Consent.client == Client.id)

@@ -47,7 +47,11 @@ def offered(client: Client, asked: Iterable[str], user: User, settings: Settings
     of_client = set(client.scopes.split())
     if not settings.REMEMBER_DAYS:  # nothing outlives the browser
         of_client.discard(OFFLINE)
-    return [each for each in dict.fromkeys(asked) if each in of_client and _has(user, each)]
+    chosen = [each for each in dict.fromkeys(asked) if each in of_client]
+    if user.is_superuser or set(chosen).issubset(STANDARD):
+        return chosen
+    granted = user.permissions
+    return [each for each in chosen if each in STANDARD or each in granted]
 
 
 def in_words(scopes: Iterable[str]) -> tuple[ScopeInWords, ...]:
@@ -61,7 +65,3 @@ def in_words(scopes: Iterable[str]) -> tuple[ScopeInWords, ...]:
         )
         for each in ordered
     )
-
-
-def _has(user: User, scope: str) -> bool:
-    return scope in STANDARD or user.is_superuser or scope in user.permissions

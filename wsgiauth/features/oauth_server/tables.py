@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import peewee
 
 from wsgiauth.accounts.models import User
@@ -43,6 +46,11 @@ class Client(Model):
 
     class Meta:
         table_name = "wsgiauth_oauth_client"
+
+    @classmethod
+    def of_row(cls, row: Sequence[Any]) -> Client:
+        """Return the client in a row with its columns."""
+        return cls(**values_of(cls, row))
 
 
 class Consent(Model):
@@ -114,3 +122,9 @@ class Grant(Model):
     class Meta:
         table_name = "wsgiauth_oauth_grant"
         indexes = ((("user", "client"), False),)
+
+
+def values_of(model: Any, row: Sequence[Any]) -> dict[str, Any]:
+    """Return the values in a row with the columns of a model, for a new object."""
+    fields = model._meta.sorted_fields
+    return {each.name: each.python_value(value) for each, value in zip(fields, row, strict=True)}

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.oauth_errors import INVALID_REQUEST, OAuthError
-from wsgiauth.features.oauth_server.presented import grant_of
+from wsgiauth.features.oauth_server.presented import grant_id_of
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response
@@ -19,7 +19,7 @@ class OAuthRevoke(ProgramEndpoint):
         """Answer 200, also for a token that is not valid or of another app (section 2.2)."""
         if "token" not in fields:
             raise OAuthError(INVALID_REQUEST, "send the token")
-        grant = grant_of(fields["token"], site)
-        if grant is not None and grant.client_id == client.id:
-            grants.end(grant.id)
+        grant_id = grant_id_of(fields["token"], site)
+        if grant_id is not None:
+            grants.end(grant_id, client)
         return Response(HTTPStatus.OK)

@@ -50,11 +50,10 @@ def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
     if not _VERIFIER.fullmatch(verifier) or not _answers(verifier, code.challenge):
         raise _invalid_grant("code_verifier does not match the code_challenge (PKCE)")
     _require_resource(fields, code.resource)
-    grant = grants.redeem(code, site.settings, now)
-    found = None if grant is None else grants.find(grant.id, now)
-    if found is None:
+    grant = grants.redeem(code, client, site.settings, now)
+    if grant is None:
         raise _invalid_grant("the code was used, or what it granted has ended")
-    return _tokens(found, found.scopes.split(), site, code.nonce)
+    return _tokens(grant, grant.scopes.split(), site, code.nonce)
 
 
 def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
@@ -71,7 +70,7 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     if not set(asked) <= set(granted):
         raise OAuthError("invalid_scope", "the scope has more than the grant")
     if not grants.refresh(grant, named[1], site.settings, now):
-        raise _invalid_grant("the refresh token was used before")
+        raise _invalid_grant("the refresh token was used before, or has ended")
     return _tokens(grant, asked, site)
 
 

@@ -70,13 +70,7 @@ def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str]) -> Client
         return client
     if client is not None and not client.is_public and clients.has_secret(client, secret):
         return client
-    headers = (_CHALLENGE,) if header is not None else ()
-    raise OAuthError(
-        INVALID_CLIENT,
-        "the client is unknown, or its secret is wrong or missing",
-        status=HTTPStatus.UNAUTHORIZED,
-        headers=headers,
-    )
+    raise _invalid_client("the client is unknown, or its secret is wrong or missing")
 
 
 def _basic(header: str) -> tuple[str, str]:
@@ -87,10 +81,11 @@ def _basic(header: str) -> tuple[str, str]:
             raise ValueError
         client_id, _colon, secret = b64decode(credentials, validate=True).decode().partition(":")
     except ValueError:
-        raise OAuthError(
-            INVALID_CLIENT,
-            "the Authorization header must be Basic with the id and the secret of the client",
-            status=HTTPStatus.UNAUTHORIZED,
-            headers=(_CHALLENGE,),
-        ) from None
+        description = "the Authorization header must be Basic with the id and the secret"
+        raise _invalid_client(description) from None
     return unquote_plus(client_id), unquote_plus(secret)
+
+
+def _invalid_client(description: str) -> OAuthError:
+    status = HTTPStatus.UNAUTHORIZED
+    return OAuthError(INVALID_CLIENT, description, status=status, headers=(_CHALLENGE,))

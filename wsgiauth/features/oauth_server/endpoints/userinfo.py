@@ -8,7 +8,7 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
-from wsgiauth.features.oauth_server.presented import access_claims
+from wsgiauth.features.oauth_server.presented import GRANT, access_claims
 from wsgiauth.features.oauth_server.scopes import OPENID, offered
 from wsgiauth.features.oauth_server.server import userinfo_url
 from wsgiauth.forms.endpoint import Endpoint
@@ -57,9 +57,9 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     if not token:
         raise _refused("", "send an access token", HTTPStatus.UNAUTHORIZED)
     claims = access_claims(token, site)
-    if claims is None or claims["aud"] != userinfo_url(site):
+    if claims is None or claims.get("aud") != userinfo_url(site):
         raise _invalid_token()
-    grant = grants.find(claims["grant"], site.tokens.now())
+    grant = grants.find(str(claims[GRANT]), site.tokens.now())
     if grant is None:
         raise _invalid_token()
     scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings)
