@@ -12,6 +12,7 @@ from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
+from wsgiauth.features.oauth_server.introspection import DescribedGrants
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
@@ -21,7 +22,8 @@ from wsgiauth.web.pages import Page
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.OAUTH_SERVER:
-        yield OAuthServer(settings)
+        server = OAuthServer(settings)
+        yield from (server, DescribedGrants(settings, server.refresh_tokens))
 
 
 def _pages() -> Sequence[Page]:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
+from wsgiauth.features.oauth_server.presented import GRANT
 from wsgiauth.features.oauth_server.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -77,7 +78,7 @@ def _access_token(
             "jti": secrets.token_urlsafe(16),
             "client_id": client.id,
             "scope": " ".join(scopes),
-            "grant": grant.id,
+            GRANT: grant.id,
             **_proof(grant),
         }
     )

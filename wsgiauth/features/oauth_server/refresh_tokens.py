@@ -10,10 +10,11 @@ from base64 import urlsafe_b64encode
 
 from wsgiauth.settings import Settings
 
+PREFIX = "wsgiauth-app_"
 MAX_LENGTH = 200  # characters
 
 # No dot, so it is never taken for a JWT, nor a JWT for it.
-_TOKEN = re.compile(r"wsgiauth-app_([A-Za-z0-9_-]{22})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})")
+_TOKEN = re.compile(rf"{PREFIX}([A-Za-z0-9_-]{{22}})_([1-9][0-9]{{0,8}})_([A-Za-z0-9_-]{{43}})")
 
 
 class GrantTokens:
@@ -25,7 +26,7 @@ class GrantTokens:
     def issue(self, grant_id: str, generation: int) -> str:
         """Return the refresh token of a grant with this number."""
         signature = _signature(self._keys[0], grant_id, generation)
-        return f"wsgiauth-app_{grant_id}_{generation}_{signature}"
+        return f"{PREFIX}{grant_id}_{generation}_{signature}"
 
     def verify(self, token: str) -> tuple[str, int] | None:
         """Return the id of the grant and the number in a signed token, or None."""

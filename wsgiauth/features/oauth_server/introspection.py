@@ -1,0 +1,53 @@
+"""What other services learn about a token of the provider: see `authentication.descriptions`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from wsgiauth.authentication.descriptions import (
+    DescribedClaims,
+    DescribedStrings,
+    Description,
+    described,
+)
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.presented import GRANT
+from wsgiauth.features.oauth_server.refresh_tokens import PREFIX, GrantTokens
+from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.tables import Grant
+from wsgiauth.settings import Settings
+
+
+class DescribedGrants(DescribedStrings, DescribedClaims):
+    """Describes the access tokens and the refresh tokens of valid grants."""
+
+    prefix = PREFIX
+    claim = GRANT
+
+    def __init__(self, settings: Settings, refresh_tokens: GrantTokens) -> None:
+        self._settings = settings
+        self._refresh_tokens = refresh_tokens
+
+    def describe(self, text: str, now: int) -> Description | None:
+        """Return the description of the current refresh token of a grant, or None.
+
+        Its audience is this site, so that no service takes it for an access token.
+        """
+        grant_id, generation = self._refresh_tokens.verify(text) or ("", 0)
+        grant = grants.find(grant_id, now)
+        if grant is None or grant.generation != generation:
+            return None
+        issuer = self._settings.PUBLIC_URL
+        times = {"iat": grant.refreshed_at, "exp": grant.expires_at}
+        claims = {"iss": issuer, "aud": issuer, "client_id": grant.client_id, **times}
+        return self._described(grant, grant.scopes, claims) | {"token_type": "refresh_token"}
+
+    def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
+        """Return the description of an access token, or None."""
+        grant = grants.find(str(claims[GRANT]), now)
+        if grant is None or now >= claims["exp"]:
+            return None
+        return self._described(grant, claims["scope"], claims)
+
+    def _described(self, grant: Grant, scope: str, claims: Mapping[str, object]) -> Description:
+        scopes = offered(grant.client, scope.split(), grant.user, self._settings)
+        return described(grant.user, scopes, claims)
