@@ -1,0 +1,336 @@
+"""POST /auth/oauth/token: how clients are authenticated, and what is refused (RFC 6749)."""
+
+from base64 import b64encode
+
+import pytest
+from webtest import TestApp
+
+from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, code_in, walk
+from tests.support.service_keys import MAPS, REPORTS
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.tables import Grant
+
+CHALLENGE = 'Basic realm="wsgiauth", charset="UTF-8"'
+
+
+def basic(client_id, secret):
+    return "Basic " + b64encode(f"{client_id}:{secret}".encode()).decode()
+
+
+@pytest.fixture
+def code(browser, wiki):
+    """Return a code that Ada's browser has brought to the app."""
+    return code_in(walk(browser, wiki.url()))
+
+
+@pytest.fixture
+def phone(site):
+    """Return an app without a secret."""
+    return App(site, "Phone", "com.example.phone:/callback", is_public=True)
+
+
+def form(a_code, **changes):
+    usual = {
+        "grant_type": "authorization_code",
+        "code": a_code,
+        "redirect_uri": CALLBACK,
+        "code_verifier": VERIFIER,
+    }
+    return {name: each for name, each in {**usual, **changes}.items() if each is not None}
+
+
+def send(site, fields, status="*", **headers):
+    """Send a form without the usual authentication."""
+    sent = {name.replace("_", "-"): each for name, each in headers.items()}
+    return TestApp(site).post(TOKEN, fields, headers=sent, status=status)
+
+
+# What the answer is
+
+
+@pytest.mark.every_database
+def test_a_code_is_exchanged_for_tokens(wiki, code):
+    answer = wiki.exchange(code)
+    assert answer.keys() == {
+        *("access_token", "token_type", "expires_in", "refresh_token", "scope", "id_token"),
+    }
+    assert (answer["token_type"], answer["expires_in"]) == ("Bearer", 300)
+    assert answer["scope"] == "openid profile email"
+
+
+def test_no_cache_stores_tokens(site, wiki, code):
+    answer = send(site, form(code), 200, Authorization=basic(wiki.id, wiki.secret))
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_without_openid_there_is_no_id_token(browser, wiki):
+    assert "id_token" not in wiki.log_in(browser, scope="profile")
+
+
+def test_a_request_without_a_scope_gets_tokens_for_nothing(browser, wiki):
+    answer = wiki.log_in(browser, scope=None)
+    assert (answer["scope"], "id_token" in answer) == ("", False)
+
+
+# How a client is authenticated
+
+
+def by_basic(app):
+    return {"Authorization": basic(app.id, app.secret)}, {}
+
+
+def percent_encoded(text):
+    return "".join(f"%{byte:02x}" for byte in text.encode())
+
+
+def by_basic_in_percent_encoding(app):
+    return {"Authorization": basic(*map(percent_encoded, (app.id, app.secret)))}, {}
+
+
+def by_basic_with_the_same_client_id(app):
+    return {"Authorization": basic(app.id, app.secret)}, {"client_id": app.id}
+
+
+def by_basic_in_lower_case(app):
+    return {"Authorization": basic(app.id, app.secret).replace("Basic", "basic")}, {}
+
+
+def by_post(app):
+    return {}, {"client_id": app.id, "client_secret": app.secret}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        by_basic,
+        by_basic_in_percent_encoding,
+        by_basic_with_the_same_client_id,
+        by_basic_in_lower_case,
+        by_post,
+    ],
+)
+@pytest.mark.promise(93)
+def test_a_client_is_authenticated_by_its_secret(site, wiki, code, way):
+    headers, fields = way(wiki)
+    send(site, form(code, **fields), 200, **headers)
+
+
+def test_both_secrets_of_a_change_are_valid(site, wiki, code, browser):
+    renewed = clients.renew_secret(clients.find(wiki.id))
+    send(site, form(code), 200, Authorization=basic(wiki.id, renewed))
+    other = code_in(walk(browser, wiki.url()))
+    send(site, form(other), 200, Authorization=basic(wiki.id, wiki.secret))
+
+
+def test_a_public_client_names_itself(browser, phone):
+    assert "refresh_token" in phone.log_in(browser)
+
+
+def test_a_public_client_can_name_itself_in_the_header(site, browser, phone):
+    code = code_in(walk(browser, phone.url()))
+    send(site, form(code, redirect_uri=phone.uri), 200, Authorization=basic(phone.id, ""))
+
+
+def nothing(wiki, phone):
+    return {}, {}
+
+
+def no_secret(wiki, phone):
+    return {}, {"client_id": wiki.id}
+
+
+def an_empty_secret(wiki, phone):
+    return {"Authorization": basic(wiki.id, "")}, {}
+
+
+def a_wrong_secret(wiki, phone):
+    return {"Authorization": basic(wiki.id, wiki.secret[:-1])}, {}
+
+
+def a_wrong_secret_in_the_form(wiki, phone):
+    return {}, {"client_id": wiki.id, "client_secret": "x" * 2000}
+
+
+def an_unknown_client(wiki, phone):
+    return {"Authorization": basic("0" * 20, wiki.secret)}, {}
+
+
+def no_client_id(wiki, phone):
+    return {"Authorization": basic("\x00%00/", wiki.secret)}, {}
+
+
+def a_secret_of_a_public_client(wiki, phone):
+    return {"Authorization": basic(phone.id, wiki.secret)}, {}
+
+
+def another_scheme(wiki, phone):
+    return {"Authorization": f"Bearer {wiki.secret}"}, {}
+
+
+def no_base64(wiki, phone):
+    return {"Authorization": f"Basic {wiki.id}:{wiki.secret}"}, {}
+
+
+def no_utf_8(wiki, phone):
+    return {"Authorization": "Basic " + b64encode(b"\xff:\xff").decode()}, {}
+
+
+def no_credentials(wiki, phone):
+    return {"Authorization": "Basic"}, {}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        nothing,
+        no_secret,
+        an_empty_secret,
+        a_wrong_secret,
+        a_wrong_secret_in_the_form,
+        an_unknown_client,
+        no_client_id,
+        a_secret_of_a_public_client,
+        another_scheme,
+        no_base64,
+        no_utf_8,
+        no_credentials,
+    ],
+)
+def test_a_client_that_is_not_authenticated_is_refused(site, wiki, phone, code, way):
+    headers, fields = way(wiki, phone)
+    answer = send(site, form(code, **fields), 401, **headers)
+    assert answer.json["error"] == "invalid_client"
+    assert answer.headers["WWW-Authenticate"] == CHALLENGE
+    assert wiki.exchange(code)["token_type"] == "Bearer"  # the code is not used
+
+
+def in_two_ways(wiki):
+    return {"Authorization": basic(wiki.id, wiki.secret)}, {"client_secret": wiki.secret}
+
+
+def as_two_clients(wiki):
+    return {"Authorization": basic(wiki.id, wiki.secret)}, {"client_id": "0" * 20}
+
+
+@pytest.mark.parametrize("way", [in_two_ways, as_two_clients])
+def test_contradictory_authentication_is_refused(site, wiki, code, way):
+    headers, fields = way(wiki)
+    answer = send(site, form(code, **fields), 400, **headers)
+    assert answer.json["error"] == "invalid_request"
+
+
+def test_a_secret_that_was_ended_is_refused(site, wiki, code):
+    client = clients.find(wiki.id)
+    clients.renew_secret(client)
+    clients.end_former(client)
+    send(site, form(code), 401, Authorization=basic(wiki.id, wiki.secret))
+
+
+def test_a_cookie_authenticates_no_client(browser, wiki, code):
+    browser.post(TOKEN, form(code), status=401)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"grant_type": None}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
+        ({"code": None}, "invalid_request"),
+        ({"code": ""}, "invalid_request"),
+        ({"code": "wrong"}, "invalid_grant"),
+        ({"code": "é\x00"}, "invalid_grant"),
+        ({"code": "A" * 9000}, "invalid_grant"),
+        ({"redirect_uri": None}, "invalid_grant"),
+        ({"redirect_uri": f"{CALLBACK}/"}, "invalid_grant"),
+        ({"redirect_uri": "https://wiki.example.org/é"}, "invalid_grant"),
+        ({"code_verifier": None}, "invalid_grant"),
+        ({"code_verifier": VERIFIER.upper()}, "invalid_grant"),
+        ({"code_verifier": VERIFIER[:42]}, "invalid_grant"),
+        ({"code_verifier": "é" * 43}, "invalid_grant"),
+        ({"resource": REPORTS}, "invalid_target"),
+    ],
+    ids=[
+        "no type",
+        "a password",
+        "client credentials",
+        "no code",
+        "an empty code",
+        "a wrong code",
+        "a code that is not ASCII",
+        "a long code",
+        "no redirect URI",
+        "another redirect URI",
+        "a redirect URI that is not ASCII",
+        "no verifier",
+        "a wrong verifier",
+        "a short verifier",
+        "a verifier that is not ASCII",
+        "another resource",
+    ],
+)
+@pytest.mark.promise(88)
+def test_a_wrong_parameter_is_refused_and_uses_no_code(wiki, code, changes, error):
+    answer = wiki.ask(400, form(code, **changes))
+    assert answer["error"] == error
+    assert wiki.exchange(code)["token_type"] == "Bearer"
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"Content-Type": "application/json"}, b'{"grant_type": "authorization_code"}', 400),
+        ({"Content-Type": "text/plain"}, b"grant_type=authorization_code", 415),
+        ({}, b"grant_type=authorization_code&grant_type=refresh_token", 400),
+        ({}, b"grant_type=%ff", 400),
+        ({}, b"x=" + b"x" * 2_000_000, 413),
+    ],
+    ids=["JSON", "plain text", "a repeated parameter", "no UTF-8", "too long"],
+)
+def test_a_form_that_cannot_be_read_is_refused(wiki, headers, body, status):
+    answer = wiki.program.post(TOKEN, body, headers=headers, status=status)
+    assert answer.json["error"] == "invalid_request"
+
+
+def test_a_get_is_refused(wiki):
+    wiki.program.get(TOKEN, status=405)
+
+
+def test_a_description_of_an_error_repeats_nothing_of_the_request(wiki, code):
+    answer = wiki.ask(400, form(code, grant_type='<script>"'))
+    assert "script" not in answer["error_description"]
+
+
+# Resources (RFC 8707)
+
+
+@pytest.mark.parametrize("sent", [{}, {"resource": MAPS}], ids=["not named", "named again"])
+def test_a_token_is_for_the_resource_of_the_authorization(browser, wiki, sent):
+    code = code_in(walk(browser, wiki.url(resource=MAPS)))
+    assert wiki.exchange(code, **sent)["token_type"] == "Bearer"
+    assert Grant.get().resource == MAPS
+
+
+@pytest.mark.promise(88)
+def test_a_code_for_one_resource_is_none_for_another(browser, wiki):
+    code = code_in(walk(browser, wiki.url(resource=MAPS)))
+    assert wiki.exchange(code, 400, resource=REPORTS)["error"] == "invalid_target"
+
+
+# Whose code it is
+
+
+@pytest.mark.promise(88)
+def test_a_code_of_another_client_is_refused_and_not_used(site, wiki, code):
+    other = App(site, "Other", uri=CALLBACK)
+    assert other.exchange(code, 400)["error"] == "invalid_grant"
+    assert wiki.exchange(code)["token_type"] == "Bearer"
+
+
+@pytest.mark.promise(88)
+def test_a_public_client_needs_the_verifier(browser, phone):
+    code = code_in(walk(browser, phone.url()))
+    assert phone.exchange(code, 400, code_verifier="x" * 43)["error"] == "invalid_grant"
