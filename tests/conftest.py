@@ -62,6 +62,7 @@ EMPTY = (  # the last with what it owns
     "DELETE FROM wsgiauth_failed_logins",
     "DELETE FROM wsgiauth_group",
     "DELETE FROM wsgiauth_mail",
+    "DELETE FROM wsgiauth_oauth_client",
     "DELETE FROM wsgiauth_one_time",
     "DELETE FROM wsgiauth_user",
 )

@@ -1,0 +1,257 @@
+"""What ends a grant: its refresh token, and its access tokens where they are asked about."""
+
+import pytest
+from webtest import TestApp
+
+from tests.support.oauth_apps import USERINFO, App, walk
+from tests.support.sites import PASSWORD, SAME_ORIGIN
+from wsgiauth import change_password
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import sessions
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
+from wsgiauth.testing import api_key, logged_in, make_group
+
+pytestmark = pytest.mark.promise(92)
+
+INACTIVE = {"active": False}
+NEW_PASSWORD = "four other unrelated words"
+FIVE_MINUTES = 300
+
+
+@pytest.fixture
+def group(site, ada):
+    """Return a group with Ada."""
+    group = make_group(site, "Editors")
+    ada.join(group)
+    return group
+
+
+@pytest.fixture
+def wiki(site, group):
+    """Return an app for the members of a group."""
+    return App(site, group=group, scopes=["openid", "offline_access"])
+
+
+@pytest.fixture
+def ask(site, grace):
+    """Return a function that returns what a service learns about a token."""
+    grace.grant("wsgiauth.introspect")
+    headers = api_key(site, grace, ["wsgiauth.introspect"])
+    client = TestApp(site)
+    return lambda token: client.post("/auth/introspect", {"token": token}, headers=headers).json
+
+
+def log_out(browser, ada, settings):
+    browser.post("/auth/logout", headers=SAME_ORIGIN)
+
+
+def log_out_everywhere(browser, ada, settings):
+    sessions.revoke_all(ada)
+
+
+def expire(browser, ada, settings):
+    Session.update(expires_at=1).execute()
+
+
+def copy_a_token_of_the_session(browser, ada, settings):
+    sessions.end_copied(Session.get().id, ada.id)
+
+
+def choose_a_password(browser, ada, settings):
+    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
+    browser.post("/auth/password", fields, headers=SAME_ORIGIN)
+
+
+def get_a_password_by_an_operator(browser, ada, settings):
+    change_password(ada, NEW_PASSWORD, settings=settings)
+
+
+def deactivate(browser, ada, settings):
+    ada.is_active = False
+    ada.save()
+
+
+def deactivate_and_activate(browser, ada, settings):
+    deactivate(browser, ada, settings)
+    ada.is_active = True
+    ada.save()
+
+
+def delete(browser, ada, settings):
+    ada.delete_instance()
+
+
+def revoke_the_app(browser, ada, settings):
+    grants.revoke(ada, Client.get().id)
+
+
+def revoke_the_app_and_allow_it_again(browser, ada, settings):
+    client = Client.get()
+    grants.revoke(ada, client.id)
+    grants.allow(client, ada, ["openid", "offline_access"], 1)
+
+
+def remove_the_client(browser, ada, settings):
+    clients.remove(Client.get())
+
+
+def leave_the_group(browser, ada, settings):
+    ada.leave("Editors")
+
+
+def delete_the_group(browser, ada, settings):
+    ada.groups[0].delete_instance()
+
+
+OF_SESSIONS = [log_out, log_out_everywhere, expire, copy_a_token_of_the_session]
+ENDINGS = [
+    choose_a_password,
+    get_a_password_by_an_operator,
+    deactivate,
+    deactivate_and_activate,
+    delete,
+    revoke_the_app,
+    revoke_the_app_and_allow_it_again,
+    remove_the_client,
+    leave_the_group,
+    delete_the_group,
+]
+
+
+def are_valid(site, app, tokens, ask):
+    """Return whether the tokens are valid, in each place that takes them."""
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    return [
+        TestApp(site).get(USERINFO, headers=bearer, status="*").status_int == 200,
+        ask(tokens["access_token"])["active"],
+        ask(tokens["refresh_token"])["active"],
+        "access_token" in app.refresh(tokens["refresh_token"], "*"),
+    ]
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("end", [*OF_SESSIONS, *ENDINGS])
+def test_what_ends_a_grant_ends_its_tokens_at_once(site, browser, ada, settings, wiki, ask, end):
+    tokens = wiki.log_in(browser, scope="openid")
+    other_tokens = wiki.log_in(browser, scope="openid")
+    assert are_valid(site, wiki, other_tokens, ask) == [True] * 4
+    end(browser, ada, settings)
+    assert are_valid(site, wiki, tokens, ask) == [False] * 4
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_all_but_a_session_ends_offline_access_at_once(
+    site, browser, ada, settings, wiki, ask, end
+):
+    tokens = wiki.log_in(browser, scope="openid offline_access")
+    end(browser, ada, settings)
+    assert are_valid(site, wiki, tokens, ask) == [False] * 4
+
+
+@pytest.mark.parametrize("end", OF_SESSIONS)
+def test_offline_access_does_not_end_with_the_session(site, browser, ada, settings, wiki, ask, end):
+    tokens = wiki.log_in(browser, scope="openid offline_access")
+    end(browser, ada, settings)
+    assert are_valid(site, wiki, tokens, ask) == [True] * 4
+
+
+def test_an_access_token_lasts_five_minutes(site, browser, wiki, ask, clock):
+    token = wiki.log_in(browser)["access_token"]
+    bearer = {"Authorization": f"Bearer {token}"}
+    clock.move(FIVE_MINUTES - 1)
+    TestApp(site).get(USERINFO, headers=bearer)
+    assert ask(token)["active"]
+    clock.move(1)
+    TestApp(site).get(USERINFO, headers=bearer, status=401)
+    assert ask(token) == INACTIVE
+
+
+def test_a_grant_of_a_trusted_client_ends_when_the_user_revokes_it(site, browser, ada, ask):
+    app = App(site, is_trusted=True)
+    tokens = app.log_in(browser)
+    assert grants.revoke(ada, app.id)
+    assert are_valid(site, app, tokens, ask) == [False] * 4
+
+
+def test_a_client_that_is_trusted_no_more_needs_the_consent(site, browser, ask):
+    app = App(site, is_trusted=True)
+    tokens = app.log_in(browser)
+    Client.update(is_trusted=False).execute()
+    assert are_valid(site, app, tokens, ask) == [False] * 4
+
+
+def test_a_new_password_in_one_browser_leaves_other_users_alone(
+    site, browser, wiki, ask, ada, grace, settings
+):
+    grace.join("Editors")
+    tokens = wiki.log_in(logged_in(site, grace))
+    choose_a_password(browser, ada, settings)
+    assert are_valid(site, wiki, tokens, ask) == [True] * 4
+
+
+# Consents
+
+
+def test_a_consent_adds_to_former_ones(browser, wiki, ada):
+    walk(browser, wiki.url(scope="openid"))
+    walk(browser, wiki.url(scope="offline_access"))
+    assert Consent.get().scopes == "offline_access openid"
+
+
+def test_a_consent_is_an_event(browser, wiki, ada):
+    walk(browser, wiki.url(scope="openid"))
+    event = RecordedEvent.get(RecordedEvent.name == "consent_given")
+    assert (event.user_id, event.reason) == (ada.id, wiki.id)
+
+
+def test_a_revocation_is_an_event_if_there_was_something(browser, wiki, ada):
+    walk(browser, wiki.url(scope="openid"))
+    assert [grants.revoke(ada, wiki.id) for _ in range(2)] == [True, False]
+    event = RecordedEvent.get(RecordedEvent.name == "consent_revoked")
+    assert (event.user_id, event.reason) == (ada.id, wiki.id)
+
+
+def test_no_consent_is_recorded_for_who_has_changed_meanwhile(wiki, ada, settings):
+    client = clients.find(wiki.id)
+    assert grants.allow(client, ada, ["openid"], 1)
+    change_password(type(ada).get_by_id(ada.id), NEW_PASSWORD, settings=settings)
+    assert not grants.allow(client, ada, ["openid"], 1)
+    ada.delete_instance()
+    assert not grants.allow(client, ada, ["openid"], 1)
+
+
+def test_no_consent_is_recorded_for_a_removed_client(wiki, ada):
+    client = clients.find(wiki.id)
+    clients.remove(client)
+    assert not grants.allow(client, ada, ["openid"], 1)
+    assert grants.allowance(client, ada) == (None, False)
+
+
+# Rows
+
+
+def test_a_use_of_a_code_deletes_expired_grants(browser, wiki, clock):
+    wiki.log_in(browser)
+    Grant.update(expires_at=1).execute()
+    wiki.log_in(browser)
+    assert Grant.select().count() == 1
+
+
+@pytest.mark.every_database
+def test_a_question_about_a_grant_costs_one_select(browser, wiki, clock, queries):
+    grant_id = wiki.log_in(browser) and Grant.get().id
+    for named, is_valid in ((grant_id, True), ("A" * 22, False)):
+        found = []
+        sent = queries(lambda: found.append(grants.find(named, clock())))  # noqa: B023
+        assert (len(sent), found != [None]) == (1, is_valid)
+
+
+def test_a_found_grant_has_its_user_and_its_client(browser, wiki, clock, ada, queries):
+    wiki.log_in(browser)
+    grant = grants.find(Grant.get().id, clock())
+    seen = []
+    sent = queries(lambda: seen.append((grant.user.username, grant.client.name)))
+    assert (sent, seen) == ([], [(ada.username, "Wiki")])
+    assert grant.client.is_trusted is False
