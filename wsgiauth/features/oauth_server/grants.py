@@ -47,29 +47,33 @@ _ALLOWANCE = Statement(
 
 _GRANT: Any = Grant._meta.sorted_fields
 _CLIENT: Any = Client._meta.sorted_fields
-_FIND = Statement(
-    lambda: (
-        Grant.select(*CALLER, *_GRANT, *_CLIENT)
+
+
+def _valid(now: int, *columns: Any) -> Any:
+    """Select columns of valid grants, with their users, their clients and their consents."""
+    is_in_session = (
+        (Session.user == Grant.user)
+        & (Session.stamp == User.security_stamp)
+        & (Session.expires_at > now)
+    )
+    return (
+        Grant.select(*columns)
         .join_from(Grant, User)
         .join_from(Grant, Client)
         .join_from(Grant, Session, peewee.JOIN.LEFT_OUTER)
         .join_from(Grant, Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
         .where(
-            Grant.id == "",
-            Grant.expires_at > 0,
+            Grant.expires_at > now,
             Grant.stamp == User.security_stamp,
             User.is_active,
-            Grant.is_offline
-            | (
-                (Session.user == Grant.user)
-                & (Session.stamp == User.security_stamp)
-                & (Session.expires_at > 0)
-            ),
+            Grant.is_offline | is_in_session,
             _IS_ADMITTED,
             Client.is_trusted | Consent.client.is_null(False),
         )
     )
-)
+
+
+_FIND = Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT).where(Grant.id == ""))
 _OF_GRANT = slice(len(CALLER), len(CALLER) + len(_GRANT))
 _OF_CLIENT = slice(_OF_GRANT.stop, None)
 
@@ -199,7 +203,7 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
 
 def find(grant_id: str, now: float) -> Grant | None:
     """Return a valid grant with its user and its client, or None. Costs one SELECT."""
-    row = _FIND.fetchone(grant_id, int(now), int(now))
+    row = _FIND.fetchone(int(now), int(now), grant_id)
     if row is None:
         return None
     values = values_of(Grant, row[_OF_GRANT])
@@ -252,19 +256,8 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
 
 
 def list_grants(user: User, now: float) -> list[Grant]:
-    """Return the grants of a user that have not ended, with their clients; see `find` for one."""
-    rows = (
-        Grant.select(Grant, Client)
-        .join(Client)
-        .where(
-            Grant.user == user.id,
-            Grant.stamp == user.security_stamp,
-            Grant.expires_at > int(now),
-            Grant.is_offline | Grant.session.is_null(False),
-        )
-        .order_by(Grant.refreshed_at.desc(), Grant.id)
-    )
-    return list(rows)
+    """Return the valid grants of a user, with their clients."""
+    return list(_valid(int(now), Grant, Client).where(Grant.user == user.id))
 
 
 @repeated_after_conflict
