@@ -16,6 +16,7 @@ from wsgiauth.features.personal_data.records import claims
 ABOUT_NO_USER = {
     "wsgiauth_group": "its members are in another table",
     "wsgiauth_group_permission": "it says what a group can do, whoever its members are",
+    "wsgiauth_oauth_client": "it says what an app is, whoever created or uses it",
     "wsgiauth_migration": "it has names of migrations",
 }
 AT_THE_TOP = "wsgiauth_user"  # its columns are members of the file itself

@@ -1,0 +1,206 @@
+"""/auth/apps: users see which apps use their account, and revoke one."""
+
+import pytest
+from webtest import TestApp
+
+from tests.support.oauth_apps import App, walk
+from tests.support.service_keys import MAPS
+from tests.support.sites import BROWSER, SAME_ORIGIN
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import sessions
+from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.testing import api_key, logged_in
+
+APPS = "/auth/apps"
+
+
+def listed(browser):
+    return browser.get(APPS).json["apps"]
+
+
+def revoke(browser, client_id, status=303):
+    """Send the form of the page."""
+    page = browser.get(APPS, headers=BROWSER)
+    account = page.forms[0]["account"].value if page.forms else ""
+    fields = {"account": account, "revoke": client_id}
+    return browser.post(APPS, fields, headers=SAME_ORIGIN, status=status)
+
+
+def test_without_apps_the_page_says_so(browser):
+    browser.get(APPS, headers=BROWSER).mustcontain("No app uses your account.")
+    assert listed(browser) == []
+
+
+@pytest.mark.every_database
+def test_an_app_is_listed_with_what_it_can_do(browser, wiki, clock):
+    start = clock()
+    wiki.log_in(browser)
+    clock.move(60)
+    wiki.log_in(browser)
+    assert listed(browser) == [
+        {
+            "id": wiki.id,
+            "name": "Wiki",
+            "host": "wiki.example.org",
+            "scopes": ["email", "openid", "profile"],
+            "allowed_at": utc_text(from_timestamp(start)),
+            "last_used_at": utc_text(from_timestamp(start + 60)),
+        }
+    ]
+
+
+def test_the_page_says_it_in_words(browser, wiki):
+    wiki.log_in(browser)
+    page = browser.get(APPS, headers=BROWSER)
+    page.mustcontain("Wiki", "wiki.example.org", "See your email address")
+
+
+def test_an_app_that_was_allowed_and_never_used_is_listed(browser, wiki):
+    walk(browser, wiki.url())
+    assert [each["last_used_at"] for each in listed(browser)] == [None]
+    browser.get(APPS, headers=BROWSER).mustcontain("Not in use now")
+
+
+def test_a_trusted_app_is_listed_while_it_has_tokens(site, browser, clock):
+    app = App(site, is_trusted=True)
+    app.log_in(browser)
+    assert [each["id"] for each in listed(browser)] == [app.id]
+    Grant.update(expires_at=clock()).execute()
+    assert listed(browser) == []
+
+
+def test_the_app_that_was_used_last_is_the_first(site, browser, clock):
+    apps = [App(site, name) for name in ("First", "Second", "Third")]
+    for app in (apps[1], apps[2], apps[0]):
+        clock.move(10)
+        app.log_in(browser)
+    assert [each["name"] for each in listed(browser)] == ["First", "Third", "Second"]
+
+
+def test_an_app_on_a_device_is_listed_by_its_scheme(site, browser):
+    App(site, uri="com.example.wiki:/callback", is_public=True).log_in(browser)
+    assert listed(browser)[0]["host"] == "com.example.wiki:"
+
+
+def test_a_grant_whose_session_has_ended_is_no_use(browser, wiki, site, ada):
+    wiki.log_in(browser)
+    browser.post("/auth/logout", headers=SAME_ORIGIN)
+    assert [each["last_used_at"] for each in listed(logged_in(site, ada))] == [None]
+
+
+def test_a_grant_whose_session_was_copied_is_no_use(browser, wiki, site, ada):
+    """The row of the session stays."""
+    wiki.log_in(browser)
+    sessions.end_copied(Session.get().id, ada.id)
+    assert [each["last_used_at"] for each in listed(logged_in(site, ada))] == [None]
+
+
+def test_each_user_sees_their_own_apps(site, browser, wiki, grace):
+    wiki.log_in(browser)
+    assert listed(logged_in(site, grace)) == []
+
+
+@pytest.mark.promise(92)
+def test_a_revoked_app_has_nothing_more(browser, wiki):
+    tokens = wiki.log_in(browser)
+    answer = revoke(browser, wiki.id)
+    page = answer.follow(headers=BROWSER)
+    page.mustcontain("The app “Wiki” can no longer use your account.", "No app uses your account.")
+    assert wiki.refresh(tokens["refresh_token"], 400)["error"] == "invalid_grant"
+
+
+@pytest.mark.promise(90)
+def test_a_revoked_app_has_to_be_allowed_again(browser, wiki):
+    wiki.log_in(browser)
+    revoke(browser, wiki.id)
+    answer = browser.get(wiki.url(), headers=BROWSER)
+    assert "/auth/consent" in answer.location
+
+
+def test_a_trusted_app_can_be_revoked(site, browser):
+    app = App(site, is_trusted=True)
+    tokens = app.log_in(browser)
+    revoke(browser, app.id)
+    app.refresh(tokens["refresh_token"], 400)
+
+
+def test_a_program_gets_the_new_list(site, ada, browser, wiki):
+    wiki.log_in(browser)
+    token = sessions.start(ada, site.site.tokens).token
+    headers = {"Authorization": f"Bearer {token}"}
+    answer = TestApp(site).post_json(APPS, {"revoke": wiki.id}, headers=headers)
+    assert answer.json == {"apps": []}
+
+
+@pytest.mark.parametrize("name", ["unknown", ""], ids=["unknown", "not named"])
+def test_another_app_cannot_be_revoked(browser, wiki, name):
+    wiki.log_in(browser)
+    revoke(browser, name, status=422 if name == "" else 404)
+    assert len(listed(browser)) == 1
+
+
+def test_an_app_of_another_user_cannot_be_revoked(site, browser, wiki, grace):
+    tokens = wiki.log_in(browser)
+    her_browser = logged_in(site, grace)
+    App(site, "Other").log_in(her_browser)
+    revoke(her_browser, wiki.id, status=404)
+    wiki.refresh(tokens["refresh_token"])
+
+
+def test_an_app_can_be_revoked_once(browser, wiki, site):
+    other = App(site, "Other")
+    wiki.log_in(browser)
+    other.log_in(browser)
+    revoke(browser, wiki.id)
+    revoke(browser, wiki.id, status=404).mustcontain("That app has been revoked already.")
+
+
+def test_an_api_key_does_not_see_the_apps(site, ada):
+    TestApp(site).get(APPS, headers=api_key(site, ada), status=403)
+
+
+def test_a_removed_client_is_listed_no_more(browser, wiki):
+    wiki.log_in(browser)
+    Client.delete().execute()
+    assert listed(browser) == []
+
+
+# The file of a person's own data
+
+
+@pytest.mark.promise(86)
+def test_a_consent_is_in_the_file_of_a_user(browser, wiki, ada, grace, settings, clock):
+    walk(browser, wiki.url())
+    assert list(own_consents(grace, settings)) == []
+    assert list(own_consents(ada, settings)) == [
+        {
+            "app": "Wiki",
+            "scopes": ["email", "openid", "profile"],
+            "allowed_at": utc_text(from_timestamp(clock())),
+        }
+    ]
+
+
+@pytest.mark.promise(86)
+def test_a_grant_is_in_the_file_of_a_user_also_after_its_end(
+    browser, wiki, ada, grace, settings, clock
+):
+    wiki.log_in(browser)
+    wiki.log_in(browser, resource=MAPS)
+    grants.revoke(ada, wiki.id)
+    assert list(own_grants(grace, settings)) == []
+    both = list(own_grants(ada, settings))
+    assert {each.pop("service") for each in both} == {None, MAPS}
+    began = utc_text(from_timestamp(clock()))
+    ends = utc_text(from_timestamp(Grant.get().expires_at))
+    described = {
+        "app": "Wiki",
+        "scopes": ["openid", "profile", "email"],
+        "began_at": began,
+        "last_used_at": began,
+        "expires_at": ends,
+    }
+    assert both == [described] * 2
