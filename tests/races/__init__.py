@@ -1,9 +1,20 @@
 """Races: what two processes do at once, for each row of the table in docs/concurrency.md."""
 
-from tests.races import accounts, counts, factors, links, providers, sessions, trusted, ways_in
+from tests.races import (
+    accounts,
+    apps,
+    counts,
+    factors,
+    links,
+    providers,
+    sessions,
+    trusted,
+    ways_in,
+)
 
 __all__ = [
     "accounts",
+    "apps",
     "counts",
     "factors",
     "links",

@@ -1,0 +1,248 @@
+"""Races of other apps that users log in to."""
+
+from tests.conftest import insert_user
+from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
+from tests.support.sites import EMAIL, USERNAME
+from wsgiauth import change_password
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import freshness, sessions
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
+
+URI = "https://wiki.example.org/callback"
+GRANT, OTHER_GRANT = "A" * 22, "B" * 22
+SCOPES = ["openid", "profile"]
+
+
+def code_of(ada, client, session_id, grant_id=GRANT):
+    """Return what a code grants that was just made."""
+    stamp, scope = ada.security_stamp, " ".join(SCOPES)
+    return Code(grant_id, client.id, ada.id, stamp, session_id, URI, "", "", scope, "")
+
+
+def redeem(code, client):
+    """Return whether a code works."""
+    return grants.redeem(code, client, SETTINGS, NOW) is not None
+
+
+def refresh(generation):
+    """Return the number of the next refresh token, or None."""
+    grant = grants.find(GRANT, NOW)
+    if grant is None or not grants.refresh(grant, generation, SETTINGS, NOW):
+        return None
+    return grant.generation
+
+
+def valid():
+    """Return the ids of the valid grants."""
+    return [each.id for each in Grant.select() if grants.find(each.id, NOW) is not None]
+
+
+def deactivate(ada):
+    return update_user(User.get_by_id(ada.id), is_active=False) is not None
+
+
+class _OfApp(Race):
+    """A user with a session, and an app that the user has allowed."""
+
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        client = clients.create("Wiki", [URI], now=NOW).row
+        grants.allow(client, ada, SCOPES, NOW)
+        session_id = sessions.start(ada, TOKENS).session_id
+        return ada, client, session_id
+
+
+class _Redeeming(_OfApp):
+    """A code is used."""
+
+    def one(self, ada, client, session_id):
+        return redeem(code_of(ada, client, session_id), client)
+
+    def check(self, outcome, *_):
+        assert outcome.one is (outcome.first == "one")
+        assert valid() == []
+
+
+class _Refreshing(_OfApp):
+    """A refresh token is used by a process that has found its grant valid."""
+
+    def prepare(self):
+        ada, client, session_id = super().prepare()
+        assert redeem(code_of(ada, client, session_id), client)
+        return ada, client, session_id, grants.find(GRANT, NOW)
+
+    def one(self, ada, client, session_id, grant):
+        return grants.refresh(grant, 1, SETTINGS, NOW)
+
+    def check(self, outcome, *_):
+        assert valid() == []
+
+
+class _Revoking:
+    def other(self, ada, client, *_):
+        return grants.revoke(ada, client.id)
+
+
+class _LoggingOut:
+    def other(self, ada, client, session_id, *_):
+        sessions.revoke(session_id, ada)
+
+
+class _ChangingPassword:
+    def other(self, ada, *_):
+        change_password(ada, OTHER_PASSWORD, settings=SETTINGS)
+
+
+class _Deactivating:
+    def other(self, ada, *_):
+        return deactivate(ada)
+
+
+class _Removing:
+    def other(self, ada, client, *_):
+        return clients.remove(client)
+
+    def check(self, outcome, *_):
+        assert outcome.other is True
+        assert Grant.select().count() == Client.select().count() == 0
+
+
+@race("An app is allowed twice")
+class AllowedTwice(_OfApp):
+    def one(self, ada, client, _):
+        return grants.allow(client, ada, ["email"], NOW)
+
+    def other(self, ada, client, _):
+        return grants.allow(client, ada, ["groups"], NOW)
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (True, True)
+        assert Consent.get().scopes == "email groups openid profile"
+
+
+@race("An app is allowed, and its client removed")
+class AllowedAndRemoved(_Removing, Race):
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        return ada, clients.create("Wiki", [URI], now=NOW).row
+
+    def one(self, ada, client):
+        return grants.allow(client, ada, SCOPES, NOW)
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (outcome.first == "one", True)
+        assert Consent.select().count() == Client.select().count() == 0
+
+
+@race("An authorization code is used twice")
+class CodeTwice(_Redeeming):
+    def check(self, outcome, *_):
+        assert outcome.is_once(False)
+        assert valid() == []
+
+
+@race("Two authorization codes of a session are used")
+class TwoCodes(_Redeeming):
+    def other(self, ada, client, session_id):
+        return redeem(code_of(ada, client, session_id, OTHER_GRANT), client)
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (True, True)
+        assert len({each.sid for each in Grant.select()}) == 1
+
+
+@race("An authorization code is used, and the app revoked")
+class CodeAndRevocation(_Revoking, _Redeeming):
+    pass
+
+
+@race("An authorization code is used, and its session revoked")
+class CodeAndLogout(_LoggingOut, _Redeeming):
+    pass
+
+
+@race("An authorization code is used, and its session renewed")
+class CodeAndProof(_Redeeming):
+    def other(self, ada, client, session_id):
+        return freshness.confirm(session_id, ada, TOKENS) is not None
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (outcome.first == "one", True)
+        assert [each.session_id for each in Grant.select()] == (
+            [Session.get().id] if outcome.one else []
+        )
+        assert valid() == ([GRANT] if outcome.one else [])
+
+
+@race("An authorization code is used, and the password changed")
+class CodeAndPassword(_ChangingPassword, _Redeeming):
+    pass
+
+
+@race("An authorization code is used, and the user deactivated")
+class CodeAndDeactivation(_Deactivating, _Redeeming):
+    pass
+
+
+@race("An authorization code is used, and its client removed")
+class CodeAndRemoval(_Removing, _Redeeming):
+    pass
+
+
+@race("A refresh token of an app is used twice")
+class RefreshedTwice(_Refreshing):
+    def one(self, *_):
+        return refresh(1)
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (2, 2)
+        assert valid() == [GRANT]
+
+
+@race("A refresh token of an app is used, and one that was replaced")
+class RefreshAndReuse(_Refreshing):
+    def prepare(self):
+        facts = super().prepare()
+        assert [refresh(1), refresh(2)] == [2, 3]
+        return facts
+
+    def one(self, *_):
+        return refresh(3)
+
+    def other(self, *_):
+        return refresh(1)
+
+    def check(self, outcome, *_):
+        assert outcome.other is None
+        assert valid() == []
+
+
+@race("A refresh token of an app is used, and the app revoked")
+class RefreshAndRevocation(_Revoking, _Refreshing):
+    def check(self, outcome, *_):
+        assert outcome.one is (outcome.first == "one")
+        assert valid() == []
+
+
+@race("A refresh token of an app is used, and its session revoked")
+class RefreshAndLogout(_LoggingOut, _Refreshing):
+    pass
+
+
+@race("A refresh token of an app is used, and the password changed")
+class RefreshAndPassword(_ChangingPassword, _Refreshing):
+    pass
+
+
+@race("A refresh token of an app is used, and the user deactivated")
+class RefreshAndDeactivation(_Deactivating, _Refreshing):
+    pass
+
+
+@race("A refresh token of an app is used, and its client removed")
+class RefreshAndRemoval(_Removing, _Refreshing):
+    pass
