@@ -18,18 +18,20 @@ from joserfc import jwt as joserfc_jwt
 from joserfc.errors import JoseError
 from webtest import TestApp
 
+from tests.support.oauth_apps import USERINFO, App, as_provider, code_in, walk
 from tests.support.service_keys import (
     ISSUER,
     REPORTS,
     new_key,
     pem_of,
-    with_services,
     write_key,
 )
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.features.oauth_server.grants import ENDED
+from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.features.services.service_tokens import ServiceTokens
-from wsgiauth.testing import api_key, make_settings, make_user
+from wsgiauth.testing import api_key, logged_in, make_settings, make_user
 
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 PROVIDER = "https://accounts.example.com"
@@ -48,16 +50,20 @@ def folder(tmp_path_factory):
 def held(folder):
     """Return what a user and an attacker have, of a site that accepts every kind of credential."""
     settings = make_settings(BASIC_AUTH="keys", JWT_ISSUER=ISSUER, JWT_AUDIENCE=REPORTS)
-    site = AuthMiddleware(echo, with_services(settings, folder))
-    ada = make_user(site, USERNAME, password=PASSWORD)
+    site = AuthMiddleware(echo, as_provider(settings, folder, PUBLIC_URL=ISSUER))
+    ada = make_user(site, USERNAME, password=PASSWORD, permissions=["wsgiauth.introspect"])
     client = TestApp(site)
     credentials = {"username": USERNAME, "password": PASSWORD, "refresh": True}
     pair = client.post_json("/auth/login", credentials).json
     bearer = {"Authorization": f"Bearer {pair['access_token']}"}
     service = client.post_json("/auth/token", {"audience": REPORTS}, headers=bearer)
     jwks = client.get("/auth/jwks.json").json
+    wiki, browser = App(site), logged_in(site, ada)
     yield SimpleNamespace(
         site=site,
+        wiki=wiki,
+        browser=browser,
+        introspecting=api_key(site, ada, ["wsgiauth.introspect"]),
         pair=pair,
         key=api_key(site, ada)["Authorization"].removeprefix("Bearer "),
         service=service.json["access_token"],
@@ -115,16 +121,47 @@ def by_joserfc(held, token):
     return False
 
 
+def by_userinfo(held, token):
+    headers = {"Authorization": f"Bearer {token}"}
+    return TestApp(held.site).get(USERINFO, headers=headers, status="*").status_int == 200
+
+
+def as_code(held, token):
+    return "access_token" in held.wiki.exchange(token, "*")
+
+
+def as_refresh_token(held, token):
+    return "access_token" in held.wiki.refresh(token, "*")
+
+
+def by_introspection(held, token):
+    sent, headers = {"token": token}, held.introspecting
+    return TestApp(held.site).post("/auth/introspect", sent, headers=headers).json["active"]
+
+
+def by_revocation(held, token):
+    """Whether it ends a grant."""
+    valid = Grant.select().where(Grant.stamp != ENDED)
+    before = valid.count()
+    held.wiki.program.post("/auth/oauth/revoke", {"token": token})
+    return valid.count() < before
+
+
 PLACES = {
     "bearer": by_bearer,
     "cookie": by_cookie,
     "refresh": by_refresh,
     "Basic": by_basic,
+    "introspection": by_introspection,
+    "userinfo": by_userinfo,
+    "code": as_code,
+    "app's refresh": as_refresh_token,
     "verify": by_verify,
     "PyJWT": by_pyjwt,
     "joserfc": by_joserfc,
+    "revocation": by_revocation,  # the last, because it ends what it accepts
 }
-SERVICES = {"verify", "PyJWT", "joserfc"}
+SERVICES = {"verify", "PyJWT", "joserfc", "introspection"}
 
 
 # What is sent.
@@ -145,7 +182,7 @@ def refresh_token(held):
     return held.pair["refresh_token"]
 
 
-def id_token(held):
+def foreign_id_token(held):
     """Return a token as OpenID Connect providers sign them."""
     claims = {**held.claims, "iss": PROVIDER, "nonce": "n", "at_hash": "h"}
     return signed(claims, jwk.RSAKey.import_key(pem_of(new_key("RS256"))), "RS256", typ="JWT")
@@ -207,16 +244,59 @@ def jwk_bytes(held):
     return json.dumps(held.jwks["keys"][-1]).encode()
 
 
+def new_tokens(held, **changes):
+    """Return tokens of the app, because a place before can have ended the former ones."""
+    return held.wiki.log_in(held.browser, **changes)
+
+
+def app_access_token(held):
+    return new_tokens(held)["access_token"]
+
+
+def app_access_token_for_reports(held):
+    return new_tokens(held, resource=REPORTS)["access_token"]
+
+
+def app_id_token(held):
+    return new_tokens(held)["id_token"]
+
+
+def app_refresh_token(held):
+    return new_tokens(held)["refresh_token"]
+
+
+def app_code(held):
+    return code_in(walk(held.browser, held.wiki.url()))
+
+
 @pytest.mark.promise(64)
+@pytest.mark.promise(91)
 @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")  # joserfc: RFC 9864 names it Ed25519
 @pytest.mark.parametrize(
     ("make", "places"),
     [
-        pytest.param(access_token, {"bearer", "cookie"}, id="access token"),
+        pytest.param(access_token, {"bearer", "cookie", "introspection"}, id="access token"),
         pytest.param(refresh_token, {"refresh"}, id="refresh token"),
-        pytest.param(attrgetter("key"), {"bearer", "Basic"}, id="API key"),
+        pytest.param(attrgetter("key"), {"bearer", "Basic", "introspection"}, id="API key"),
         pytest.param(attrgetter("service"), SERVICES, id="service token"),
-        pytest.param(id_token, set(), id="ID token"),
+        pytest.param(
+            app_access_token,
+            {"userinfo", "introspection", "joserfc", "revocation"},
+            id="app's access token",
+        ),
+        pytest.param(
+            app_access_token_for_reports,
+            {"PyJWT", "joserfc", "introspection", "revocation"},
+            id="app's access token for a service",
+        ),
+        pytest.param(app_id_token, {"joserfc"}, id="app's ID token"),
+        pytest.param(
+            app_refresh_token,
+            {"app's refresh", "introspection", "revocation"},
+            id="app's refresh token",
+        ),
+        pytest.param(app_code, {"code"}, id="app's code"),
+        pytest.param(foreign_id_token, set(), id="another provider's ID token"),
         pytest.param(another_issuers, set(), id="another issuer's token"),
         pytest.param(by_header(), set(), id="jwk in the header"),
         pytest.param(by_header(jku="https://evil.example/jwks.json"), set(), id="jku"),
