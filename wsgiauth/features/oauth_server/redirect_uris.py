@@ -5,40 +5,45 @@ is free, for the apps of a computer, which cannot choose it before (RFC 8252 sec
 """
 
 import re
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from wsgiauth.messages import _
 
 MAX_LENGTH = 1000  # characters
-LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
-# RFC 3986 without the characters of a fragment and those that software reads in different ways.
-_URI = re.compile(r"([a-z][a-z0-9+.-]*):[!$-\[\]_a-z~]+", re.IGNORECASE)
-_HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]")
-_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]{1,5})?(?=[/?]|\Z)")
-# Schemes that a browser or a system opens as something else than an app of the user.
+# RFC 3986 without a fragment, and with each % before two hexadecimal digits.
+_URI = re.compile(
+    r"([a-z][a-z0-9+.-]*):(?:[!$&-;=?@\[\]_a-z~]|%[0-9a-f]{2})+", re.ASCII | re.IGNORECASE
+)
+# Strict, because a policy (CSP) has the host, and browsers write it in ASCII and in lower case.
+_WEB = re.compile(
+    r"(https?)://(?:[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})*|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?"
+    r"(?=[/?]|\Z)"
+)
+_LOOPBACK = re.compile(r"http://(127\.0\.0\.1|\[::1\]|localhost)(?::[0-9]+)?(?=[/?]|\Z)")
+_OF_THIS_COMPUTER = ("127.0.0.1", "::1", "localhost")
+# Schemes that browsers and systems open themselves, and all that a web site can claim for itself:
+# https://html.spec.whatwg.org/multipage/system-state.html#safelisted-scheme
 _FORBIDDEN = re.compile(
-    "about|blob|chrome.*|data|file|filesystem|ftp|intent|jar|javascript|mailto|ms-.*|sms|tel"
-    "|vbscript|view-source|wss?"
+    "about|blob|cid|data|file|filesystem|intent|jar|javascript|mhtml|resource|shell|vbscript"
+    "|view-source|wss?|(android|chrome|moz|ms|search)(-.*)?|(ext|web)[+].*"
+    "|bitcoin|ftps?|geo|im|ircs?|magnet|mailto|matrix|mms|news|nntp|openpgp4fpr|sftp|sip|sms|smsto"
+    "|ssh|tel|urn|webcal|wtai|xmpp"
 )
 
 
 def problem_of(uri: str, *, is_public: bool) -> str | None:
     """Return why a client cannot register a URI, or None."""
     found = _URI.fullmatch(uri)
-    if found is None or len(uri) > MAX_LENGTH:
-        return _("A redirect URI must be an absolute URI without a fragment.")
-    parts = _split(uri)
-    if parts is None or "@" in parts.netloc or "*" in parts.netloc:
-        return _("A redirect URI must have no username, no password and no wildcard.")
+    if found is None or len(uri) > MAX_LENGTH or not _is_readable(uri):
+        return _("A redirect URI must be a valid, absolute URI in ASCII, without a fragment.")
     scheme = found[1]
-    if scheme == "https":
-        is_fit = _HOST.fullmatch(parts.netloc.partition(":")[0]) or "[" in parts.netloc
-        return None if parts.hostname and is_fit else _("This redirect URI has no valid host.")
-    if scheme == "http":
-        if _LOOPBACK.match(uri):
-            return None
-        return _("A redirect URI must begin with https://; http:// is only for localhost.")
+    if scheme in ("http", "https"):
+        if not _WEB.match(uri):
+            return _("A redirect URI must have a host in lower case, and no username or wildcard.")
+        if scheme == "http" and not _LOOPBACK.match(uri):
+            return _("A redirect URI must begin with https://; http:// is only for localhost.")
+        return None
     if scheme.lower() != scheme or _FORBIDDEN.fullmatch(scheme):
         return _("A redirect URI must not have the scheme %(scheme)s.", scheme=scheme)
     if not is_public:
@@ -54,7 +59,7 @@ def is_registered(sent: str, registered: str, *, is_public: bool) -> bool:
     """
     uris = registered.split("\n")
     if sent in uris:
-        return bool(sent)
+        return True
     # The rules of `problem_of`, because the port of what was sent was not checked there.
     if not is_public or problem_of(sent, is_public=is_public) is not None:
         return False
@@ -65,7 +70,8 @@ def is_registered(sent: str, registered: str, *, is_public: bool) -> bool:
 def origin_of(uri: str) -> str:
     """Return the source for `form-action` (CSP) that matches a registered URI."""
     parts = urlsplit(uri)
-    if parts.scheme in ("http", "https"):
+    # A policy cannot name an IPv6 address: CSP 3 section 2.3.1.
+    if parts.scheme in ("http", "https") and "[" not in parts.netloc:
         return f"{parts.scheme}://{parts.netloc}"
     return f"{parts.scheme}:"
 
@@ -78,18 +84,19 @@ def host_of(uri: str) -> str:
 
 def is_of_this_computer(uri: str) -> bool:
     """Return whether a URI leads to the computer or the phone of the user."""
-    return not uri.startswith("https://")
+    parts = urlsplit(uri)
+    return parts.scheme != "https" or parts.hostname in _OF_THIS_COMPUTER
+
+
+def _is_readable(uri: str) -> bool:
+    """Return whether Python reads a URI: its port and its IPv6 address are valid."""
+    try:
+        return urlsplit(uri).port != 0
+    except ValueError:
+        return False
 
 
 def _without_port(uri: str) -> str:
     """Return a loopback URI without its port, or "" for another one."""
     found = _LOOPBACK.match(uri)
     return f"http://{found[1]}{uri[found.end() :]}" if found else ""
-
-
-def _split(uri: str) -> SplitResult | None:
-    try:
-        parts = urlsplit(uri)
-        return parts if parts.port != 0 else None
-    except ValueError:  # an invalid port or IPv6 address
-        return None
