@@ -5,31 +5,97 @@ A client has one secret, or two for a change: its program then gets the new one 
 
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+
+import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.oauth_server import redirect_uris
+from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, problem_of
 from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
-from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.messages import _
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
 
 MOST_URIS = 20  # of a client
-MAX_SECRET = 200  # characters that a client sends
+PUBLIC, CONFIDENTIAL = "public", "confidential"
+ALGORITHMS = ("RS256", "ES256", "EdDSA")  # of the keys that `features.services.signing` reads
 
 _ID_BYTES = 10
 _SECRET_PREFIX = "wsgiauth-client_"  # noqa: S105 - secret scanners find secrets by it
 
 
 _FIND = Statement(lambda: Client.select().where(Client.id == ""))
+
+
+class ClientFields(NamedTuple):
+    """What an operator decides about a client; see `Client` for each field."""
+
+    name: str
+    redirect_uris: tuple[str, ...]
+    scopes: tuple[str, ...]
+    group_id: int | None
+    is_public: bool
+    is_trusted: bool
+    algorithm: str
+
+    @classmethod
+    def of(cls, row: Client) -> "ClientFields":
+        """Return the fields of a client."""
+        return cls(
+            row.name,
+            tuple(row.redirect_uris.split("\n")),
+            tuple(row.scopes.split()),
+            row.group_id,
+            row.is_public,
+            row.is_trusted,
+            row.algorithm,
+        )
+
+    def columns(self) -> dict[str, object]:
+        """Return the values of the row."""
+        return {
+            **self._asdict(),
+            "redirect_uris": "\n".join(dict.fromkeys(self.redirect_uris)),
+            "scopes": " ".join(dict.fromkeys(self.scopes)),
+        }
+
+    def check(self) -> None:
+        """Raise ValidationError if a field breaks a rule; its `errors` are by field."""
+        problems = {
+            "name": names.key_name_problem(self.name),
+            "redirect_uris": self._problem_of_uris(),
+            "scopes": _problem_of_scopes(self.scopes),
+            "is_trusted": self._problem_of_trust(),
+            "algorithm": _problem_of_algorithm(self.algorithm),
+        }
+        errors = {field: [problem] for field, problem in problems.items() if problem is not None}
+        if errors:
+            raise ValidationError(errors)
+
+    def _problem_of_uris(self) -> str | None:
+        if not 1 <= len(self.redirect_uris) <= MOST_URIS:
+            return _("Give one to %(num)s redirect URIs.", num=MOST_URIS)
+        for each in self.redirect_uris:
+            problem = problem_of(each, is_public=self.is_public)
+            if problem is not None:
+                return f"{each[:100]}: {problem}"
+        return None
+
+    def _problem_of_trust(self) -> str | None:
+        """Refuse trust in an app that any other program can imitate (RFC 8252 section 8.6)."""
+        if not (self.is_trusted and self.is_public):
+            return None
+        if not any(map(is_of_this_computer, self.redirect_uris)):
+            return None
+        return _("A public client on the computer of a user cannot be trusted.")
 
 
 class MadeClient(NamedTuple):
@@ -47,27 +113,31 @@ class ListedClient(NamedTuple):
 
     id: str
     name: str
-    kind: str  # `public` or `confidential`
+    kind: str  # `PUBLIC` or `CONFIDENTIAL`
     is_trusted: bool
     redirect_uris: tuple[str, ...]
     scopes: tuple[str, ...]
-    group: str | None  # the name; None: everyone
+    group: str | None  # the name; None: everyone; "": the group was deleted, so nobody gets in
     secrets: int  # how many are valid
     algorithm: str | None
     created_at: datetime
 
     @classmethod
-    def of(cls, row: Client) -> "ListedClient":
-        """Return the entry of a client in the list."""
+    def of(cls, row: Client, group: str | None) -> "ListedClient":
+        """Return the entry of a client in the list.
+
+        Args:
+            group: The name of its group, if that exists.
+        """
         return cls(
             row.id,
             row.name,
-            "public" if row.is_public else "confidential",
+            PUBLIC if row.is_public else CONFIDENTIAL,
             row.is_trusted,
             tuple(row.redirect_uris.split("\n")),
             tuple(row.scopes.split()),
-            _group_name(row.group_id),
-            sum(map(bool, (row.digest, row.former_digest))),
+            None if row.group_id is None else group or "",
+            len(digests_of(row)),
             row.algorithm or None,
             from_timestamp(row.created_at),
         )
@@ -99,19 +169,22 @@ def create(
     Raises:
         ValidationError: An argument is invalid; `errors` has the messages by argument.
     """
-    _check(name, uris, scopes, is_public=is_public)
+    fields = ClientFields(
+        name,
+        tuple(uris),
+        tuple(scopes) or DEFAULT,
+        None if group is None else group.id,
+        is_public,
+        is_trusted,
+        algorithm,
+    )
+    fields.check()
     secret = "" if is_public else _new_secret()
     row = Client(
         id=secrets.token_hex(_ID_BYTES),
-        name=name,
         digest=digest(secret) if secret else "",
-        redirect_uris="\n".join(dict.fromkeys(uris)),
-        scopes=" ".join(dict.fromkeys(scopes or DEFAULT)),
-        group_id=None if group is None else group.id,
-        is_public=is_public,
-        is_trusted=is_trusted,
-        algorithm=algorithm,
         created_at=int(now),
+        **fields.columns(),
     )
     with database.atomic():
         row.save(force_insert=True)
@@ -127,24 +200,84 @@ def find(client_id: str) -> Client | None:
 
 def list_clients() -> list[ListedClient]:
     """Return all clients by name."""
-    return [ListedClient.of(each) for each in Client.select().order_by(Client.name, Client.id)]
+    return [listed for _row, listed in rows_of_clients()]
+
+
+def rows_of_clients(client_id: str | None = None) -> list[tuple[Client, ListedClient]]:
+    """Return the row of each client, or of one, by name, beside its entry in the list."""
+    query: Any = (
+        Client.select(Client, Group.name.alias("group_name"))
+        .join(Group, peewee.JOIN.LEFT_OUTER, on=(Client.group_id == Group.id))
+        .order_by(Client.name, Client.id)
+    )
+    found = query if client_id is None else query.where(Client.id == client_id)
+    return [(row, ListedClient.of(row, row.group_name)) for row in found.objects()]
+
+
+def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:
+    """Return the row of a client and its entry in the list, or None."""
+    return next(iter(rows_of_clients(client_id)), None) if names.is_handle(client_id) else None
+
+
+def count_users(client: Client) -> int:
+    """Return how many users have allowed a client anything."""
+    number: int = Consent.select().where(Consent.client == client.id).count()
+    return number
+
+
+def digests_of(client: Client) -> list[str]:
+    """Return the digests of its valid secrets, the newest first."""
+    return [each for each in (client.digest, client.former_digest) if each]
 
 
 def has_secret(client: Client, secret: str) -> bool:
     """Return whether a secret is one of a confidential client."""
-    presented = digest(secret[: MAX_SECRET + 1])
-    stored = [each for each in (client.digest, client.former_digest) if each]
-    return True in [hmac.compare_digest(each, presented) for each in stored]
+    presented = digest(secret)
+    return True in [hmac.compare_digest(each, presented) for each in digests_of(client)]
+
+
+@repeated_after_conflict
+def change(client: Client, fields: ClientFields) -> bool:
+    """Change what differs from the fields of a client; return whether anything does.
+
+    What the client got before is valid as far as it could get it now; see `grants.find`.
+
+    Raises:
+        ValidationError: A field is invalid, or the client was removed meanwhile.
+    """
+    fields.check()
+    return write(client, fields.columns())
+
+
+def write(client: Client, columns: Mapping[str, object]) -> bool:
+    """Write the columns that differ from a row that was read before; return whether any does."""
+    changes = {name: each for name, each in columns.items() if getattr(client, name) != each}
+    if not changes:
+        return False
+    with database.atomic():
+        if not Client.update(changes).where(Client.id == client.id).execute():
+            raise ValidationError({"client": [_("The client was removed meanwhile.")]})
+        events.emit("client_changed", reason=client.id)
+    return True
 
 
 @repeated_after_conflict
 def renew_secret(client: Client) -> str:
-    """Return a new secret of a confidential client. The last one stays valid until `end_former`."""
+    """Return a new secret of a client. The former one stays valid until `end_former`.
+
+    Raises:
+        ValidationError: It is public; or it has two secrets: a program may use the older one, which
+            a third one would end.
+    """
     secret = _new_secret()
+    # Not `Client.digest` as the new value: MariaDB would read the digest that it has just set.
+    is_same = (Client.id == client.id) & (Client.digest == client.digest)
     with database.atomic():
-        Client.update(former_digest=Client.digest, digest=digest(secret)).where(
-            Client.id == client.id
-        ).execute()
+        new = {"former_digest": client.digest, "digest": digest(secret)}
+        has_one = (Client.digest != "") & (Client.former_digest == "")
+        if not Client.update(new).where(is_same & has_one).execute():
+            problem = _("Only a client with one secret can get another one.")
+            raise ValidationError({"secret": [problem]})
         events.emit("client_changed", reason=client.id)
     return secret
 
@@ -170,35 +303,20 @@ def remove(client: Client) -> bool:
     return is_removed
 
 
-def _check(name: str, uris: Sequence[str], scopes: Sequence[str], *, is_public: bool) -> None:
-    errors: dict[str, list[str]] = {}
-    problem = names.key_name_problem(name)
-    if problem is not None:
-        errors["name"] = [problem]
-    found = [redirect_uris.problem_of(each, is_public=is_public) for each in uris]
-    problems = list(dict.fromkeys(filter(None, found)))
-    if not uris or len(uris) > MOST_URIS:
-        problems.append(_("Give one to %(num)s redirect URIs.", num=MOST_URIS))
-    if problems:
-        errors["redirect_uris"] = problems
-    unknown = [each for each in scopes if not is_scope(each)]
-    if unknown or len(" ".join(scopes)) > MAX_SCOPE:
-        errors["scopes"] = [
-            _(
-                "The scopes must be openid, profile, email, groups, offline_access or permissions"
-                " of the form <app>.<action>."
-            )
-        ]
-    if errors:
-        raise ValidationError(errors)
+def _problem_of_scopes(scopes: Sequence[str]) -> str | None:
+    if scopes and all(map(is_scope, scopes)) and len(" ".join(scopes)) <= MAX_SCOPE:
+        return None
+    return _(
+        "The scopes must be openid, profile, email, groups, offline_access or permissions"
+        " of the form <app>.<action>."
+    )
+
+
+def _problem_of_algorithm(algorithm: str) -> str | None:
+    if algorithm in ("", *ALGORITHMS):
+        return None
+    return _("The algorithm must be one of %(algorithms)s.", algorithms=", ".join(ALGORITHMS))
 
 
 def _new_secret() -> str:
     return _SECRET_PREFIX + secrets.token_urlsafe(32)
-
-
-def _group_name(group_id: int | None) -> str | None:
-    if group_id is None:
-        return None
-    found: Any = Group.get_or_none(Group.id == group_id)
-    return "a group that was deleted" if found is None else str(found.name)
