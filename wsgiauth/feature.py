@@ -17,6 +17,7 @@ from wsgiauth.events import Recorder
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
+from wsgiauth.storage.models import Model
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import Response
 
@@ -89,6 +90,8 @@ class Feature:
             factor, by the field of the button.
         personal_data: By the name of each of its tables, how the file of a person's own data lists
             the rows of a user. See `Records`.
+        expiring: Its models whose rows have an `expires_at`, by what a row is: `python -m wsgiauth
+            purge` deletes the expired ones.
         questions: The questions of `python -m wsgiauth check` about it.
     """
 
@@ -108,6 +111,7 @@ class Feature:
     recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     personal_data: Mapping[str, Records] = field(default_factory=dict)
+    expiring: Mapping[str, type[Model]] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
 
 
@@ -119,6 +123,11 @@ def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
 def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
     """Return how a person's own data is read, by table."""
     return {table: each for of in features for table, each in of.personal_data.items()}
+
+
+def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
+    """Return the models whose rows expire, by what a row is."""
+    return {name: model for each in features for name, model in each.expiring.items()}
 
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:

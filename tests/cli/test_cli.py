@@ -453,9 +453,9 @@ def test_purge_counts_what_had_expired(wsgiauth, person, settings):
     RecordedEvent.update(time=0).where(RecordedEvent.name == "registration").execute()
     assert wsgiauth("purge") == (
         0,
-        "Deleted 1 expired session, 0 expired API keys, 1 expired link, 0 expired trusted"
-        " browsers, 0 expired failure lists, 2 expired counts of attempts and 1 event of the audit"
-        " trail.\n",
+        "Deleted 1 expired session, 1 expired link, 0 expired trusted browsers, 0 expired API keys,"
+        " 0 expired app grants, 0 expired failure lists, 2 expired counts of attempts and 1 event of"
+        " the audit trail.\n",
         "",
     )
     assert sessions.revoke_all(person) == 2

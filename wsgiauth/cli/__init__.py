@@ -101,7 +101,8 @@ COMMANDS = {
     ),
     "purge": (
         "cli.upkeep",
-        "delete expired sessions, API keys, links and counts of attempts, and old events",
+        "delete expired sessions, API keys, links, grants of apps and counts of attempts, and old"
+        " events",
     ),
     "migrate": ("cli.upkeep", "create or update the database's tables"),
     "secret": ("cli.upkeep", "print a new SECRET_KEY"),

@@ -4,7 +4,7 @@ import secrets
 import time
 
 from wsgiauth import storage
-from wsgiauth.accounts.tables import Key, OneTimeSecret, Session, TrustedBrowser
+from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.console.command import Arguments, open_database, read_settings
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
@@ -25,13 +25,18 @@ def add_commands(parser: Parser) -> None:
 
 def purge(arguments: Arguments) -> None:
     """Delete expired rows, and old events."""
+    from wsgiauth.feature import expiring_of
+    from wsgiauth.features import FEATURES  # imports all endpoints, which few commands need
+
     settings = open_database(arguments)
     now = time.time()
     deleted = (
         counted(purge_expired(Session, now), "expired session"),
-        counted(purge_expired(Key, now), "expired API key"),
         counted(purge_expired(OneTimeSecret, now), "expired link"),
-        counted(purge_expired(TrustedBrowser, now), "expired trusted browser"),
+        *(
+            counted(purge_expired(model, now), f"expired {name}")
+            for name, model in expiring_of(FEATURES).items()
+        ),
         counted(purge_expired(FailedLogins, now), "expired failure list"),
         counted(purge_expired(AttemptCount, now), "expired count"),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.identity import BEARER, Reader
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
@@ -37,4 +38,5 @@ FEATURE = Feature(
     readers=_readers,
     pages=_pages,
     personal_data={"wsgiauth_key": Records("api_keys", keys.own_keys)},
+    expiring={"API key": Key},
 )

@@ -16,6 +16,7 @@ from wsgiauth.features.oauth_server.introspection import DescribedGrants
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
@@ -49,5 +50,6 @@ FEATURE = Feature(
         "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),
     },
+    expiring={"app grant": Grant},
     questions=QUESTIONS,
 )

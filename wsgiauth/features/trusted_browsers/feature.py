@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature, Finding, Question
 from wsgiauth.features.trusted_browsers.browsers import Browsers, own_browsers
@@ -27,5 +28,6 @@ FEATURE = Feature(
     name="trusted_browsers",
     parts=_parts,
     personal_data={"wsgiauth_trusted_browser": Records("trusted_browsers", own_browsers)},
+    expiring={"trusted browser": TrustedBrowser},
     questions=(Question(_useless, needs_database=False),),
 )
