@@ -1,0 +1,195 @@
+"""Files of clients: another installation continues with the same ids and secrets."""
+
+import json
+
+import pytest
+
+from wsgiauth import Group
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.client_files import (
+    Imported,
+    exported_clients,
+    import_clients,
+    read_clients,
+)
+from wsgiauth.features.oauth_server.tables import Client
+
+NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
+DIGEST = "0" * 64
+WIKI = {
+    "id": "wiki",
+    "name": "Wiki",
+    "kind": "confidential",
+    "is_trusted": False,
+    "redirect_uris": ["https://wiki.example.org/callback"],
+    "scopes": ["openid"],
+    "group": None,
+    "algorithm": None,
+    "created_at": "2026-11-02T09:05:00Z",
+    "digests": [DIGEST],
+}
+
+
+def load(*documents):
+    """Import clients as a file has them."""
+    return import_clients(read_clients(json.dumps(documents)))
+
+
+def rows():
+    return [*Client.select().order_by(Client.id).dicts()]
+
+
+def events():
+    return [(each.name, each.reason) for each in RecordedEvent.select().order_by(RecordedEvent.id)]
+
+
+@pytest.fixture
+def several(database):
+    """Create clients of each kind, and return the secrets of one of them."""
+    editors = Group.objects.create(name="Editors")
+    uris = ["https://wiki.example.org/callback"]
+    made = clients.create("Wiki", uris, group=editors, algorithm="RS256", now=NOW)
+    clients.create("Blog", uris, scopes=["openid", "a.b"], is_trusted=True, now=NOW)
+    clients.create("Desktop", ["com.example.app:/cb"], is_public=True, now=NOW)
+    return made.row.id, (made.secret, clients.renew_secret(made.row))
+
+
+@pytest.mark.every_database
+def test_what_was_exported_is_imported_as_it_was(several):
+    before, exported = rows(), exported_clients()
+    Client.delete().execute()
+    assert load(*exported) == Imported(created=3, changed=0, same=0)
+    assert rows() == before
+    found, (former, newest) = clients.find(several[0]), several[1]
+    assert [clients.has_secret(found, each) for each in (former, newest)] == [True, True]
+
+
+@pytest.mark.every_database
+def test_a_repeated_import_changes_nothing(several):
+    before = events()
+    assert load(*exported_clients()) == Imported(created=0, changed=0, same=3)
+    assert events() == before
+
+
+@pytest.mark.promise(93)
+def test_an_export_has_no_secret(several):
+    text = json.dumps(exported_clients())
+    assert not [each for each in several[1] if each in text]
+
+
+@pytest.mark.every_database
+def test_an_import_creates_and_changes_by_id(database):
+    other = {**WIKI, "id": "blog", "name": "Blog"}
+    load(WIKI, other)
+    done = load({**WIKI, "name": "Notes"}, other, {**WIKI, "id": "chat"})
+    assert done == Imported(created=1, changed=1, same=1)
+    assert [each["name"] for each in rows()] == ["Blog", "Wiki", "Notes"]
+    assert events() == [
+        ("client_created", "wiki"),
+        ("client_created", "blog"),
+        ("client_changed", "wiki"),
+        ("client_created", "chat"),
+    ]
+
+
+CHANGES = {
+    "a new secret": {"digests": ["1" * 64, DIGEST]},
+    "other redirect URIs": {"redirect_uris": ["https://wiki.example.org/other"]},
+    "another kind": {"kind": "public", "digests": []},
+    "another time": {"created_at": "2026-11-02T09:05:01+00:00"},
+    "a group": {"group": "editors"},
+}
+
+
+@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+def test_each_field_of_a_client_can_be_changed(database, changes):
+    Group.objects.create(name="Editors")
+    load(WIKI)
+    assert load({**WIKI, **changes}) == Imported(created=0, changed=1, same=0)
+    assert load({**WIKI, **changes}) == Imported(created=0, changed=0, same=1)
+
+
+def test_a_client_that_is_in_no_file_stays(database):
+    load(WIKI)
+    load()
+    assert len(rows()) == 1
+
+
+def without(name):
+    return {key: value for key, value in WIKI.items() if key != name}
+
+
+WRONG = {
+    "no JSON": "client",
+    "half of it": json.dumps([WIKI])[:-1],
+    "deep JSON": "[" * 100_000,
+    "one client without a list": json.dumps(WIKI),
+    "a number": "7",
+    "a list of strings": '["wiki"]',
+    "the same id twice": json.dumps([WIKI, {**WIKI, "name": "Other"}]),
+    "a wrong one after a right one": json.dumps([WIKI, without("name")]),
+    **{f"no {name}": json.dumps([without(name)]) for name in WIKI},
+    **{f"a number as {name}": json.dumps([{**WIKI, name: 7}]) for name in WIKI},
+    **{
+        name: json.dumps([{**WIKI, **changes}])
+        for name, changes in {
+            "an unknown key": {"secret": "x"},
+            "a number among the URIs": {"redirect_uris": [7]},
+            "an empty id": {"id": ""},
+            "a long id": {"id": "a" * 33},
+            "an id with a space": {"id": "wi ki"},
+            "an id of other letters": {"id": "größe"},
+            "no name": {"name": ""},
+            "an unknown kind": {"kind": "secret"},
+            "a secret of a public client": {"kind": "public"},
+            "no secret of a confidential client": {"digests": []},
+            "three secrets": {"digests": [DIGEST] * 3},
+            "an empty digest": {"digests": [""]},
+            "a secret instead of its digest": {"digests": ["wsgiauth-client_x"]},
+            "an upper-case digest": {"digests": ["A" * 64]},
+            "a wrong URI": {"redirect_uris": ["http://wiki.example.org/"]},
+            "no URI": {"redirect_uris": []},
+            "an unknown scope": {"scopes": ["admin"]},
+            "no scope": {"scopes": []},
+            "an unknown algorithm": {"algorithm": "none"},
+            "an unknown group": {"group": "Editors"},
+            "a deleted group": {"group": ""},
+            "a date": {"created_at": "2026-11-02"},
+            "a time without an offset": {"created_at": "2026-11-02T09:05:00"},
+            "a time before all of them": {"created_at": "1969-12-31T23:59:59Z"},
+            "a time that no calendar has": {"created_at": "0001-01-01T00:00:00+10:00"},
+            "trust in an app of a computer": {
+                "kind": "public",
+                "digests": [],
+                "is_trusted": True,
+                "redirect_uris": ["http://localhost/cb"],
+            },
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+def test_a_wrong_file_changes_nothing(database, text):
+    with pytest.raises(ValidationError):
+        import_clients(read_clients(text))
+    assert (rows(), events()) == ([], [])
+
+
+def test_a_wrong_client_takes_back_those_before_it(database):
+    with pytest.raises(ValidationError, match="Client blog: there is no group 'Editors'"):
+        load(WIKI, {**WIKI, "id": "blog", "group": "Editors"})
+    assert (rows(), events()) == ([], [])
+
+
+@pytest.mark.promise(90)
+def test_a_client_whose_group_was_deleted_is_not_imported_for_everyone(database):
+    group = Group.objects.create(name="Editors")
+    load({**WIKI, "group": "Editors"})
+    group.delete_instance()
+    (exported,) = exported_clients()
+    assert exported["group"] == ""
+    with pytest.raises(ValidationError):
+        load(exported)

@@ -1,0 +1,171 @@
+"""Files of clients, with which another installation continues: same ids, same secrets.
+
+A file has the digests of secrets, which are of no use to a reader. But anyone who can change a file
+can add a redirect URI: it needs the protection of a configuration.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from types import NoneType
+from typing import Any, NamedTuple
+
+from wsgiauth import events
+from wsgiauth.accounts.groups import Group
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.oauth_server.clients import (
+    CONFIDENTIAL,
+    PUBLIC,
+    ClientFields,
+    digests_of,
+    rows_of_clients,
+    write,
+)
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "name": (str,),
+    "kind": (str,),
+    "is_trusted": (bool,),
+    "redirect_uris": (list,),
+    "scopes": (list,),
+    "group": (str, NoneType),
+    "algorithm": (str, NoneType),
+    "created_at": (str,),
+    "digests": (list,),
+}
+_ID = re.compile("[0-9A-Za-z]{1,32}")
+_DIGEST = re.compile("[0-9a-f]{64}")  # of SHA-256
+
+
+class Imported(NamedTuple):
+    """How many clients an import has created, changed, and left as they were."""
+
+    created: int
+    changed: int
+    same: int
+
+
+def exported_clients() -> list[dict[str, object]]:
+    """Return all clients, ready for JSON, as `import_clients` reads them."""
+    documents = []
+    for row, listed in rows_of_clients():
+        document = listed.document()
+        del document["secrets"]
+        documents.append({**document, "digests": digests_of(row)})
+    return documents
+
+
+def read_clients(text: str) -> list[Mapping[str, Any]]:
+    """Return the clients in a file.
+
+    Raises:
+        ValidationError: It is not JSON, or has another form.
+    """
+    try:
+        documents = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _invalid("The file is not JSON.") from None
+    if not isinstance(documents, list):
+        raise _invalid("The file must be a list of clients.")
+    for number, each in enumerate(documents, 1):
+        problem = _problem_of(each)
+        if problem is not None:
+            raise _invalid(f"Client {number}: {problem}")
+    ids = [each["id"] for each in documents]
+    if len(set(ids)) < len(ids):
+        raise _invalid("The file has two clients with the same id.")
+    return documents
+
+
+@repeated_after_conflict
+def import_clients(documents: Iterable[Mapping[str, Any]]) -> Imported:
+    """Create the clients of a file, or give those with the same ids what it says: all or none.
+
+    Raises:
+        ValidationError: A client breaks a rule, or its group is missing.
+    """
+    created = changed = same = 0
+    with database.atomic():
+        for each in documents:
+            columns = _columns(each)
+            row = Client.get_or_none(Client.id == each["id"])
+            if row is None:
+                Client.insert(id=each["id"], **columns).execute()
+                events.emit("client_created", reason=each["id"])
+                created += 1
+            elif write(row, columns):
+                changed += 1
+            else:
+                same += 1
+    return Imported(created, changed, same)
+
+
+def _problem_of(document: object) -> str | None:
+    """Return what is wrong with the form of a client, or None."""
+    if not isinstance(document, dict) or document.keys() != _KINDS.keys():
+        return f"it must have the keys {', '.join(_KINDS)}, and no others."
+    for name, kinds in _KINDS.items():
+        value: Any = document[name]
+        texts = value if isinstance(value, list) else []
+        if not isinstance(value, kinds) or not all(isinstance(each, str) for each in texts):
+            return f"{name} has the wrong type."
+    if not _ID.fullmatch(document["id"]):
+        return "the id must be 1 to 32 ASCII letters and digits."
+    if _seconds(document["created_at"]) is None:
+        return "created_at must be a time such as 2026-11-02T09:05:00Z."
+    digests = document["digests"]
+    numbers = {PUBLIC: (0,), CONFIDENTIAL: (1, 2)}.get(document["kind"], ())
+    if len(digests) not in numbers or not all(map(_DIGEST.fullmatch, digests)):
+        return "the kind must be public, or confidential with one or two SHA-256 digests."
+    return None
+
+
+def _columns(document: Mapping[str, Any]) -> dict[str, object]:
+    """Return the columns of a client in a file, or raise ValidationError."""
+    fields = ClientFields(
+        document["name"],
+        tuple(document["redirect_uris"]),
+        tuple(document["scopes"]),
+        _group_id(document),
+        document["kind"] == PUBLIC,
+        document["is_trusted"],
+        document["algorithm"] or "",
+    )
+    try:
+        fields.check()
+    except ValidationError as error:
+        raise _invalid(f"Client {document['id']}: {error}") from None
+    digests = [*document["digests"], "", ""]
+    times = {"created_at": _seconds(document["created_at"])}
+    return {**fields.columns(), "digest": digests[0], "former_digest": digests[1], **times}
+
+
+def _group_id(document: Mapping[str, Any]) -> int | None:
+    """Return the id of the group; a missing one must not let everyone in."""
+    name = document["group"]
+    if name is None:
+        return None
+    group = Group.objects.find(name)
+    if group is None:
+        raise _invalid(f"Client {document['id']}: there is no group {name!r}.")
+    found: int = group.id
+    return found
+
+
+def _seconds(text: str) -> int | None:
+    """Return a time with an offset as seconds since the epoch, or None."""
+    try:
+        moment = datetime.fromisoformat(text)
+        is_fit = moment.tzinfo is not None and moment.astimezone(UTC).year >= 1970
+    except (ValueError, OverflowError):
+        return None
+    return int(moment.timestamp()) if is_fit else None
+
+
+def _invalid(problem: str) -> ValidationError:
+    return ValidationError({"clients": [problem]})
