@@ -85,6 +85,10 @@ COMMANDS = {
         "features.providers.commands",
         "disconnect an account of another provider, and revoke its sessions",
     ),
+    "client": (
+        "features.oauth_server.commands",
+        "add, list, change and remove the apps with which users log in by their account here",
+    ),
     "events": ("features.audit.commands", "print the audit trail, the newest change last"),
     "mail": ("cli.mail", "send the emails that are due, as the server does"),
     "preview": (

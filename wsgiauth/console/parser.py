@@ -43,6 +43,17 @@ class Parser(argparse.ArgumentParser):
         added.share("--database", *shared)
         return added
 
+    def with_actions(self, name: str, actions: Mapping[str, str]) -> "Parser":
+        """Return the parser of a command whose `commands` are these actions, with their help."""
+        added = self.commands[name]
+        subparsers = added.add_subparsers(
+            metavar="ACTION", required=True, help="what to do; each action has --help"
+        )
+        for action, text in actions.items():
+            subparsers.add_parser(action, help=text, description=text, allow_abbrev=False)
+        added.commands = subparsers.choices
+        return added
+
     def share(self, *names: str) -> None:
         """Add arguments of `SHARED`."""
         for name in names:

@@ -1,0 +1,353 @@
+"""The command `client`."""
+
+import json
+import re
+import sys
+
+import pytest
+
+from tests.cli.conftest import Terminal
+from tests.support.service_keys import new_key, pem_of, write_key
+from wsgiauth import Group
+from wsgiauth.cli import main
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.tables import Client, Consent
+
+CALLBACK = "https://wiki.example.org/callback"
+OFF = "note: OAUTH_SERVER is off here, so no app can use its client\n"
+ONCE = "note: store the secret now; it is not shown again\n"
+
+
+@pytest.fixture
+def provider(monkeypatch, settings):
+    """Let the environment of the commands be that of a provider."""
+    monkeypatch.setenv("OAUTH_SERVER", "on")
+    monkeypatch.setenv("SERVICE_KEYS", settings.SERVICE_KEYS)
+    monkeypatch.setenv("PUBLIC_URL", settings.PUBLIC_URL)
+
+
+@pytest.fixture
+def made(wsgiauth, provider):
+    """Return the row of a client that a command has created."""
+    wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK)
+    return Client.get()
+
+
+def test_add_prints_the_id_and_the_secret(wsgiauth, provider):
+    status, printed, errors = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK)
+    assert (status, errors) == (0, ONCE)
+    row = Client.get()
+    lines = re.fullmatch(
+        "Created the client Wiki.\nclient_id: (.*)\nclient_secret: (wsgiauth-client_.*)\n", printed
+    )
+    assert lines[1] == row.id
+    assert clients.has_secret(row, lines[2])
+
+
+@pytest.mark.promise(93)
+def test_no_other_command_prints_a_secret_or_its_digest(wsgiauth, made):
+    for argv in (["list"], ["list", "--json"], ["show", made.id], ["show", made.id, "--json"]):
+        printed = "".join(map(str, wsgiauth("client", *argv)))
+        assert "wsgiauth-client_" not in printed
+        assert made.digest not in printed
+    events = wsgiauth("events", "--json")[1]
+    assert "wsgiauth-client_" not in events
+    assert made.digest not in events
+
+
+def test_add_prints_json_for_scripts(wsgiauth, provider):
+    printed = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--json")
+    assert printed[2] == ""
+    document = json.loads(printed[1])
+    row = Client.get()
+    assert document["id"] == row.id
+    assert clients.has_secret(row, document["secret"])
+    argv = ("client", "add", "Desktop", "--redirect", "com.example.app:/cb", "--public", "--json")
+    assert json.loads(wsgiauth(*argv)[1])["secret"] is None
+
+
+def test_add_takes_every_option(wsgiauth, provider):
+    Group.objects.create(name="Editors")
+    argv = ["--redirect", CALLBACK, "--redirect", "https://b.example/", "--trusted", "--public"]
+    argv += ["--scope", "openid", "email", "--scope", "a.b", "--group", "editors"]
+    status, printed, errors = wsgiauth("client", "add", *argv, "--alg", "ES256", " Wiki\u200b")
+    assert (status, errors) == (0, "")
+    assert "client_secret" not in printed
+    (listed,) = clients.list_clients()
+    document = listed.document()
+    del document["id"], document["created_at"]
+    assert document == {
+        "name": "Wiki",
+        "kind": "public",
+        "is_trusted": True,
+        "redirect_uris": (CALLBACK, "https://b.example/"),
+        "scopes": ("openid", "email", "a.b"),
+        "group": "Editors",
+        "secrets": 0,
+        "algorithm": "ES256",
+    }
+
+
+def test_add_refuses_an_invalid_client(wsgiauth, provider):
+    status, printed, error = wsgiauth("client", "add", "Wiki", "--redirect", "http://wiki.example")
+    assert (status, printed) == (1, "")
+    assert error.startswith("wsgiauth: http://wiki.example: A redirect URI must begin with https")
+    refused = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--group", "Editors")
+    assert refused == (1, "", "wsgiauth: there is no group 'Editors'; `groups` lists them\n")
+    assert not Client.select().exists()
+
+
+def test_add_says_if_the_site_is_no_provider(wsgiauth):
+    assert wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK)[::2] == (0, OFF + ONCE)
+
+
+ALGORITHMS = {
+    "a key": ("ES256", 0, ""),
+    "the default": ("default", 0, ""),
+    "no key": ("RS256", 1, "wsgiauth: SERVICE_KEYS has no key for RS256, only for ES256\n"),
+}
+
+
+@pytest.mark.parametrize(("chosen", "status", "error"), ALGORITHMS.values(), ids=ALGORITHMS)
+def test_an_algorithm_needs_a_key(wsgiauth, made, chosen, status, error):
+    argv = ("client", "add", "Blog", "--public", "--redirect", CALLBACK, "--alg", chosen)
+    assert wsgiauth(*argv)[::2] == (status, error)
+    assert wsgiauth("client", "change", made.id, "--alg", chosen)[::2] == (status, error)
+
+
+def test_an_algorithm_that_cannot_be_checked_is_accepted_with_a_note(
+    wsgiauth, made, monkeypatch, tmp_path
+):
+    monkeypatch.delenv("OAUTH_SERVER")
+    monkeypatch.setenv("SERVICES", "reports")
+    monkeypatch.setenv("SERVICE_KEYS", str(tmp_path / "missing"))
+    note = "note: nobody has checked that the site has a key for RS256"
+    status, _, errors = wsgiauth("client", "change", made.id, "--alg", "RS256")
+    assert (status, errors.startswith(f"{note}: SERVICE_KEYS")) == (0, True)
+    monkeypatch.delenv("SERVICES")
+    monkeypatch.delenv("SERVICE_KEYS")
+    status, _, errors = wsgiauth("client", "change", made.id, "--alg", "RS256")
+    assert (status, errors) == (0, f"{note}, because SERVICE_KEYS is not set here\n")
+
+
+def test_a_second_key_is_enough(wsgiauth, made, monkeypatch, tmp_path):
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    write_key(folder / "1.pem", pem_of(new_key("EdDSA")))
+    write_key(folder / "2.pem")
+    monkeypatch.setenv("SERVICE_KEYS", str(folder))
+    assert wsgiauth("client", "change", made.id, "--alg", "EdDSA")[0] == 0
+
+
+def test_list_prints_a_table(wsgiauth, made):
+    heading, row = wsgiauth("client", "list")[1].splitlines()
+    assert heading.split() == ["id", "name", "kind", "trusted", "group", "redirect", "URIs"]
+    assert row.split() == [made.id, "Wiki", "confidential", "no", "everyone", CALLBACK]
+
+
+def test_list_and_show_print_json(wsgiauth, made):
+    (listed,) = json.loads(wsgiauth("client", "list", "--json")[1])
+    assert json.loads(wsgiauth("client", "show", made.id, "--json")[1]) == listed
+    assert listed["group"] is None
+    assert json.loads(wsgiauth("client", "list", "--json")[1])[0]["redirect_uris"] == [CALLBACK]
+
+
+def test_show_prints_a_client(wsgiauth, made, ada):
+    Consent.insert(user=ada.id, client=made.id, scopes="", created_at=0).execute()
+    Client.update(created_at=0, redirect_uris=f"{CALLBACK}\nhttps://b.example/").execute()
+    assert wsgiauth("client", "show", made.id) == (
+        0,
+        f"client_id     {made.id}\n"
+        "name          Wiki\n"
+        "kind          confidential\n"
+        "secrets       1\n"
+        "trusted       no\n"
+        "group         everyone\n"
+        "scopes        openid profile email\n"
+        f"redirect URIs {CALLBACK}\n"
+        "redirect URIs https://b.example/\n"
+        "algorithm     default\n"
+        "created       1970-01-01T00:00:00Z\n"
+        "allowed by    1 user\n",
+        "",
+    )
+
+
+def test_a_client_whose_group_was_deleted_is_shown_as_closed(wsgiauth, made):
+    group = Group.objects.create(name="Editors")
+    wsgiauth("client", "change", made.id, "--group", "editors")
+    assert "group         Editors\n" in wsgiauth("client", "show", made.id)[1]
+    group.delete_instance()
+    assert "nobody: the group was deleted" in wsgiauth("client", "list")[1]
+    assert "nobody: the group was deleted" in wsgiauth("client", "show", made.id)[1]
+
+
+@pytest.mark.parametrize("action", ["show", "secret", "remove"])
+@pytest.mark.parametrize("client_id", ["x", "\udcff", "'", ""], ids=ascii)
+def test_an_unknown_client_is_refused(wsgiauth, made, action, client_id):
+    status, printed, error = wsgiauth("client", action, client_id)
+    assert (status, printed) == (1, "")
+    assert error.endswith("`client list` lists them\n")
+
+
+CHANGES = {
+    "the name": (["--name", "Notes"], {"name": "Notes"}),
+    "the URIs": (["--redirect", "https://b.example/"], {"redirect_uris": ["https://b.example/"]}),
+    "the scopes": (["--scope", "openid", "a.b"], {"scopes": ["openid", "a.b"]}),
+    "trust": (["--trusted"], {"is_trusted": True}),
+    "no trust": (["--no-trusted"], {"is_trusted": False}),
+    "the group": (["--group", "Editors"], {"group": "Editors"}),
+    "no group": (["--no-group"], {"group": None}),
+    "the algorithm": (["--alg", "ES256"], {"algorithm": "ES256"}),
+    "the usual algorithm": (["--alg", "default"], {"algorithm": None}),
+}
+
+
+@pytest.mark.parametrize("is_default", [True, False], ids=["from the default", "from another"])
+@pytest.mark.parametrize(("argv", "changes"), CHANGES.values(), ids=CHANGES)
+def test_change_changes_only_what_is_said_and_can_be_repeated(
+    wsgiauth, made, argv, changes, is_default
+):
+    for name in ("Editors", "Readers"):
+        Group.objects.create(name=name)
+    if not is_default:
+        other = ("--trusted", "--group", "Readers", "--alg", "ES256")
+        wsgiauth("client", "change", made.id, *other)
+    before = json.loads(wsgiauth("client", "show", made.id, "--json")[1])
+    after = {**before, **changes}
+    done = f"Changed the client {after['name']}."
+    same = f"Nothing changed: the client {after['name']} is so already."
+    for expected in (same if after == before else done, same):
+        status, printed, errors = wsgiauth("client", "change", made.id, *argv)
+        assert (status, printed.splitlines()[0], errors) == (0, expected, "")
+        assert json.loads(wsgiauth("client", "show", made.id, "--json")[1]) == after
+
+
+def test_change_prints_the_client(wsgiauth, made):
+    printed = wsgiauth("client", "change", made.id, "--name", "Notes")[1]
+    assert printed == "Changed the client Notes.\n" + wsgiauth("client", "show", made.id)[1]
+
+
+def test_secret_prints_a_second_secret_alone(wsgiauth, made):
+    status, printed, errors = wsgiauth("client", "secret", made.id)
+    end = f"`client secret {made.id} --end-former`"
+    assert (status, errors) == (0, f"note: the former secret stays valid until {end}\n")
+    row = Client.get()
+    assert clients.has_secret(row, printed.removesuffix("\n"))
+    assert row.former_digest == made.digest
+    third = wsgiauth("client", "secret", made.id)
+    reason = f"wsgiauth: Wiki has two secrets; end the former one first: {end}\n"
+    assert third == (1, "", reason)
+
+
+def test_secret_ends_the_former_one(wsgiauth, made):
+    argv = ("client", "secret", made.id, "--end-former")
+    same = (0, "Nothing changed: only the newest secret of Wiki is valid.\n", "")
+    assert wsgiauth(*argv) == same
+    wsgiauth("client", "secret", made.id)
+    newest = Client.get().digest
+    assert wsgiauth(*argv) == (0, "Ended the former secret of Wiki.\n", "")
+    assert wsgiauth(*argv) == same
+    assert (Client.get().digest, Client.get().former_digest) == (newest, "")
+
+
+def test_a_public_client_gets_no_secret(wsgiauth, made):
+    Client.update(is_public=True, digest="").execute()
+    for option in ([], ["--end-former"]):
+        status, printed, error = wsgiauth("client", "secret", made.id, *option)
+        assert (status, printed) == (1, "")
+        assert error == "wsgiauth: Wiki is a public client, so it has no secret\n"
+
+
+def test_remove_asks_first(wsgiauth, made, monkeypatch, capsys):
+    assert wsgiauth("client", "remove", made.id)[0] == 1
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    assert main(["client", "remove", made.id]) == 1
+    question = "Remove the client Wiki, which 0 users allowed to use their account? [y/N] "
+    assert capsys.readouterr().out == question
+    assert Client.get().id == made.id
+    assert wsgiauth("client", "remove", made.id, "--yes") == (0, "Removed the client Wiki.\n", "")
+    assert not Client.select().exists()
+
+
+def test_a_client_that_is_removed_meanwhile_is_reported(wsgiauth, made, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal("yes\n", before=Client.delete().execute))
+    assert main(["client", "remove", made.id]) == 1
+
+
+@pytest.mark.promise(51)
+def test_the_operator_is_the_actor(wsgiauth, made):
+    wsgiauth("client", "change", made.id, "--name", "Notes")
+    wsgiauth("client", "secret", made.id)
+    wsgiauth("client", "remove", made.id, "--yes")
+    recorded = [(each.name, each.actor, each.reason) for each in RecordedEvent.select()]
+    assert recorded == [
+        ("client_created", "command line", made.id),
+        ("client_changed", "command line", made.id),
+        ("client_changed", "command line", made.id),
+        ("client_removed", "command line", made.id),
+    ]
+
+
+def test_import_reads_what_export_prints(wsgiauth, made, tmp_path):
+    file = tmp_path / "clients.json"
+    file.write_text(wsgiauth("client", "export")[1], encoding="utf-8-sig")
+    same = (0, "Created 0 clients; 0 changed, and 1 did not.\n", "")
+    assert wsgiauth("client", "import", str(file)) == same
+    wsgiauth("client", "remove", made.id, "--yes")
+    assert wsgiauth("client", "import", "-", stdin=file.read_text("utf-8-sig")) == (
+        0,
+        "Created 1 client; 0 changed, and 0 did not.\n",
+        "",
+    )
+    assert Client.get().digest == made.digest
+    wsgiauth("client", "change", made.id, "--name", "Notes")
+    changed = wsgiauth("client", "import", str(file))
+    assert changed == (0, "Created 0 clients; 1 changed, and 0 did not.\n", "")
+
+
+def test_import_says_if_the_site_is_no_provider(wsgiauth):
+    nothing = "Created 0 clients; 0 changed, and 0 did not.\n"
+    assert wsgiauth("client", "import", "-", stdin="[]") == (0, nothing, OFF)
+
+
+def test_import_refuses_a_file_that_it_cannot_read(wsgiauth, provider, tmp_path):
+    missing, binary = tmp_path / "missing", tmp_path / "binary"
+    binary.write_bytes(b"\xff")
+    for file, reason in (
+        (missing, f"{missing} cannot be read: No such file or directory"),
+        (binary, f"{binary} is not UTF-8"),
+    ):
+        assert wsgiauth("client", "import", str(file)) == (1, "", f"wsgiauth: {reason}\n")
+    refused = wsgiauth("client", "import", "-", stdin="{}")
+    assert refused == (1, "", "wsgiauth: The file must be a list of clients.\n")
+
+
+WRONG = {
+    "no action": [],
+    "an unknown action": ["dance"],
+    "no name": ["add", "--redirect", CALLBACK],
+    "no URI": ["add", "Wiki"],
+    "an unknown algorithm": ["add", "Wiki", "--redirect", CALLBACK, "--alg", "HS256"],
+    "no change": ["change", "ID"],
+    "a group and none": ["change", "ID", "--group", "Editors", "--no-group"],
+    "no id": ["show"],
+    "an option of another action": ["list", "--yes"],
+}
+
+
+@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+def test_wrong_usage_ends_with_2(wsgiauth, made, argv, capsys):
+    with pytest.raises(SystemExit) as exited:
+        wsgiauth("client", *[made.id if each == "ID" else each for each in argv])
+    assert exited.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: wsgiauth client")
+
+
+def test_each_action_has_its_help(capsys):
+    for action in ("list", "show", "add", "change", "secret", "remove", "export", "import"):
+        with pytest.raises(SystemExit) as exited:
+            main(["client", action, "--help"])
+        assert exited.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: wsgiauth client {action} ")

@@ -1,0 +1,319 @@
+"""The command `client`, whose actions create, list, change and remove clients."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from wsgiauth.accounts.names import typed
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    open_database,
+    require_group,
+)
+from wsgiauth.console.output import (
+    print_change,
+    print_error,
+    print_json_line,
+    print_line,
+    print_list,
+    with_encoding,
+    yes_or_no,
+)
+from wsgiauth.console.parser import Parser
+from wsgiauth.console.prompts import confirm
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.client_files import (
+    exported_clients,
+    import_clients,
+    read_clients,
+)
+from wsgiauth.features.oauth_server.clients import ALGORITHMS, ClientFields, ListedClient
+from wsgiauth.features.oauth_server.scopes import DEFAULT
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.messages import counted
+from wsgiauth.settings import Settings
+from wsgiauth.storage.models import utc_text
+
+_ACTIONS = {
+    "list": "list all clients by name",
+    "show": "print a client",
+    "add": "create a client, and print its id and its secret: the secret is not shown again",
+    "change": "change a client",
+    "secret": "print a new secret of a client; the former one stays valid, too",
+    "remove": "remove a client, and end all that it got from users",
+    "export": "print all clients as JSON, with the digests of their secrets",
+    "import": "create or change the clients in a file of `export`: the same ids and secrets",
+}
+_COLUMNS = {
+    "id": "id",
+    "name": "name",
+    "kind": "kind",
+    "trusted": "is_trusted",
+    "group": "group",
+    "redirect URIs": "redirect_uris",
+}
+_DEFAULT = "default"
+
+
+def add_commands(parser: Parser) -> None:
+    """Add the command of this module."""
+    client = parser.with_actions("client", _ACTIONS)
+    client.command("list", print_clients, "--json")
+    shown = client.command("show", print_client, "--json")
+    added = client.command("add", add_client, "--json")
+    added.add_argument("name", metavar="NAME", type=typed, help="the name of the app, for people")
+    _add_lists(added, is_required=True)
+    added.add_argument(
+        "--public",
+        action="store_true",
+        help="the app has no secret, because it is on a phone, a computer or a page of its users",
+    )
+    changed = client.command("change", change_client)
+    changed.add_argument("--name", metavar="NAME", type=typed, help="the new name")
+    _add_lists(changed, is_required=False)
+    renewed = client.command("secret", renew_secret)
+    renewed.add_argument(
+        "--end-former", action="store_true", help="end the former secret; print no new one"
+    )
+    removed = client.command("remove", remove_client, "--yes")
+    client.command("export", export_clients)
+    read = client.command("import", import_file)
+    read.add_argument("file", metavar="FILE", help="as `export` prints it; - reads standard input")
+    for each in (shown, changed, renewed, removed):
+        each.add_argument("id", metavar="ID", help="the client_id")
+    for each in (added, changed):
+        each.add_argument(
+            "--alg",
+            choices=(_DEFAULT, *ALGORITHMS),
+            help="what signs its ID tokens, instead of the last key of SERVICE_KEYS",
+        )
+    group = "let only members of this group in"
+    added.add_argument("--group", metavar="GROUP", help=group)
+    which = changed.add_mutually_exclusive_group()
+    which.add_argument("--group", metavar="GROUP", help=group)
+    which.add_argument("--no-group", action="store_true", help="let every user in")
+    trusted = "do not ask users for their consent: the app belongs to this site"
+    added.add_argument("--trusted", action="store_true", help=trusted)
+    changed.add_argument("--trusted", action=argparse.BooleanOptionalAction, help=trusted)
+
+
+def _add_lists(parser: Parser, *, is_required: bool) -> None:
+    instead = "" if is_required else "; replaces all former ones"
+    parser.add_argument(
+        "--redirect",
+        metavar="URI",
+        action="append",
+        required=is_required,
+        help="where a login leads; can be repeated; compared exactly, except the port of a loopback"
+        f" address of a public client{instead}",
+    )
+    parser.add_argument(
+        "--scope",
+        metavar="SCOPE",
+        nargs="+",
+        action="extend",
+        help="what it can ask for: openid, profile, email, groups, offline_access, or permissions"
+        + (f" ({' '.join(DEFAULT)})" if is_required else instead),
+    )
+
+
+def print_clients(arguments: Arguments) -> None:
+    """Print all clients by name."""
+    open_database(arguments)
+    listed = clients.list_clients()
+    if arguments.json:
+        documents = [each.document() for each in listed]
+    else:
+        documents = [{**each.document(), "group": _group_in_words(each)} for each in listed]
+    print_list([documents], _COLUMNS, as_json=arguments.json)
+
+
+def print_client(arguments: Arguments) -> None:
+    """Print one client."""
+    open_database(arguments)
+    row, listed = _require_client(arguments.id)
+    if arguments.json:
+        print_json_line(listed.document())
+    else:
+        _print_fields(row, listed)
+
+
+def add_client(arguments: Arguments) -> None:
+    """Create a client, and print its id and its secret."""
+    settings = open_database(arguments)
+    _note_settings(settings)
+    _check_algorithm(arguments.alg, settings)
+    made = clients.create(
+        arguments.name,
+        arguments.redirect,
+        scopes=arguments.scope or (),
+        group=require_group(arguments.group) if arguments.group else None,
+        is_public=arguments.public,
+        is_trusted=arguments.trusted,
+        algorithm=_algorithm(arguments.alg),
+        now=time.time(),
+    )
+    if arguments.json:
+        _row, listed = _require_client(made.row.id)
+        print_json_line({**listed.document(), "secret": made.secret or None})
+        return
+    print_line(f"Created the client {made.row.name}.")
+    print_line(f"client_id: {made.row.id}")
+    if made.secret:
+        print_line(f"client_secret: {made.secret}")
+        print_error("note: store the secret now; it is not shown again")
+
+
+def change_client(arguments: Arguments) -> None:
+    """Change a client, and print it."""
+    settings = open_database(arguments)
+    row, _listed = _require_client(arguments.id)
+    fields = _changed(ClientFields.of(row), arguments)
+    _check_algorithm(arguments.alg, settings)
+    is_changed = clients.change(row, fields)
+    row, listed = _require_client(arguments.id)
+    done = f"Changed the client {row.name}."
+    print_change(is_changed, f"the client {row.name} is so already.", done=done)
+    _print_fields(row, listed)
+
+
+def renew_secret(arguments: Arguments) -> None:
+    """Print a new secret alone, for scripts; or end the former one."""
+    open_database(arguments)
+    row, _listed = _require_client(arguments.id)
+    if row.is_public:
+        raise CommandError(f"{row.name} is a public client, so it has no secret")
+    if arguments.end_former:
+        state = f"only the newest secret of {row.name} is valid."
+        done = f"Ended the former secret of {row.name}."
+        print_change(clients.end_former(row), state, done=done)
+        return
+    end = f"`client secret {row.id} --end-former`"
+    if row.former_digest:
+        raise CommandError(f"{row.name} has two secrets; end the former one first: {end}")
+    print_line(clients.renew_secret(row))
+    print_error(f"note: the former secret stays valid until {end}")
+
+
+def remove_client(arguments: Arguments) -> None:
+    """Remove a client, after a confirmation."""
+    open_database(arguments)
+    row, _listed = _require_client(arguments.id)
+    users = counted(clients.count_users(row), "user")
+    confirm(arguments, f"Remove the client {row.name}, which {users} allowed to use their account?")
+    if not clients.remove(row):
+        raise CommandError("the client was removed meanwhile")
+    print_line(f"Removed the client {row.name}.")
+
+
+def export_clients(arguments: Arguments) -> None:
+    """Print all clients as JSON."""
+    open_database(arguments)
+    print_list([exported_clients()], {}, as_json=True)
+
+
+def import_file(arguments: Arguments) -> None:
+    """Create or change the clients in a file."""
+    settings = open_database(arguments)
+    _note_settings(settings)
+    done = import_clients(read_clients(_text_of(arguments.file)))
+    created = counted(done.created, "client")
+    print_line(f"Created {created}; {done.changed} changed, and {done.same} did not.")
+
+
+def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
+    """Return the fields of a client with the options of the command."""
+    given = {
+        "name": arguments.name,
+        "redirect_uris": arguments.redirect and tuple(arguments.redirect),
+        "scopes": arguments.scope and tuple(arguments.scope),
+        "is_trusted": arguments.trusted,
+        "algorithm": arguments.alg and _algorithm(arguments.alg),
+        "group_id": require_group(arguments.group).id if arguments.group else None,
+    }
+    changes = {name: value for name, value in given.items() if value is not None}
+    if arguments.no_group:
+        changes["group_id"] = None
+    if not changes:
+        raise UsageError("nothing to change: give at least one option")
+    return fields._replace(**changes)
+
+
+def _algorithm(chosen: str | None) -> str:
+    return "" if chosen in (None, _DEFAULT) else str(chosen)
+
+
+def _check_algorithm(chosen: str | None, settings: Settings) -> None:
+    """Refuse an algorithm that the site has no key for, if the keys can be read here."""
+    if not _algorithm(chosen):
+        return
+    unchecked = f"note: nobody has checked that the site has a key for {chosen}"
+    if settings.SERVICE_KEYS is None:
+        print_error(f"{unchecked}, because SERVICE_KEYS is not set here")
+        return
+    from wsgiauth.features.services.signed_tokens import SignedTokens  # imports cryptography
+
+    try:
+        algorithms = SignedTokens(settings).algorithms
+    except ConfigurationError as error:
+        print_error(f"{unchecked}: {error}")
+        return
+    if chosen not in algorithms:
+        raise CommandError(
+            f"SERVICE_KEYS has no key for {chosen}, only for {', '.join(algorithms)}"
+        )
+
+
+def _note_settings(settings: Settings) -> None:
+    if not settings.OAUTH_SERVER:
+        print_error("note: OAUTH_SERVER is off here, so no app can use its client")
+
+
+def _require_client(client_id: str) -> tuple[Client, ListedClient]:
+    found = clients.find_listed(client_id)
+    if found is None:
+        raise CommandError(f"there is no client {client_id!r}; `client list` lists them")
+    return found
+
+
+def _print_fields(row: Client, listed: ListedClient) -> None:
+    """Print a client for a person."""
+    fields: list[tuple[str, Iterable[str]]] = [
+        ("client_id", [listed.id]),
+        ("name", [listed.name]),
+        ("kind", [listed.kind]),
+        ("secrets", [str(listed.secrets)]),
+        ("trusted", [yes_or_no(listed.is_trusted)]),
+        ("group", [_group_in_words(listed)]),
+        ("scopes", [" ".join(listed.scopes)]),
+        ("redirect URIs", listed.redirect_uris),
+        ("algorithm", [listed.algorithm or _DEFAULT]),
+        ("created", [utc_text(listed.created_at)]),
+        ("allowed by", [counted(clients.count_users(row), "user")]),
+    ]
+    for label, values in fields:
+        for value in values:
+            print_line(f"{label:14}{value}")
+
+
+def _group_in_words(listed: ListedClient) -> str:
+    if listed.group is None:
+        return "everyone"
+    return listed.group or "nobody: the group was deleted"
+
+
+def _text_of(name: str) -> str:
+    """Return the contents of a file, or of standard input for `-`."""
+    try:
+        if name == "-":
+            return with_encoding(sys.stdin, encoding="utf-8-sig").read()
+        return Path(name).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise CommandError(f"{name} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CommandError(f"{name} is not UTF-8") from None
