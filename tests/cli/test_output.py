@@ -18,6 +18,8 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.tables import Client as App
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.web.clients import Client
@@ -46,6 +48,9 @@ def hostile(person, settings, monkeypatch):
     times = {"created_at": now, "expires_at": now + 3600}
     Key.create(id="k", user=person, name="n", digest="", permissions="a.b", **times)
     identities.connect(person, account(), now)
+    app = clients.create("n", ["https://wiki.example.org/"], group=editors, now=now)
+    App.update(id="app").where(App.id == app.row.id).execute()
+    texts_of_app = {"redirect_uris": OBEYED, "scopes": OBEYED, "algorithm": "\x9bx"}
     hostile_text = dict.fromkeys(("provider", "issuer", "subject", "name"), OBEYED)
     for model, values in (
         (Identity, hostile_text),
@@ -55,6 +60,7 @@ def hostile(person, settings, monkeypatch):
         (GroupPermission, {"name": f"x.y{OBEYED}"}),
         (Session, {"address": f"192.0.2.1{OBEYED}"}),
         (Key, {"name": f"key{OBEYED}", "permissions": f"x.y{OBEYED}"}),
+        (App, {"name": f"app{OBEYED}", **texts_of_app}),
         (RecordedEvent, {"actor": f"code{OBEYED}", "address": OBEYED, "reason": OBEYED}),
     ):
         model.update(values).execute()
@@ -104,6 +110,18 @@ COMMANDS = {
     "endkey": ["endkey", "ada", "k"],
     "endkey of no key": ["endkey", "ada", NAME],
     "endkey --all": ["endkey", "ada", "--all"],
+    "client list": ["client", "list"],
+    "client list --json": ["client", "list", "--json"],
+    "client show": ["client", "show", "app"],
+    "client show --json": ["client", "show", "app", "--json"],
+    "client show of no client": ["client", "show", NAME],
+    "client add": ["client", "add", NAME, "--redirect", f"https://{OBEYED}/"],
+    "client change": ["client", "change", "app", "--name", "x", "--redirect", "https://a.example"],
+    "client change of nothing": ["client", "change", "app", "--no-trusted"],
+    "client secret": ["client", "secret", "app"],
+    "client remove": ["client", "remove", "app", "--yes"],
+    "client export": ["client", "export"],
+    "client import of no file": ["client", "import", NAME],
     "events": ["events"],
     "events --json": ["events", "--json"],
     "invitations": ["invitations"],
@@ -144,7 +162,7 @@ def test_wrong_usage_is_reported_without_it(capsys):
 
 def test_a_question_is_asked_without_it(hostile, monkeypatch, capsys, settings):
     monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
-    for argv in (["deleteuser", "ada"], ["deletegroup", "editors"]):
+    for argv in (["deleteuser", "ada"], ["deletegroup", "editors"], ["client", "remove", "app"]):
         monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
         assert main(argv) == 1
         assert obeyed_in(capsys.readouterr().out) == (set(), [])

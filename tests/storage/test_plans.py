@@ -40,6 +40,9 @@ WHOLE = {
         *("features/former_passwords/site_passwords.py", "has_any"),
         "wsgiauth_former_password",
     ): "a login stops at the first row",
+    ("features/oauth_server/clients.py", "rows_of_clients", "wsgiauth_oauth_client"): (
+        "the commands `client list` and `client export` list all clients"
+    ),
     ("features/panel/user_search.py", "_select", "wsgiauth_user"): (
         "a search of the panel's list can examine all users, until its time limit"
     ),

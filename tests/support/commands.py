@@ -1,6 +1,7 @@
 """Every command that uses the database, run in this process."""
 
 import io
+import json
 from contextlib import redirect_stdout
 from unittest.mock import patch
 
@@ -21,12 +22,14 @@ def run_commands(url, folder, site):
         f"Zed,zed@example.org,{HASH},a.b c.d,https://accounts.example.com#zed\n"
         f"Wera,wera@example.org,{WERKZEUG},,\n"
     )
+    apps = folder / "apps.json"
+    apps.write_text(json.dumps([APP]))
     environ = {"DATABASE_URL": url, "SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4", **MAIL}
     environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
     environ["PASSKEYS"] = environ["LOGIN_CODES"] = "on"
     environ["OIDC_PROVIDERS"] = " ".join(map(str, site.site.settings.OIDC_PROVIDERS))
     for argv in COMMANDS:
-        _run(argv.format(people=people), environ)
+        _run(argv.format(people=people, apps=apps), environ)
     turned_off = {"FACTOR_KEY", "PASSKEYS"}
     _run("check", {name: value for name, value in environ.items() if name not in turned_off})
 
@@ -43,6 +46,18 @@ def _run(argv, environ):
         raise RuntimeError(f"{argv}: {output.getvalue()}")
 
 
+APP = {
+    "id": "wiki",
+    "name": "Wiki",
+    "kind": "confidential",
+    "is_trusted": False,
+    "redirect_uris": ["https://wiki.example.org/"],
+    "scopes": ["openid"],
+    "group": None,
+    "algorithm": None,
+    "created_at": "2026-11-02T09:05:00Z",
+    "digests": ["0" * 64],
+}
 COMMANDS = (
     "migrate",
     "createsuperuser --username root --email root@example.org --password-stdin",
@@ -71,6 +86,16 @@ COMMANDS = (
     "keys cli",
     "endkey cli --all",
     "identities cli",
+    "client add Blog --redirect https://blog.example.org/",
+    "client import {apps}",
+    "client import {apps}",
+    "client list",
+    "client show wiki",
+    "client change wiki --name Notes",
+    "client secret wiki",
+    "client secret wiki --end-former",
+    "client export",
+    "client remove wiki --yes",
     "events",
     "events cli --limit 5",
     "events --actor cli --name login --since 2026-01-01 --until 2040-01-01",

@@ -16,6 +16,7 @@ from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
 from tests.support.mails import MAIL, Post
+from tests.support.oauth_apps import USERINFO, App, code_in, walk
 from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
@@ -43,7 +44,7 @@ HOUR = 3600  # seconds
 def drive(url, folder, provider):
     """Use everything of a site on an empty database; what is refused is none of its business."""
     Gallery(folder, database_url=url)
-    site = make_site(url, folder, provider)
+    site = make_site(url, folder, provider, OAUTH_SERVER="on")
     with context.using(site.database):
         User.delete().execute()
         Group.delete().execute()
@@ -55,6 +56,7 @@ def drive(url, folder, provider):
             codes,
             invitations,
             providers,
+            other_apps,
             panel,
             library,
             mails,
@@ -64,6 +66,29 @@ def drive(url, folder, provider):
             each(site, provider)
         run_commands(url, folder, site)
         upkeep(site)
+
+
+def other_apps(site, _):
+    """Logins to other apps with the site, until they end."""
+    ida = make_user(site, "ida", groups=["Readers"])
+    browser = logged_in(site, ida)
+    app = App(site, scopes=["openid", "groups", "offline_access"], group=ida.groups[0])
+    first = app.log_in(browser, scope="openid")
+    bearing = {"Authorization": f"Bearer {first['access_token']}"}
+    TestApp(site).get(USERINFO, headers=bearing)
+    code = code_in(walk(browser, app.url(scope="openid groups offline_access")))
+    refreshed = app.exchange(code)
+    app.exchange(code, status=400)
+    for _ in range(2):
+        refreshed = app.refresh(app.log_in(browser)["refresh_token"])
+    app.refresh(first["refresh_token"])
+    app.refresh(app.refresh(first["refresh_token"])["refresh_token"])
+    app.refresh(first["refresh_token"], status=400)
+    app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
+    app.log_in(browser)
+    browser.get("/auth/apps", headers=BROWSER)
+    browser.get("/auth/data", headers=BROWSER, status="*")
+    post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
 
 
 def programs(site, _):
