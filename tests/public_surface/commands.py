@@ -11,7 +11,9 @@ from unittest.mock import patch
 
 from tests.support.sites import SECRET_KEY
 from wsgiauth import AuthMiddleware, cli, testing
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.transfer.rows import COLUMNS
+from wsgiauth.storage import context
 
 SETTINGS = {
     "SECRET_KEY": SECRET_KEY,
@@ -20,7 +22,7 @@ SETTINGS = {
 }
 OPTION = re.compile(r"--[\w-]+(?: [A-Z][\w:=]*(?: \[[A-Z]+ \.\.\.\])?| {[\w,]+})?")
 LISTS = ("users", "permissions", "groups", "sessions ada", "hashes", "keys ada", "invitations")
-LISTS += ("identities ada", "events")
+LISTS += ("identities ada", "events", "client list")
 
 
 def lines():
@@ -29,14 +31,24 @@ def lines():
         yield f"exit {status}: {meaning}"
     for argument in arguments():
         yield f"option {argument}"
-    for name in cli.COMMANDS:
+    for words in commands():
+        name = " ".join(words)
         yield f"command {name}"
-        for argument in arguments(name):
+        for argument in arguments(*words):
             yield f"command {name} | {argument}"
     for column in COLUMNS:
         yield f"command export | column {column}"
     with TemporaryDirectory() as folder:
         yield from json_keys(Path(folder))
+
+
+def commands():
+    """Yield the words of each command, also of its actions."""
+    with patch.dict(os.environ, COLUMNS="10000", NO_COLOR="1"):
+        for name in cli.COMMANDS:
+            yield (name,)
+            printed = output_of(name, "--help")
+            yield from ((name, each) for each in re.findall(r"^    (\w+)", printed, re.MULTILINE))
 
 
 def arguments(*command):
@@ -66,8 +78,10 @@ def json_keys(folder):
         testing.api_key(site, ada)
         testing.bearer(site, ada)
         site.invite("grace@example.org")
+        with context.using(site.database):
+            clients.create("Wiki", ["https://wiki.example.org/"], now=0)
         for command in LISTS:
             text = output_of(*command.split(), "--json")
             found = json.loads(text if text.startswith("[") else text.partition("\n")[0])
             for key in found[0] if isinstance(found, list) else found:
-                yield f"command {command.split()[0]} | --json {key}"
+                yield f"command {command.removesuffix(' ada')} | --json {key}"

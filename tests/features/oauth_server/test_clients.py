@@ -1,5 +1,8 @@
 """Clients: what can be registered, their secrets, and what ends with them."""
 
+import re
+
+import peewee
 import pytest
 
 from tests.support.sites import BROWSER
@@ -184,6 +187,38 @@ def test_an_id_is_compared_exactly(database):
     Client.insert(id="abc", name="Wiki", redirect_uris="", scopes="", created_at=0).execute()
     assert clients.find("abc").name == "Wiki"
     assert [clients.find(each) for each in ("ABC", "Abc", "ab", "abcd")] == [None] * 4
+
+
+FINDERS = {"a request": clients.find, "a command": clients.find_listed}
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("find", FINDERS.values(), ids=FINDERS)
+def test_one_of_many_clients_is_found_by_the_index(database, monkeypatch, find):
+    row = {"name": "Wiki", "redirect_uris": CALLBACK, "scopes": "", "created_at": NOW}
+    Client.insert_many([{"id": f"c{number}", **row} for number in range(2000)]).execute()
+    is_sqlite = isinstance(database, peewee.SqliteDatabase)
+    database.execute_sql(
+        "ANALYZE TABLE wsgiauth_oauth_client" if is_mariadb(database) else "ANALYZE"
+    )
+    plans, execute = [], type(database).execute_sql
+
+    def explained(database, sql, params=None):
+        explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
+        plans.append(str(execute(database, f"{explain} {sql}", params).fetchall()))
+        return execute(database, sql, params)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(database), "execute_sql", explained)
+        assert find("c7") is not None
+    assert len(plans) == 1
+    assert re.search(
+        r"wsgiauth_oauth_client_pkey|autoindex_wsgiauth_oauth_client|PRIMARY", plans[0]
+    )
+
+
+def is_mariadb(database):
+    return isinstance(database, peewee.MySQLDatabase)
 
 
 def test_clients_are_listed_by_name(database):
