@@ -1,10 +1,13 @@
 """Clients: what can be registered, their secrets, and what ends with them."""
 
 import re
+import socket
+from urllib.request import urlopen
 
 import peewee
 import pytest
 
+from tests.support.oauth_apps import App
 from tests.support.sites import BROWSER
 from wsgiauth import Group
 from wsgiauth.accounts import delete_user
@@ -424,6 +427,21 @@ def test_a_deleted_user_leaves_no_rows(database, ada, grace):
     delete_user(ada)
     assert rows() == (1, 1)
     assert Grant.get().user_id == grace.id
+
+
+@pytest.mark.promise(93)
+def test_nothing_that_a_client_names_is_fetched(site, browser, monkeypatch):
+    fetched = []
+    monkeypatch.setattr(socket.socket, "connect", lambda *arguments: fetched.append(arguments))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *arguments, **_: fetched.append(arguments))
+    with pytest.raises(TypeError):  # the lookup has no result here
+        urlopen(CALLBACK)
+    assert fetched
+    fetched.clear()
+    app = App(site, uri="https://wiki.example.org/other")
+    tokens = app.log_in(browser)
+    app.refresh(tokens["refresh_token"])
+    assert fetched == []
 
 
 @pytest.mark.promise(92)
