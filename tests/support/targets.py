@@ -62,6 +62,7 @@ FILES = {
         "docs/test_services_page.py",
         "docs/test_testing_page.py",
         "endpoints/test_openapi_tools.py",
+        "features/oauth_server/real_clients",
         "features/providers/oidc/test_proxy.py",
         "frameworks",
         "test_framing.py",

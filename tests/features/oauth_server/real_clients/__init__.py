@@ -1,0 +1,1 @@
+"""Tests of logins of other apps with the site: it is an OpenID provider."""
