@@ -1,0 +1,165 @@
+"""Apps that log in with Authlib, with requests-oauthlib, and with mozilla-django-oidc."""
+
+import subprocess
+import sys
+
+import jwt
+import pytest
+
+from tests.conftest import require
+from tests.support.oauth_apps import AUTHORIZE, TOKEN, USERINFO
+from tests.support.sites import EMAIL, USERNAME, free_port, started
+
+CALLBACK = "http://127.0.0.1/callback"
+SCOPE = "openid profile email"
+DOCUMENT = "/.well-known/openid-configuration"
+
+
+# Authlib
+
+
+@pytest.fixture
+def authlib(site):
+    """Return the entry of the provider in an application of Flask, and the application."""
+    require("authlib", "flask", "requests")
+    from authlib.integrations.flask_client import OAuth
+    from flask import Flask
+
+    app = site.register("Wiki", CALLBACK)
+    flask = Flask(__name__)
+    flask.secret_key = "of a test"
+    entry = OAuth(flask).register(
+        "site",
+        client_id=app.id,
+        client_secret=app.secret,
+        server_metadata_url=f"{site.address}{DOCUMENT}",
+        client_kwargs={"scope": SCOPE, "code_challenge_method": "S256"},
+    )
+    flask.add_url_rule("/login", "login", lambda: entry.authorize_redirect(CALLBACK))
+    flask.add_url_rule("/callback", "callback", entry.authorize_access_token)
+    return entry, flask.test_client()
+
+
+def log_in_with_authlib(client, person):
+    """Return the token response, with the claims of the ID token."""
+    url = client.get("/login").headers["Location"]
+    answer = client.get(person.visit(url, until=CALLBACK).removeprefix("http://127.0.0.1"))
+    assert answer.status_code == 200, answer.text
+    return answer.json
+
+
+def test_authlib_logs_a_person_in(site, authlib, person):
+    entry, client = authlib
+    token = log_in_with_authlib(client, person)
+    assert token["userinfo"]["sub"] == str(site.ada.id)
+    assert entry.userinfo(token=token)["email"] == EMAIL
+
+
+@pytest.mark.promise(92)
+def test_authlib_refreshes_until_the_person_logs_out(site, authlib, person):
+    from authlib.integrations.httpx_client import OAuth2Client, OAuthError
+
+    entry, client = authlib
+    token = log_in_with_authlib(client, person)
+    with OAuth2Client(entry.client_id, entry.client_secret, token=token) as session:
+        first = session.refresh_token(f"{site.address}{TOKEN}")
+        assert first["refresh_token"] != token["refresh_token"]
+        assert session.get(f"{site.address}{USERINFO}").json()["preferred_username"] == USERNAME
+        person.log_out()
+        with pytest.raises(OAuthError, match="invalid_grant"):
+            session.refresh_token(f"{site.address}{TOKEN}")
+
+
+def test_authlib_revokes_a_token(site, authlib, person):
+    from authlib.integrations.httpx_client import OAuth2Client
+
+    entry, client = authlib
+    token = log_in_with_authlib(client, person)
+    with OAuth2Client(entry.client_id, entry.client_secret, token=token) as session:
+        session.revoke_token(f"{site.address}/auth/oauth/revoke", token["access_token"])
+        assert session.get(f"{site.address}{USERINFO}").status_code == 401
+
+
+# requests-oauthlib
+
+
+@pytest.fixture
+def oauthlib(site, monkeypatch):
+    """Return the session of a new client."""
+    require("requests_oauthlib")
+    from requests_oauthlib import OAuth2Session
+
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    app = site.register("Wiki", CALLBACK)
+    with OAuth2Session(app.id, redirect_uri=CALLBACK, scope=SCOPE.split(), pkce="S256") as session:
+        session.secret = app.secret
+        yield session
+
+
+def log_in_with_oauthlib(site, session, person):
+    url, _ = session.authorization_url(f"{site.address}{AUTHORIZE}")
+    return session.fetch_token(
+        f"{site.address}{TOKEN}",
+        authorization_response=person.visit(url, until=CALLBACK),
+        client_secret=session.secret,
+    )
+
+
+def test_requests_oauthlib_logs_a_person_in(site, oauthlib, person):
+    token = log_in_with_oauthlib(site, oauthlib, person)
+    key = jwt.PyJWKClient(f"{site.address}/auth/jwks.json").get_signing_key_from_jwt(
+        token["id_token"]
+    )
+    claims = jwt.decode(
+        token["id_token"], key, ["RS256"], audience=oauthlib.client_id, issuer=site.address
+    )
+    assert claims["sub"] == str(site.ada.id)
+    assert oauthlib.get(f"{site.address}{USERINFO}").json()["email"] == EMAIL
+
+
+@pytest.mark.promise(92)
+def test_requests_oauthlib_refreshes_until_the_app_is_revoked(site, oauthlib, person):
+    from oauthlib.oauth2 import InvalidGrantError
+
+    token = log_in_with_oauthlib(site, oauthlib, person)
+    of_client = oauthlib.client_id, oauthlib.secret
+    refreshed = oauthlib.refresh_token(f"{site.address}{TOKEN}", auth=of_client)
+    assert refreshed["refresh_token"] != token["refresh_token"]
+    person.revoke(oauthlib.client_id)
+    with pytest.raises(InvalidGrantError):
+        oauthlib.refresh_token(f"{site.address}{TOKEN}", auth=of_client)
+
+
+# mozilla-django-oidc
+
+
+@pytest.fixture(scope="module")
+def django(site, tmp_path_factory):
+    """Return the address of the application."""
+    require("django", "mozilla_django_oidc")
+    port = free_port()
+    address = f"http://127.0.0.1:{port}"
+    app = site.register("Wiki", f"{address}/oidc/callback/")
+    folder = str(tmp_path_factory.mktemp("django"))
+    script = "tests/support/oidc_django.py"
+    command = [sys.executable, script, str(port), site.address, app.id, app.secret, folder]
+    with started(command, port, stderr=subprocess.DEVNULL):
+        yield address
+
+
+def test_django_logs_a_person_in(django, person):
+    assert person.visit(f"{django}/oidc/authenticate/").json() == {"email": EMAIL}
+
+
+def test_django_renews_its_session_without_a_page(django, person):
+    person.visit(f"{django}/oidc/authenticate/")
+    person.pages.clear()
+    assert person.visit(f"{django}/later").json() == {"email": EMAIL}
+    assert person.pages == []
+
+
+@pytest.mark.promise(95)
+def test_django_ends_its_session_after_the_logout_of_the_person(django, person):
+    person.visit(f"{django}/oidc/authenticate/")
+    person.log_out()
+    assert person.visit(f"{django}/later").json() == {"email": None}
