@@ -37,8 +37,8 @@ AS_NOBODY = (
 
 
 @contextmanager
-def apache(folder, site, environ):
-    """Run Apache with a site's configuration on a free port; yields the port.
+def apache(folder, site, environ, port=None):
+    """Run Apache with a site's configuration on a port, or on a free one; yields the port.
 
     Args:
         folder: Where it works; the site's virtual environment is made in its `.venv`.
@@ -51,7 +51,7 @@ def apache(folder, site, environ):
     if program is None or not MOD_WSGI.exists():
         skip_or_fail(f"apache2 and {MOD_WSGI} are not installed")
     _make_environment(folder / ".venv")
-    port = free_port()
+    port = port or free_port()
     configuration = CONFIGURATION.format(
         folder=folder, port=port, modules=MODULES, mod_wsgi=MOD_WSGI, site=site
     )
