@@ -1,0 +1,77 @@
+"""A site of wsgiauth whose users log in with another one: OIDC_PROVIDERS and OAUTH_SERVER."""
+
+import pytest
+
+from tests.support.provider_site import Person, provider_site
+from tests.support.sites import EMAIL, Stage, echo, serving
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.testing import make_settings
+
+SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
+
+
+class Visitor(Person):
+    """Ada, who logs in at another site with her account at the provider."""
+
+    def __init__(self, provider, address):
+        super().__init__(provider.address)
+        self.elsewhere = address
+
+    def send(self, path, **fields):
+        """Send what a script of the other site sends, and return the answer."""
+        return self.http.post(f"{self.elsewhere}{path}", json=fields, headers=SCRIPT)
+
+    def log_in(self, path="/auth/oidc/home", **fields):
+        """Log in at the provider, and return the last answer of the other site."""
+        return self.visit(self.send(path, **fields).json()["next"])
+
+    def register(self):
+        """Log in for the first time."""
+        self.log_in()
+        assert self.send("/auth/complete", username="Augusta").is_success
+
+    def ask(self, path):
+        return self.http.get(f"{self.elsewhere}{path}", headers=SCRIPT).json()
+
+
+@pytest.fixture(scope="module")
+def provider(tmp_path_factory):
+    with provider_site(tmp_path_factory.mktemp("provider")) as site:
+        yield site
+
+
+@pytest.fixture
+def visitor(provider):
+    """Return Ada at a new site, which is a new client of the provider."""
+    stage = Stage()
+    with serving(stage) as address:
+        wiki = provider.register("Wiki", f"{address}/auth/oidc/home/callback")
+        entry = f"home:{provider.address.replace('//', f'//{wiki.id}:{wiki.secret}@')}"
+        stage.app = AuthMiddleware(echo, make_settings(PUBLIC_URL=address, OIDC_PROVIDERS=(entry,)))
+        with Visitor(provider, address) as visitor:
+            visitor.wiki = wiki
+            yield visitor
+    storage.discard_connection(stage.app.database)
+
+
+def test_a_person_registers_with_the_account_of_the_provider(provider, visitor):
+    visitor.register()
+    account = visitor.ask("/auth/me")
+    assert (account["email"], account["email_verified"]) == (EMAIL, True)
+    (identity,) = visitor.ask("/auth/identities")["identities"]
+    assert identity["subject"] == str(provider.ada.id)
+
+
+def test_a_person_logs_in_again_without_a_page(visitor):
+    visitor.register()
+    visitor.send("/auth/logout")
+    visitor.pages.clear()
+    visitor.log_in()
+    assert (visitor.ask("/")["user"], visitor.pages) == ("Augusta", [])
+
+
+def test_a_confirmation_asks_for_a_new_proof_at_the_provider(visitor):
+    visitor.register()
+    visitor.pages.clear()
+    visitor.log_in("/auth/confirm", provider="home")
+    assert visitor.pages == ["Confirm that it is you"]
