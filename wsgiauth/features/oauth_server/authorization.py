@@ -78,6 +78,7 @@ class AuthorizationRequest:
         scopes: As the client asked for them.
         max_age: The seconds since the last proof that the client accepts; None: any number.
         resource: The service for which it wants a token (RFC 8707), or "".
+        id_token_hint: An ID token of the user whom the client means, not verified, or "".
         asked_at: When this site asked for a new proof for this request; 0: it did not.
         query: The parameters that count, without `ASKED`. After a login, they fit into a `next`.
     """
@@ -90,6 +91,7 @@ class AuthorizationRequest:
     prompts: frozenset[str]
     max_age: int | None
     resource: str
+    id_token_hint: str
     asked_at: int
     query: str
 
@@ -175,6 +177,7 @@ def read_request(
         prompts=frozenset(fields.get("prompt", "").split()),
         max_age=int(max_age) if max_age else None,
         resource=fields.get("resource", ""),
+        id_token_hint=fields.get("id_token_hint", ""),
         asked_at=asked.read(own, bare, now) if own else 0,
         query=bare,
     )

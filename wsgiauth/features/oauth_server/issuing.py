@@ -11,7 +11,7 @@ from wsgiauth.features.oauth_server.presented import GRANT
 from wsgiauth.features.oauth_server.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
-from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 from wsgiauth.site import Site
 from wsgiauth.web.failures import MULTI_FACTOR
 
@@ -108,7 +108,7 @@ def _id_token(
             "at_hash": _half_digest(access_token, algorithm),
             **({"nonce": nonce} if nonce else {}),
         },
-        kind="JWT",
+        kind=ID_TOKEN,
         algorithm=algorithm,
     )
 

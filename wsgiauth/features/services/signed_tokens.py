@@ -4,15 +4,19 @@ import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 
+if TYPE_CHECKING:
+    from wsgiauth.features.services.signing import SigningKey
+
 ACCESS_TOKEN = "at+jwt"  # noqa: S105 - a header's `typ`, RFC 9068 section 2.1
+ID_TOKEN = "JWT"  # noqa: S105 - likewise, of OpenID Connect
 MAX_LENGTH = 4096  # characters of a token
 CACHE_SIZE = 4096  # tokens; each takes about 2 KB with its claims
 
@@ -46,8 +50,9 @@ class SignedTokens:
         # By the header of the key's tokens. Any other header is refused unread, so no header
         # selects another algorithm or key (RFC 8725 sections 3.1 and 3.10).
         self._keys = {_header(ACCESS_TOKEN, key.algorithm, key.key_id): key for key in keys}
+        self._id_keys = {_header(ID_TOKEN, key.algorithm, key.key_id): key for key in keys}
         # A service asks about the same token again, and a signature never changes.
-        self._claims_of = lru_cache(maxsize=CACHE_SIZE)(self._decode)
+        self._claims_of = lru_cache(maxsize=CACHE_SIZE)(partial(self._decode, self._keys))
 
     def sign(
         self, claims: Mapping[str, object], *, kind: str = ACCESS_TOKEN, algorithm: str = ""
@@ -74,9 +79,19 @@ class SignedTokens:
             return None
         return claims if now < claims["exp"] else None
 
-    def _decode(self, token: str) -> Mapping[str, Any]:
+    def id_token_claims(self, token: str) -> Mapping[str, Any] | None:
+        """Return the claims of an ID token of this site, which can have expired, or None.
+
+        An ID token is no credential: it says only whom a client means.
+        """
+        try:
+            return self._decode(self._id_keys, token)
+        except _InvalidTokenError:
+            return None
+
+    def _decode(self, keys: Mapping[str, "SigningKey"], token: str) -> Mapping[str, Any]:
         match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
-        key = None if match is None else self._keys.get(match[2])
+        key = None if match is None else keys.get(match[2])
         if match is None or key is None:
             raise _InvalidTokenError
         try:

@@ -32,6 +32,7 @@ from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.forms.endpoint import Endpoint, Handler, require_login
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -93,6 +94,8 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
     request = request_of(environ, site)
     is_silent = NONE in request.prompts
     session = session_of(environ, site, request)
+    if not _is_meant(request, session, site):
+        raise request.refused("login_required", "the user of id_token_hint is not logged in")
     if not is_recent(request, session, site):
         if is_silent:
             raise request.refused("login_required", "the last login is too long ago")
@@ -200,3 +203,11 @@ def _confirm_url(environ: WSGIEnvironment, site: Site, request: AuthorizationReq
     """Return the URL of a new proof, and then back; the session goes on, and so do its grants."""
     url = url_with(environ, "authorize", request, site, asked_at=int(site.tokens.now()))
     return with_next(f"{mount_url(environ)}/confirm", url)
+
+
+def _is_meant(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
+    """Return whether the client means this user, or any (OpenID Connect Core section 3.1.2.2)."""
+    if not request.id_token_hint:
+        return True
+    hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
+    return hint.get("aud") == request.client.id and hint.get("sub") == str(session.user.id)

@@ -1,0 +1,61 @@
+"""`id_token_hint` of an authorization request: the client means one user, and no other."""
+
+import pytest
+
+from tests.support.oauth_apps import App, answer_in, walk
+from wsgiauth.testing import logged_in
+
+
+@pytest.fixture
+def id_token(wiki, browser):
+    """Return an ID token of Ada for the app."""
+    return wiki.log_in(browser)["id_token"]
+
+
+def silent_answer(app, browser, hint):
+    """Return the answer to a silent request with the hint."""
+    return answer_in(walk(browser, app.url(prompt="none", id_token_hint=hint)))
+
+
+def test_the_user_of_the_hint_gets_a_code(wiki, browser, id_token):
+    assert "code" in silent_answer(wiki, browser, id_token)
+
+
+def test_an_id_token_that_has_expired_is_a_hint(wiki, browser, id_token, clock):
+    clock.move(600)
+    assert "code" in silent_answer(wiki, browser, id_token)
+
+
+def of_another_user(site, app, browser, grace, tokens):
+    return app.log_in(logged_in(site, grace))["id_token"]
+
+
+def of_another_app(site, app, browser, grace, tokens):
+    return App(site, "Other").log_in(browser)["id_token"]
+
+
+def an_access_token(site, app, browser, grace, tokens):
+    return tokens["access_token"]
+
+
+def changed(site, app, browser, grace, tokens):
+    return tokens["id_token"][:-4] + "AAAA"
+
+
+def no_token(site, app, browser, grace, tokens):
+    return "hint"
+
+
+@pytest.mark.promise(95)
+@pytest.mark.parametrize(
+    "hint", [of_another_user, of_another_app, an_access_token, changed, no_token]
+)
+def test_any_other_hint_is_refused(site, wiki, browser, grace, hint):
+    sent = hint(site, wiki, browser, grace, wiki.log_in(browser))
+    assert silent_answer(wiki, browser, sent)["error"] == "login_required"
+
+
+def test_another_user_is_refused_without_a_page(site, wiki, id_token, grace):
+    browser = logged_in(site, grace)
+    answer = answer_in(walk(browser, wiki.url(id_token_hint=id_token)))
+    assert answer["error"] == "login_required"
