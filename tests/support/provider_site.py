@@ -68,14 +68,16 @@ def provider_site(folder, **changes):
 
 
 class Person:
-    """Ada with a browser, who logs in and allows each app when she is asked.
+    """A user with a browser, usually Ada, who logs in and allows each app when asked.
 
     Attributes:
-        pages: The titles of the pages of the site whose forms she sent.
+        app: The user's authenticator app, if there is one.
+        pages: The titles of the pages of the site whose forms were sent.
     """
 
-    def __init__(self, address):
-        self.address = address
+    def __init__(self, address, username=USERNAME):
+        self.address, self.username = address, username
+        self.app = None
         self.http = httpx.Client(timeout=60)
         self.pages = []
 
@@ -114,13 +116,17 @@ class Person:
     def _submit(self, answer):
         page = BeautifulSoup(answer.text, "html.parser")
         self.pages.append(page.h1.get_text(strip=True))
-        field = page.select_one("form [name=decision], form input[type=password]")
-        assert field is not None, f"{answer.url} has no form for Ada"
+        field = page.select_one("form [name=decision], form [name=password], form [name=code]")
+        assert field is not None, f"{answer.url} has no form for a person"
         form = field.find_parent("form")
         hidden = {each["name"]: each["value"] for each in form.select("input[type=hidden]")}
-        typed = {
-            "decision": {"decision": "allow"},
-            "password": {"username": USERNAME, "password": PASSWORD},
-        }[field["name"]]
+        fields = hidden | self._typed(field["name"])
         url = urljoin(str(answer.url), form.get("action", ""))
-        return self.http.post(url, data={**hidden, **typed}, headers=SAME_ORIGIN)
+        return self.http.post(url, data=fields, headers=SAME_ORIGIN)
+
+    def _typed(self, name):
+        if name == "decision":
+            return {"decision": "allow"}
+        if name == "code":
+            return {"code": self.app.code()}
+        return {"username": self.username, "password": PASSWORD}

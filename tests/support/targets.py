@@ -83,6 +83,7 @@ FILES = {
         "contrib/test_flask_extensions.py",
         "contrib/test_pyramid.py",
         "endpoints/test_openapi.py",
+        "features/oauth_server/test_own_client.py",
         "storage/test_faults.py",
         "test_hostile.py",
     ),

@@ -2,19 +2,20 @@
 
 import pytest
 
+from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.provider_site import Person, provider_site
-from tests.support.sites import EMAIL, Stage, echo, serving
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, echo, serving
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.testing import make_settings
+from wsgiauth.testing import make_settings, make_user
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 
 
 class Visitor(Person):
-    """Ada, who logs in at another site with her account at the provider."""
+    """A user who logs in at another site with an account at the provider."""
 
-    def __init__(self, provider, address):
-        super().__init__(provider.address)
+    def __init__(self, provider, address, username):
+        super().__init__(provider.address, username)
         self.elsewhere = address
 
     def send(self, path, **fields):
@@ -36,20 +37,37 @@ class Visitor(Person):
 
 @pytest.fixture(scope="module")
 def provider(tmp_path_factory):
-    with provider_site(tmp_path_factory.mktemp("provider")) as site:
+    with provider_site(tmp_path_factory.mktemp("provider"), FACTOR_KEY=FACTOR_KEY) as site:
         yield site
 
 
 @pytest.fixture
-def visitor(provider):
-    """Return Ada at a new site, which is a new client of the provider."""
+def demand():
+    """Return who must have a second factor at the other site."""
+    return "offered"
+
+
+@pytest.fixture
+def username():
+    return USERNAME
+
+
+@pytest.fixture
+def visitor(provider, demand, username):
+    """Return a user at a new site, which is a new client of the provider."""
     stage = Stage()
     with serving(stage) as address:
         wiki = provider.register("Wiki", f"{address}/auth/oidc/home/callback")
-        entry = f"home:{provider.address.replace('//', f'//{wiki.id}:{wiki.secret}@')}"
-        stage.app = AuthMiddleware(echo, make_settings(PUBLIC_URL=address, OIDC_PROVIDERS=(entry,)))
-        with Visitor(provider, address) as visitor:
-            visitor.wiki = wiki
+        issuer = provider.address.replace("//", f"//{wiki.id}:{wiki.secret}@")
+        stage.app = AuthMiddleware(
+            echo,
+            make_settings(
+                PUBLIC_URL=address,
+                OIDC_PROVIDERS=(f"home:{issuer}?second_factor=trusted",),
+                SECOND_FACTOR=demand,
+            ),
+        )
+        with Visitor(provider, address, username) as visitor:
             yield visitor
     storage.discard_connection(stage.app.database)
 
@@ -75,3 +93,19 @@ def test_a_confirmation_asks_for_a_new_proof_at_the_provider(visitor):
     visitor.pages.clear()
     visitor.log_in("/auth/confirm", provider="home")
     assert visitor.pages == ["Confirm that it is you"]
+
+
+@pytest.mark.parametrize("demand", ["all"])
+@pytest.mark.parametrize(
+    ("username", "user"),
+    [(USERNAME, None), ("Grace", "Augusta")],
+    ids=["one factor", "two factors"],
+)
+def test_a_second_factor_at_the_provider_counts(provider, visitor, username, user):
+    if username == "Grace":
+        grace = make_user(provider.app, username, password=PASSWORD, is_verified=True)
+        visitor.app = add_app(provider.app, grace)
+    visitor.register()
+    visitor.send("/auth/logout")
+    visitor.log_in()
+    assert visitor.ask("/").get("user") == user
