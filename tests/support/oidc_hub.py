@@ -43,5 +43,5 @@ c.GenericOAuthenticator.manage_groups = True
 c.GenericOAuthenticator.auth_state_groups_key = "oauth_user.groups"
 c.GenericOAuthenticator.allowed_groups = {"notebooks"}
 c.GenericOAuthenticator.enable_auth_state = True
-c.GenericOAuthenticator.refresh_pre_spawn = False
+c.GenericOAuthenticator.auth_refresh_age = -1  # asks the provider again for each page
 c.CryptKeeper.keys = [b"a key of a test, of 32 bytes ..."]

@@ -1,6 +1,7 @@
 """A site that is an OpenID provider, on a server, and a person with a browser who logs in there."""
 
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
@@ -24,6 +25,7 @@ from wsgiauth.accounts import find_user
 from wsgiauth.storage import context
 from wsgiauth.testing import make_settings, make_user
 
+PROGRAMS = Path(__file__).parent  # where those of apps are
 ALGORITHMS = ("EdDSA", "ES256", "RS256")  # the last one signs by default
 
 

@@ -2,15 +2,14 @@
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
 from tests.conftest import require
+from tests.support.provider_site import PROGRAMS
 from tests.support.sites import USERNAME, free_port, started
 from wsgiauth.accounts.groups import Group
 
-CONFIGURATION = Path("tests/support/oidc_hub.py").absolute()
 SCOPES = ["openid", "profile", "groups"]
 
 
@@ -28,7 +27,7 @@ def hub(site, tmp_path_factory):
         "CLIENT_ID": app.id,
         "CLIENT_SECRET": app.secret,
     }
-    command = [sys.executable, "-m", "jupyterhub", "--config", str(CONFIGURATION)]
+    command = [sys.executable, "-m", "jupyterhub", "--config", str(PROGRAMS / "oidc_hub.py")]
     folder = tmp_path_factory.mktemp("hub")
     with (
         (folder / "log").open("wb") as log,
@@ -48,9 +47,18 @@ def group(site):
 def test_a_member_of_the_group_logs_in(site, hub, person, group):
     site.ada.join(group)
     page = person.visit(f"{hub}/hub/oauth_login?next=/hub/home")
-    assert (page.status_code, str(page.url)) == (200, f"{hub}/hub/home")
+    assert (page.status_code, page.url.path) == (200, "/hub/home")
     assert f'"{USERNAME.lower()}"' in page.text
 
 
 def test_another_user_is_refused(hub, person, group):
     assert person.visit(f"{hub}/hub/oauth_login").status_code == 403
+
+
+@pytest.mark.promise(92)
+def test_a_logout_at_the_provider_ends_the_login(site, hub, person, group):
+    site.ada.join(group)
+    person.visit(f"{hub}/hub/oauth_login?next=/hub/home")
+    assert person.visit(f"{hub}/hub/home").url.path == "/hub/home"
+    person.log_out()
+    assert person.visit(f"{hub}/hub/home").url.path == "/hub/login"

@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import require
 from tests.support.oauth_apps import answer_in
+from tests.support.provider_site import PROGRAMS
 from tests.support.sites import free_port, started
 
 CALLBACK = "http://127.0.0.1/callback"
@@ -34,7 +35,7 @@ def changes(address):
 def server(site, port):
     require("mcp", "uvicorn")
     site.ada.grant(PERMISSION)
-    command = [sys.executable, "tests/support/mcp_server.py", str(port), site.address]
+    command = [sys.executable, str(PROGRAMS / "mcp_server.py"), str(port), site.address]
     with started(command, port, stderr=subprocess.DEVNULL):
         yield
 

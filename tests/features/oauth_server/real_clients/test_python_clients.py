@@ -8,6 +8,7 @@ import pytest
 
 from tests.conftest import require
 from tests.support.oauth_apps import AUTHORIZE, TOKEN, USERINFO
+from tests.support.provider_site import PROGRAMS
 from tests.support.sites import EMAIL, USERNAME, free_port, started
 
 CALLBACK = "http://127.0.0.1/callback"
@@ -141,7 +142,7 @@ def django(site, tmp_path_factory):
     address = f"http://127.0.0.1:{port}"
     app = site.register("Wiki", f"{address}/oidc/callback/")
     folder = str(tmp_path_factory.mktemp("django"))
-    script = "tests/support/oidc_django.py"
+    script = str(PROGRAMS / "oidc_django.py")
     command = [sys.executable, script, str(port), site.address, app.id, app.secret, folder]
     with started(command, port, stderr=subprocess.DEVNULL):
         yield address
