@@ -61,6 +61,7 @@ CHANGES = (
     "consent_given",
     "consent_revoked",
     "grant_reused",
+    "device_refused",
     "client_created",
     "client_changed",
     "client_removed",

@@ -93,6 +93,7 @@ DAY = 24 * HOUR
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
+DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
 CODE_TRIES = 5  # of one request for a code in an email
 
 # All sessions of a user together have this many times the free failures of one.
@@ -123,6 +124,9 @@ class Throttle:
         self._email_codes = Limit("email codes", per_address, DOUBLING, DAY)
         # Longer than the request is valid, also on a host whose clock is behind.
         self._code_tries = Limit("tries of an email code", CODE_TRIES, (HOUR,), HOUR)
+        self._devices = Limit("devices", per_address, DOUBLING, HOUR)
+        self._device_codes = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
+        self._device_codes_of_address = replace(self._device_codes, free=per_address)
         self._registrations = Limit(
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
@@ -219,6 +223,16 @@ class Throttle:
     def failure_log(self, name: str) -> FailureLog:
         """Return the log of the failed logins under a name, as the client sent it."""
         return FailureLog.of(self._key, names.key(name[: names.EMAIL_MAX_LENGTH]))
+
+    def device(self, networks: Networks) -> Attempt:
+        """Return the request of a device for codes."""
+        return self._of_client(self._devices, networks)
+
+    def device_code(self, user: User, networks: Networks) -> Attempt:
+        """Return an attempt of a user to enter the code of a device."""
+        own = self._counters.one(self._device_codes, str(user.id))
+        of_client = self._counters.of_networks(self._device_codes_of_address, networks)
+        return Attempt(self._now, [own, *of_client]).require_turn()
 
     def registration(self, networks: Networks) -> Attempt:
         """Return an attempt to register."""

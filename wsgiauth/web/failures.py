@@ -75,6 +75,7 @@ HEADLINES = {
     "method_not_allowed": _("This page cannot be used in this way"),
     "no_such_login": _("This session has already ended"),
     "no_such_app": _("This app has already been revoked"),
+    "no_such_device": _("No device waits for this code"),
     "no_such_invitation": _("This invitation is no longer open"),
     "no_such_key": _("This API key has already been revoked"),
     "not_found": _("This page does not exist"),

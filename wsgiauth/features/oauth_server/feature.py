@@ -6,9 +6,12 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.devices import own_devices
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
 from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
+from wsgiauth.features.oauth_server.endpoints.device import Device
+from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
@@ -42,6 +45,8 @@ FEATURE = Feature(
         "/oauth/token": OAuthToken(),
         "/oauth/revoke": OAuthRevoke(),
         "/userinfo": UserInfo(),
+        "/oauth/device": OAuthDevice(),
+        "/device": Device(),
     },
     well_known=well_known_urls,
     parts=_parts,
@@ -49,6 +54,7 @@ FEATURE = Feature(
     personal_data={
         "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),
+        "wsgiauth_oauth_device": Records("allowed_devices", own_devices),
     },
     expiring={"app grant": Grant},
     questions=QUESTIONS,

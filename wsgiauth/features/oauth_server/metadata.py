@@ -38,6 +38,7 @@ def _document(site: Site) -> dict[str, object]:
         "userinfo_endpoint": userinfo_url(site),
         "jwks_uri": f"{base}/jwks.json",
         "revocation_endpoint": f"{base}/oauth/revoke",
+        "device_authorization_endpoint": f"{base}/oauth/device",
         "introspection_endpoint": f"{base}/introspect",
         "scopes_supported": list(STANDARD),
         "response_types_supported": ["code"],

@@ -6,6 +6,7 @@ from wsgiauth.features.oauth_server.apps import App
 from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
 from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
+from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.features.oauth_server.scopes import in_words
 from wsgiauth.web.pages import Page
 
@@ -34,6 +35,17 @@ PAGES: tuple[Page, ...] = (
         host="127.0.0.1", is_on_device=True, scopes=(), message="The form was refused."
     ),
     _CONSENT,
+    DevicePage(user_code="BCDF-GHJK", notice="The device has been allowed."),
+    DevicePage(message="No device waits for this code.", errors={"user_code": ["A rule."]}),
+    DevicePage(
+        user_code="BCDF-GHJK",
+        client_name="TV",
+        address="192.0.2.7",
+        browser="Linux",
+        scopes=in_words(_SCOPES),
+        scope=" ".join(_SCOPES),
+        username="ada",
+    ),
     AppsPage(apps=()),
     AppsPage(apps=(_APP._replace(last_used_at=None),), message="The form was refused."),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),

@@ -124,6 +124,48 @@ class Grant(Model):
         indexes = ((("user", "client"), False),)
 
 
+class DeviceRequest(Model):
+    """A device that has asked for access, and waits for a person (RFC 8628).
+
+    Attributes:
+        id: The digest of the device code.
+        user_code: What the person types, in its plain form.
+        grant_id: The id of the row that the use of the device code inserts, as in `grants.Code`.
+        scopes: As the client asked for them, separated by spaces.
+        resource: See `Grant`.
+        user_id, stamp, session_id: Of the user who has allowed the device; None: nobody yet.
+        is_refused: Whether a user has refused it.
+        address, agent: See `Session`: of the device.
+        interval: The seconds that the client has to wait between two questions.
+        asked_at: When the client asked last.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
+    user_code: peewee.CharField[str] = peewee.CharField(max_length=8, unique=True)
+    client_id: str
+    client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
+        Client, backref="+", on_delete="CASCADE"
+    )
+    grant_id: peewee.CharField[str] = peewee.CharField(max_length=22)
+    scopes: peewee.TextField[str] = peewee.TextField()
+    resource: peewee.CharField[str] = peewee.CharField(max_length=RESOURCE_MAX_LENGTH)
+    user_id: int | None
+    user: peewee.ForeignKeyField[User | None] = peewee.ForeignKeyField(
+        User, backref="+", null=True, on_delete="CASCADE"
+    )
+    stamp: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    session_id: peewee.CharField[str] = peewee.CharField(max_length=43, default="")
+    is_refused: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    address: peewee.CharField[str] = peewee.CharField(max_length=64)
+    agent: peewee.CharField[str] = peewee.CharField(max_length=255)
+    interval: peewee.IntegerField[int] = peewee.IntegerField()
+    asked_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(default=0)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_oauth_device"
+
+
 def values_of(model: Any, row: Sequence[Any]) -> dict[str, Any]:
     """Return the values in a row with the columns of a model, for a new object."""
     fields = model._meta.sorted_fields

@@ -79,4 +79,24 @@ def up(migrator, db):
             without_rowid = is_sqlite
             indexes = ((("user", "client"), False),)
 
-    db.create_tables([Client, Consent, Grant])
+    class DeviceRequest(Table):
+        id = peewee.CharField(max_length=64, primary_key=True)
+        user_code = peewee.CharField(max_length=8, unique=True)
+        client = peewee.ForeignKeyField(Client, on_delete="CASCADE")
+        grant_id = peewee.CharField(max_length=22)
+        scopes = peewee.TextField()
+        resource = peewee.CharField(max_length=255)
+        user = peewee.ForeignKeyField(User, null=True, on_delete="CASCADE")
+        stamp = peewee.IntegerField()
+        session_id = peewee.CharField(max_length=43)
+        is_refused = peewee.BooleanField()
+        address = peewee.CharField(max_length=64)
+        agent = peewee.CharField(max_length=255)
+        interval = peewee.IntegerField()
+        asked_at = peewee.BigIntegerField()
+        expires_at = peewee.BigIntegerField(index=True)
+
+        class Meta:
+            table_name = "wsgiauth_oauth_device"
+
+    db.create_tables([Client, Consent, Grant, DeviceRequest])

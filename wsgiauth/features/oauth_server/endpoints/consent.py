@@ -22,6 +22,7 @@ from wsgiauth.features.oauth_server.authorization import (
     NONE,
     AuthorizationRequest,
 )
+from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE
 from wsgiauth.features.oauth_server.endpoints.authorize import (
     is_recent,
     request_of,
@@ -40,8 +41,6 @@ from wsgiauth.storage.models import from_timestamp
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
-
-ALLOW, REFUSE = "allow", "refuse"
 
 
 class ConsentPage(FormPage):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
@@ -15,7 +16,9 @@ from wsgiauth.web.responses import Response
 class OAuthRevoke(ProgramEndpoint):
     """Ends the grant of a token, with its refresh token. An access token lasts some minutes."""
 
-    def respond(self, client: Client, fields: Mapping[str, str], site: Site) -> Response:
+    def respond(
+        self, client: Client, fields: Mapping[str, str], environ: WSGIEnvironment, site: Site
+    ) -> Response:
         """Answer 200, also for a token that is not valid or of another app (section 2.2)."""
         if "token" not in fields:
             raise OAuthError(INVALID_REQUEST, "send the token")

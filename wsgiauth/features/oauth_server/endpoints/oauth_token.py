@@ -5,9 +5,11 @@ import hmac
 import re
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
+from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.issuing import tokens_of
 from wsgiauth.features.oauth_server.oauth_errors import (
     INVALID_GRANT,
@@ -28,7 +30,9 @@ _Fields = Mapping[str, str]
 class OAuthToken(ProgramEndpoint):
     """Issues tokens to apps."""
 
-    def respond(self, client: Client, fields: _Fields, site: Site) -> Response:
+    def respond(
+        self, client: Client, fields: _Fields, environ: WSGIEnvironment, site: Site
+    ) -> Response:
         """Answer with tokens, by the type of the grant."""
         kind = fields.get("grant_type", "")
         if kind not in GRANT_TYPES:
@@ -50,10 +54,7 @@ def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
     if not _VERIFIER.fullmatch(verifier) or not _answers(verifier, code.challenge):
         raise _invalid_grant("code_verifier does not match the code_challenge (PKCE)")
     _require_resource(fields, code.resource)
-    grant = grants.redeem(code, client, site.settings, now)
-    if grant is None:
-        raise _invalid_grant("the code was used, or what it granted has ended")
-    return _tokens(grant, grant.scopes.split(), site, code.nonce)
+    return _redeemed(code, client, site)
 
 
 def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
@@ -74,10 +75,38 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     return _tokens(grant, asked, site)
 
 
+def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
+    now = site.tokens.now()
+    if "device_code" not in fields:
+        raise OAuthError(INVALID_REQUEST, "send the device_code")
+    question = devices.ask(fields["device_code"], client, now)
+    if question is None:
+        raise _invalid_grant("the device code is wrong")
+    row = question.row
+    if row.expires_at <= int(now):
+        raise OAuthError("expired_token", "the device code has expired")
+    if row.is_refused:
+        raise OAuthError("access_denied", "the user has refused")
+    code = devices.code_of(row)
+    if code is None:
+        error = "slow_down" if question.is_too_early else "authorization_pending"
+        raise OAuthError(error, f"ask again in {row.interval} seconds")
+    return _redeemed(code, client, site)
+
+
 GRANT_TYPES: Mapping[str, Callable[[Client, _Fields, Site], dict[str, object]]] = {
     "authorization_code": _by_code,
     "refresh_token": _by_refresh_token,
+    "urn:ietf:params:oauth:grant-type:device_code": _by_device_code,  # RFC 8628 section 3.4
 }
+
+
+def _redeemed(code: Code, client: Client, site: Site) -> dict[str, object]:
+    """Return the tokens for a code that the client can use."""
+    grant = grants.redeem(code, client, site.settings, site.tokens.now())
+    if grant is None:
+        raise _invalid_grant("the code was used, or what it granted has ended")
+    return _tokens(grant, grant.scopes.split(), site, code.nonce)
 
 
 def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict[str, object]:

@@ -31,14 +31,16 @@ class ProgramEndpoint(Endpoint):
         return settings.OAUTH_SERVER
 
     @abstractmethod
-    def respond(self, client: Client, fields: Mapping[str, str], site: Site) -> Response:
+    def respond(
+        self, client: Client, fields: Mapping[str, str], environ: WSGIEnvironment, site: Site
+    ) -> Response:
         """Answer an authenticated client, or raise OAuthError."""
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; answer failures as RFC 6749 section 5.2 demands."""
         try:
             fields = _read_fields(environ)
-            return self.respond(_authenticate(environ, fields), fields, site)
+            return self.respond(_authenticate(environ, fields), fields, environ, site)
         except OAuthError as error:
             return error.response()
 

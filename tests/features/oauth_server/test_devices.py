@@ -1,0 +1,212 @@
+"""Devices: what they ask for, what a person sees and decides, and what they get (RFC 8628)."""
+
+import pytest
+from webtest import TestApp
+
+from tests.support.oauth_apps import USERINFO, App
+from tests.support.sites import BROWSER
+from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
+from wsgiauth.features.oauth_server.tables import DeviceRequest, Grant
+from wsgiauth.throttling.throttle import DEVICE_CODES
+
+DEVICE, PAGE = "/auth/oauth/device", "/auth/device"
+GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
+TELEVISION = {"REMOTE_ADDR": "192.0.2.7", "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux) TV"}
+
+
+@pytest.fixture
+def tv(site):
+    """Return the app of a television, which has no secret."""
+    return App(site, "TV", "com.example.tv:/unused", is_public=True)
+
+
+def begin(app, scope="openid profile", status=200, **fields):
+    """Let a device ask for its codes."""
+    sent = {"client_id": app.id, "scope": scope, **fields}
+    return app.program.post(DEVICE, sent, extra_environ=TELEVISION, status=status).json
+
+
+def poll(app, codes, status=200):
+    """Let the device ask for its tokens."""
+    fields = {"grant_type": GRANT_TYPE, "device_code": codes["device_code"]}
+    return app.ask(status, fields)
+
+
+def decide(browser, codes, decision):
+    """Let a person type the code and decide; return the page that they see in the end."""
+    page = browser.get(PAGE, headers=BROWSER)
+    form = next(each for each in page.forms.values() if "user_code" in each.fields)
+    form["user_code"] = codes["user_code"]
+    question = form.submit(headers=BROWSER)
+    form = next(each for each in question.forms.values() if "scope" in each.fields)
+    return form.submit("decision", value=decision, headers=BROWSER).follow(headers=BROWSER)
+
+
+def test_a_device_gets_its_codes(tv):
+    codes = begin(tv)
+    assert codes["verification_uri"] == "http://localhost/auth/device"
+    assert codes["verification_uri_complete"].endswith(f"?user_code={codes['user_code']}")
+    assert (codes["expires_in"], codes["interval"]) == (600, 5)
+    plain = codes["user_code"].replace("-", "")
+    assert len(plain) == LENGTH and set(plain) <= set(ALPHABET)
+    stored = DeviceRequest.get()
+    assert codes["device_code"] not in str(stored.__data__)
+
+
+def test_a_device_gets_tokens_after_a_person_has_allowed_it(tv, browser, clock):
+    codes = begin(tv)
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+    assert "The device has been allowed." in decide(browser, codes, "allow")
+    clock.now += 5
+    tokens = poll(tv, codes)
+    header = {"Authorization": f"Bearer {tokens['access_token']}"}
+    assert TestApp(tv.site).get(USERINFO, headers=header).json["preferred_username"] == "Ada"
+    assert tokens["scope"] == "openid profile"
+    assert tv.refresh(tokens["refresh_token"])["scope"] == "openid profile"
+
+
+def test_a_device_that_a_person_has_refused_gets_nothing(tv, browser):
+    codes = begin(tv)
+    assert "The device has been refused." in decide(browser, codes, "refuse")
+    assert poll(tv, codes, 400)["error"] == "access_denied"
+    assert Grant.select().count() == 0
+
+
+@pytest.mark.promise(88)
+def test_a_device_code_works_once_and_a_second_use_ends_what_it_gave(tv, browser, clock):
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    tokens = poll(tv, codes)
+    clock.now += 5
+    assert poll(tv, codes, 400)["error"] == "invalid_grant"
+    assert tv.refresh(tokens["refresh_token"], 400)["error"] == "invalid_grant"
+
+
+def test_a_device_code_is_of_its_client(site, tv, browser):
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    other = App(site, "Radio", "com.example.radio:/unused", is_public=True)
+    assert poll(other, codes, 400)["error"] == "invalid_grant"
+
+
+def test_a_device_code_expires(tv, browser, clock):
+    codes = begin(tv)
+    clock.now += LIFETIME
+    assert poll(tv, codes, 400)["error"] == "expired_token"
+    page = browser.get(f"{PAGE}?user_code={codes['user_code']}", headers=BROWSER)
+    assert "TV" not in page
+
+
+def test_a_device_that_asks_too_often_has_to_wait_longer(tv, clock):
+    codes = begin(tv)
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+    clock.now += 4
+    assert poll(tv, codes, 400)["error"] == "slow_down"
+    clock.now += 9
+    assert poll(tv, codes, 400)["error"] == "slow_down"
+    clock.now += 15
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+
+
+REFUSED = {
+    "a scope that the client does not have": ({"scope": "openid groups"}, "invalid_scope"),
+    "a scope that is too long": ({"scope": "openid " * 300}, "invalid_scope"),
+    "an unknown service": ({"resource": "other"}, "invalid_target"),
+}
+
+
+@pytest.mark.parametrize(("fields", "error"), REFUSED.values(), ids=REFUSED)
+def test_a_request_of_a_device_is_refused(tv, fields, error):
+    assert begin(tv, status=400, **fields)["error"] == error
+
+
+def test_a_device_needs_a_client(site):
+    answer = TestApp(site).post(DEVICE, {"client_id": "0" * 20}, status=401)
+    assert answer.json["error"] == "invalid_client"
+
+
+def test_a_question_without_a_device_code_is_refused(tv):
+    assert tv.ask(400, {"grant_type": GRANT_TYPE})["error"] == "invalid_request"
+
+
+SPELLINGS = {
+    "as shown": lambda code: code,
+    "without the hyphen": lambda code: code.replace("-", ""),
+    "in lower case, with spaces": lambda code: f" {code.lower().replace('-', ' ')} ",
+    "in full-width letters": lambda code: "".join(
+        chr(ord(each) + 0xFEE0) if each != "-" else "ー" for each in code
+    ),
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+def test_the_code_is_read_as_people_type_it(tv, browser, spelling):
+    codes = begin(tv)
+    codes["user_code"] = spelling(codes["user_code"])
+    assert "The device has been allowed." in decide(browser, codes, "allow")
+
+
+@pytest.mark.promise(94)
+def test_the_page_says_which_device_asks_and_from_where_and_warns(tv, browser):
+    codes = begin(tv)
+    page = browser.get(f"{PAGE}?user_code={codes['user_code']}", headers=BROWSER)
+    shown = page.html.find("main").get_text(" ", strip=True)
+    for each in ("TV", "192.0.2.7", "Linux", codes["user_code"], "deceiving you", "Ada"):
+        assert each in shown
+    assert "See your username" in shown
+
+
+@pytest.mark.promise(94)
+def test_a_link_alone_allows_nothing(tv, browser):
+    codes = begin(tv)
+    browser.get(codes["verification_uri_complete"], headers=BROWSER)
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+
+
+@pytest.mark.promise(94)
+def test_guesses_of_a_user_have_to_wait(tv, browser):
+    begin(tv)
+    statuses = [
+        browser.post_json(PAGE, {"user_code": "BBBB-BBBB"}, status="*").status_int
+        for _ in range(DEVICE_CODES + 1)
+    ]
+    assert statuses == [404] * DEVICE_CODES + [429]
+
+
+@pytest.mark.promise(94)
+def test_the_guesses_that_the_limits_admit_find_a_code_hardly_ever():
+    """A thousand accounts guess at a thousand devices that wait, for as long as these do."""
+    admitted = DEVICE_CODES + LIFETIME / 60 * 2  # the waits double from one second
+    chance = 1000 * 1000 * admitted / len(ALPHABET) ** LENGTH
+    assert chance < 0.002
+
+
+def test_a_program_can_decide_for_its_user(tv, browser):
+    codes = begin(tv)
+    sent = {"user_code": codes["user_code"]}
+    question = browser.post_json(PAGE, sent).json
+    assert (question["app"], question["scopes"]) == ("TV", ["openid", "profile"])
+    decision = {"decision": "allow", "scope": "openid"}
+    browser.post_json(PAGE, {**sent, **decision})
+    assert poll(tv, codes)["scope"] == "openid"
+
+
+def test_a_form_without_a_code_is_refused(browser):
+    answer = browser.post_json(PAGE, {}, status=422).json
+    assert answer["errors"] == {"user_code": ["Enter the code that the device shows."]}
+
+
+def test_an_unknown_decision_is_refused(tv, browser):
+    sent = {"user_code": begin(tv)["user_code"], "decision": "perhaps"}
+    assert "decision" in browser.post_json(PAGE, sent, status=422).json["errors"]
+
+
+def test_a_device_is_decided_once(tv, browser):
+    codes = begin(tv)
+    decide(browser, codes, "refuse")
+    sent = {"user_code": codes["user_code"], "decision": "allow", "scope": "openid"}
+    assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
+
+
+def test_the_page_needs_a_login(client):
+    assert client.get(PAGE, headers=BROWSER, status=302).location.endswith("next=%2Fauth%2Fdevice")

@@ -1,0 +1,3 @@
+"""The decisions of a user about an app, in forms."""
+
+ALLOW, REFUSE = "allow", "refuse"

@@ -1,0 +1,183 @@
+"""Devices without a keyboard or a browser, such as televisions (RFC 8628).
+
+A device shows a short code, and asks for its tokens until a person has typed the code at
+/auth/device and allowed it. The code alone opens nothing: it only tells which device the person
+means. Nobody can guess one in time: 20**8 codes, some 35 bits, and few guesses (section 5.1).
+"""
+
+import secrets
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import peewee
+
+from wsgiauth import events
+from wsgiauth.accounts import lock_user
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import rows_of
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.tables import Client, DeviceRequest
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.web.clients import Client as Origin
+
+LIFETIME = 10 * MINUTE
+INTERVAL = 5  # seconds between two questions of a device
+SLOWER = 5  # seconds more after each question that came too early (section 3.5)
+MAX_CODE = 100  # characters of a device code that a client sends
+
+# Consonants alone make no words, and none of them looks or sounds like a digit (section 6.1).
+ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
+LENGTH = 8
+
+
+class MadeDevice(NamedTuple):
+    """The codes of a new request."""
+
+    device_code: str  # which is not stored
+    user_code: str  # as people read it
+
+    def __repr__(self) -> str:
+        return "<MadeDevice>"
+
+
+def begin(client: Client, scopes: str, resource: str, origin: Origin, now: float) -> MadeDevice:
+    """Record the request of a device, and return its codes."""
+    device_code = secrets.token_urlsafe(32)
+    user_code = "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
+    with database.atomic():
+        DeviceRequest.insert(
+            id=digest(device_code),
+            user_code=user_code,
+            client=client.id,
+            grant_id=secrets.token_urlsafe(16),
+            scopes=scopes,
+            resource=resource,
+            address=origin.address,
+            agent=origin.agent,
+            interval=INTERVAL,
+            expires_at=int(now) + LIFETIME,
+        ).execute()
+    purge_some(DeviceRequest, now)
+    return MadeDevice(device_code, in_words(user_code))
+
+
+def in_words(user_code: str) -> str:
+    """Return a code as people read it, such as `BCDF-GHJK`."""
+    return f"{user_code[:4]}-{user_code[4:]}"
+
+
+def find(typed: str, now: float) -> DeviceRequest | None:
+    """Return the request that waits under a code as a person typed it, with its client."""
+    code = plain(typed).upper()
+    if len(code) != LENGTH or not set(code) <= set(ALPHABET):
+        return None
+    found: DeviceRequest | None = (
+        DeviceRequest.select(DeviceRequest, Client)
+        .join(Client)
+        .where(DeviceRequest.user_code == code, _waits(now))
+        .first()
+    )
+    return found
+
+
+@repeated_after_conflict
+def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: float) -> bool:
+    """Let a device have its tokens; return False if it was answered before, or has expired."""
+    changes = {
+        "user": session.user.id,
+        "stamp": session.user.security_stamp,
+        "session_id": session.session_id,
+        "scopes": " ".join(scopes),
+    }
+    with database.atomic():
+        lock_user(session.user.id)
+        is_ours = (DeviceRequest.id == row.id) & _waits(now)
+        return bool(DeviceRequest.update(changes).where(is_ours).execute())
+
+
+@repeated_after_conflict
+def refuse(row: DeviceRequest, user: User, now: float) -> bool:
+    """Refuse a device; return False if it was answered before, or has expired."""
+    with database.atomic():
+        is_ours = (DeviceRequest.id == row.id) & _waits(now)
+        is_refused = bool(DeviceRequest.update(is_refused=True).where(is_ours).execute())
+        if is_refused:
+            events.emit("device_refused", user_id=user.id, reason=row.client_id)
+    return is_refused
+
+
+class Question(NamedTuple):
+    """A device asks for its tokens."""
+
+    row: DeviceRequest  # which can have expired
+    is_too_early: bool
+
+
+def ask(device_code: str, client: Client, now: float) -> Question | None:
+    """Return the request of a device code of the client, or None.
+
+    A question that comes too early makes the interval longer (section 3.5).
+    """
+    row: DeviceRequest | None = DeviceRequest.get_or_none(
+        DeviceRequest.id == digest(device_code[: MAX_CODE + 1]), DeviceRequest.client == client.id
+    )
+    if row is None:
+        return None
+    changes = {"asked_at": int(now)}
+    is_too_early = int(now) - row.asked_at < row.interval
+    if is_too_early:
+        row.interval += SLOWER
+        changes["interval"] = row.interval
+    with database.atomic():
+        DeviceRequest.update(changes).where(DeviceRequest.id == row.id).execute()
+    return Question(row, is_too_early)
+
+
+def code_of(row: DeviceRequest) -> Code | None:
+    """Return what the device code can be exchanged for; None if no user has allowed it."""
+    if row.user_id is None:
+        return None
+    return Code(
+        row.grant_id,
+        row.client_id,
+        row.user_id,
+        row.stamp,
+        row.session_id,
+        redirect_uri="",
+        challenge="",
+        nonce="",
+        scope=row.scopes,
+        resource=row.resource,
+    )
+
+
+def own_devices(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the devices that a user has allowed lately."""
+    of_user = (
+        DeviceRequest.select(DeviceRequest, Client)
+        .join(Client)
+        .where(DeviceRequest.user == user.id)
+    )
+    for row in rows_of(of_user, DeviceRequest.id):
+        yield json_fields(
+            {
+                "app": row.client.name,
+                "scopes": row.scopes.split(),
+                "address": row.address or None,
+                "user_agent": row.agent or None,
+                "expires_at": from_timestamp(row.expires_at),
+            }
+        )
+
+
+def _waits(now: float) -> peewee.Expression:
+    is_open = DeviceRequest.user.is_null() & (DeviceRequest.is_refused == False)  # noqa: E712 - SQL
+    return is_open & (DeviceRequest.expires_at > int(now))

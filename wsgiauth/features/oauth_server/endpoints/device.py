@@ -1,0 +1,135 @@
+"""GET, POST /auth/device: a person types the code of a device, and allows it or refuses.
+
+A link can bring the code (`user_code`), but never the decision: that is a button of this page.
+"""
+
+from http import HTTPStatus
+
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.features.oauth_server import devices, grants
+from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE
+from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words, offered
+from wsgiauth.features.oauth_server.tables import DeviceRequest
+from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.done import notice_of
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.web.clients import user_agent_in_words
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.request import query_field
+from wsgiauth.web.responses import Response, json_response
+
+_CODE = "user_code"
+_NOTICES = {
+    "allowed": _("The device has been allowed. It continues by itself within some seconds."),
+    "refused": _("The device has been refused."),
+}
+
+
+class DevicePage(FormPage):
+    """The field for the code, or the question about the device that it belongs to."""
+
+    template = "device.html"
+    typed = (_CODE,)
+    device_url = UrlBelow("device")
+    user_code: str = ""
+    client_name: str = ""  # "": there is no question yet
+    address: str = ""  # of the device
+    browser: str = ""  # its system, in words
+    scopes: tuple[ScopeInWords, ...] = ()
+    scope: str = ""  # the same, for the form
+    username: str = ""
+
+
+class Device(MemberForm):
+    """Finds a device by its code. Each wrong code counts for the user and for the client."""
+
+    step = _("Connect a device")
+    fields = (_CODE, "decision", "scope")
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site is a provider."""
+        return settings.OAUTH_SERVER
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Show the question, or take the decision."""
+        site, session, fields = submission.site, submission.member, submission.fields
+        if not fields[_CODE]:
+            raise ValidationError({_CODE: [_("Enter the code that the device shows.")]})
+        row = _require_device(submission, fields[_CODE])
+        if not fields["decision"]:
+            page = self.page(submission, Refusal())
+            if submission.wants_json:
+                return json_response(_document(page))
+            return site.pages.render(submission.environ, page)
+        if fields["decision"] not in (ALLOW, REFUSE):
+            raise ValidationError({"decision": [_("Allow the device, or refuse it.")]})
+        now, is_allowed = site.tokens.now(), fields["decision"] == ALLOW
+        if is_allowed:
+            shown = fields["scope"].split()
+            scopes = [each for each in _scopes(submission, row) if each in shown]
+            is_done = grants.allow(row.client, session.user, scopes, now) and devices.allow(
+                row, session, scopes, now
+            )
+        else:
+            is_done = devices.refuse(row, session.user, now)
+        if not is_done:
+            raise _unknown_code()
+        done = "allowed" if is_allowed else "refused"
+        if submission.wants_json:
+            return json_response({"detail": _NOTICES[done]})
+        return see_other(submission, f"device?done={done}")
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> DevicePage:
+        """Return the field, or the question."""
+        environ, fields = submission.environ, submission.fields
+        page = DevicePage(
+            username=submission.member.user.username,
+            message=refusal.message,
+            errors=refusal.errors,
+            notice=notice_of(environ, _NOTICES),
+        )
+        code = fields[_CODE] or query_field(environ, _CODE)
+        row = None if refusal.text or not code else devices.find(code, submission.site.tokens.now())
+        if row is None:
+            return page.replaced(user_code=code[: devices.MAX_CODE])
+        scopes = _scopes(submission, row)
+        return page.replaced(
+            user_code=devices.in_words(row.user_code),
+            client_name=row.client.name,
+            address=row.address,
+            browser=user_agent_in_words(row.agent),
+            scopes=in_words(scopes),
+            scope=" ".join(scopes),
+        )
+
+
+def _require_device(submission: MemberSubmission, typed: str) -> DeviceRequest:
+    site = submission.site
+    attempt = site.throttle.device_code(submission.member.user, submission.networks)
+    attempt.begin()
+    row = devices.find(typed, site.tokens.now())
+    if row is None:
+        raise _unknown_code()
+    attempt.succeeded()
+    return row
+
+
+def _scopes(submission: MemberSubmission, row: DeviceRequest) -> list[str]:
+    user, settings = submission.member.user, submission.site.settings
+    return offered(row.client, row.scopes.split(), user, settings)
+
+
+def _unknown_code() -> RequestError:
+    detail = _("No device waits for this code. Compare it with the device, or start again there.")
+    return RequestError(HTTPStatus.NOT_FOUND, "no_such_device", detail)
+
+
+def _document(page: DevicePage) -> dict[str, object]:
+    return {
+        "user_code": page.user_code,
+        "app": page.client_name,
+        "address": page.address or None,
+        "browser": str(page.browser),
+        "scopes": page.scope.split(),
+    }
