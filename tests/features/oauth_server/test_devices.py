@@ -48,7 +48,8 @@ def test_a_device_gets_its_codes(tv):
     assert codes["verification_uri_complete"].endswith(f"?user_code={codes['user_code']}")
     assert (codes["expires_in"], codes["interval"]) == (600, 5)
     plain = codes["user_code"].replace("-", "")
-    assert len(plain) == LENGTH and set(plain) <= set(ALPHABET)
+    assert len(plain) == LENGTH
+    assert set(plain) <= set(ALPHABET)
     stored = DeviceRequest.get()
     assert codes["device_code"] not in str(stored.__data__)
 

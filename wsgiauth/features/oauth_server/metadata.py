@@ -6,6 +6,7 @@ from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.authorization import MODES, PROMPTS
 from wsgiauth.features.oauth_server.endpoints.oauth_token import GRANT_TYPES
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR
+from wsgiauth.features.oauth_server.protected_resources import protected_resources
 from wsgiauth.features.oauth_server.scopes import STANDARD
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url, userinfo_url
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -22,11 +23,12 @@ _CLAIMS += " email email_verified groups"
 
 
 def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
-    """Return the function that answers with the metadata, which are the same at both URLs."""
+    """Return the functions that answer with the metadata, which are the same at two URLs."""
     if site.part(OAuthServer) is None:
         return {}
     response = json_response(_document(site), cache=PUBLIC_FOR_AN_HOUR)
-    return dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), lambda _: response)
+    own = dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), lambda _: response)
+    return {**own, **protected_resources(site)}
 
 
 def _document(site: Site) -> dict[str, object]:

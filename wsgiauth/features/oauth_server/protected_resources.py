@@ -1,0 +1,41 @@
+"""The documents with which a service below PUBLIC_URL says where its tokens come from (RFC 9728).
+
+An MCP client reads it to find this site.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.feature import WellKnown
+from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.site import Site
+from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
+
+PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource"
+
+
+def protected_resources(site: Site) -> Mapping[str, WellKnown]:
+    """Return the functions that answer for the services of SERVICES, by path.
+
+    The URL of such a document is at the root of its host, so a site below a path has none.
+    """
+    return dict(_documents(site.require(OAuthServer)))
+
+
+def _documents(server: OAuthServer) -> Iterator[tuple[str, WellKnown]]:
+    root = server.issuer.rstrip("/")
+    for service in sorted(server.services) if root.count("/") == 2 else ():
+        if f"{service}/".startswith(f"{root}/"):
+            path = service.removeprefix(root).rstrip("/")
+            document = {
+                "resource": service,
+                "authorization_servers": [server.issuer],
+                "bearer_methods_supported": ["header"],
+            }
+            response = json_response(document, cache=PUBLIC_FOR_AN_HOUR)
+            yield f"{PROTECTED_RESOURCE}{path}", partial(_answer, response)
+
+
+def _answer(response: Response, environ: WSGIEnvironment) -> Response:
+    return response
