@@ -64,10 +64,11 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
     for name, other in (
         ("SERVICE_KEYS", "SERVICES"),
         ("SERVICE_KEYS", "OAUTH_SERVER"),
+        ("OAUTH_SERVER", "OAUTH_REGISTRATION"),
         ("SITE_LOGO", "SITE_LOGO_DARK"),
     ):
         if getattr(settings, other) and not getattr(settings, name):
-            yield name, f"set, because {other} is{' on' if other == 'OAUTH_SERVER' else ''}"
+            yield name, f"set, because {other} is{' on' if other.startswith('OAUTH_') else ''}"
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
         yield "SERVICES", "set, because SERVICE_KEYS is"
 

@@ -299,6 +299,9 @@ class Declared:
     OAUTH_SERVER: bool = switch(
         False, "whether users log in to other apps with their account here (OpenID Connect)"
     )
+    OAUTH_REGISTRATION: bool = switch(
+        False, "whether apps can register themselves (RFC 7591), as MCP clients do"
+    )
     OIDC_PROVIDERS: tuple[str, ...] = words(
         "the OpenID providers with which users can log in",
         expected=oidc.EXPECTED,

@@ -93,6 +93,7 @@ DAY = 24 * HOUR
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
+CLIENTS_PER_ADDRESS = 20  # apps that one client address can register in an hour
 DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
 CODE_TRIES = 5  # of one request for a code in an email
 
@@ -124,6 +125,7 @@ class Throttle:
         self._email_codes = Limit("email codes", per_address, DOUBLING, DAY)
         # Longer than the request is valid, also on a host whose clock is behind.
         self._code_tries = Limit("tries of an email code", CODE_TRIES, (HOUR,), HOUR)
+        self._clients = Limit("registrations of apps", CLIENTS_PER_ADDRESS, (HOUR,), HOUR)
         self._devices = Limit("devices", per_address, DOUBLING, HOUR)
         self._device_codes = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
         self._device_codes_of_address = replace(self._device_codes, free=per_address)
@@ -223,6 +225,10 @@ class Throttle:
     def failure_log(self, name: str) -> FailureLog:
         """Return the log of the failed logins under a name, as the client sent it."""
         return FailureLog.of(self._key, names.key(name[: names.EMAIL_MAX_LENGTH]))
+
+    def client_registration(self, networks: Networks) -> Attempt:
+        """Return an attempt of an app to register itself."""
+        return self._of_client(self._clients, networks)
 
     def device(self, networks: Networks) -> Attempt:
         """Return the request of a device for codes."""

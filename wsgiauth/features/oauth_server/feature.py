@@ -12,6 +12,7 @@ from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.device import Device
 from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
+from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegister
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
@@ -19,7 +20,7 @@ from wsgiauth.features.oauth_server.introspection import DescribedGrants
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.features.oauth_server.tables import Grant
+from wsgiauth.features.oauth_server.tables import Client, DeviceRequest, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
@@ -47,6 +48,7 @@ FEATURE = Feature(
         "/userinfo": UserInfo(),
         "/oauth/device": OAuthDevice(),
         "/device": Device(),
+        "/oauth/register": OAuthRegister(),
     },
     well_known=well_known_urls,
     parts=_parts,
@@ -56,6 +58,6 @@ FEATURE = Feature(
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),
         "wsgiauth_oauth_device": Records("allowed_devices", own_devices),
     },
-    expiring={"app grant": Grant},
+    expiring={"app grant": Grant, "device": DeviceRequest, "unused app": Client},
     questions=QUESTIONS,
 )

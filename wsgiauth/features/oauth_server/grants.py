@@ -16,6 +16,7 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
+from wsgiauth.features.oauth_server.registration import keep_client
 from wsgiauth.features.oauth_server.scopes import OFFLINE
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant, values_of
 from wsgiauth.settings import Settings
@@ -198,6 +199,7 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
         end(code.grant_id, client, is_reused=True)
         return None
     purge_some(Grant, now)
+    keep_client(grant.client_id, now)
     return grant
 
 
@@ -229,6 +231,7 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     with database.atomic():
         replaced = Grant.update(changes).where(is_current, Grant.stamp == grant.stamp).execute()
     if replaced:
+        keep_client(grant.client_id, now)
         grant.generation = generation + 1
         return True
     row: Grant | None = Grant.get_or_none(Grant.id == grant.id, Grant.stamp == grant.stamp)

@@ -33,7 +33,9 @@ def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
 
 def _document(site: Site) -> dict[str, object]:
     base = base_url(site)
+    registers = site.settings.OAUTH_REGISTRATION
     return {
+        **({"registration_endpoint": f"{base}/oauth/register"} if registers else {}),
         "issuer": site.require(OAuthServer).issuer,
         "authorization_endpoint": f"{base}/authorize",
         "token_endpoint": f"{base}/oauth/token",

@@ -32,7 +32,11 @@ PAGES: tuple[Page, ...] = (
     _NOT_ADMITTED.replaced(fields={"error": "access_denied"}),
     _NOT_ADMITTED,
     _CONSENT.replaced(
-        host="127.0.0.1", is_on_device=True, scopes=(), message="The form was refused."
+        host="127.0.0.1",
+        is_on_device=True,
+        is_self_registered=True,
+        scopes=(),
+        message="The form was refused.",
     ),
     _CONSENT,
     DevicePage(user_code="BCDF-GHJK", notice="The device has been allowed."),

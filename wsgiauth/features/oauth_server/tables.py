@@ -30,6 +30,8 @@ class Client(Model):
         is_public: Whether it has no secret, as an app on a phone or in a browser.
         is_trusted: Whether users are not asked for their consent.
         algorithm: What signs its ID tokens; "": the key that signs all other tokens.
+        expires_at: When a client that has registered itself ends without further use; None: an
+            operator has created it.
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
@@ -43,6 +45,7 @@ class Client(Model):
     is_trusted: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
     algorithm: peewee.CharField[str] = peewee.CharField(max_length=8, default="")
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    expires_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True, index=True)
 
     class Meta:
         table_name = "wsgiauth_oauth_client"

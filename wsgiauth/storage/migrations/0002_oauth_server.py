@@ -41,6 +41,7 @@ def up(migrator, db):
         is_trusted = peewee.BooleanField()
         algorithm = peewee.CharField(max_length=8)
         created_at = peewee.BigIntegerField()
+        expires_at = peewee.BigIntegerField(null=True, index=True)
 
         class Meta:
             table_name = "wsgiauth_oauth_client"

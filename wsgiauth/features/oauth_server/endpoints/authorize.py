@@ -168,6 +168,8 @@ def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: l
     """Return whether the user has to be asked."""
     if request.client.is_trusted:
         return False
+    if request.client.expires_at is not None:  # any app can have its id and its name
+        return True
     is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
     return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(scopes)
 

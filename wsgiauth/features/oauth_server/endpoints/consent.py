@@ -51,6 +51,7 @@ class ConsentPage(FormPage):
     client_name: str
     host: str  # to which the answer goes
     is_on_device: bool  # whether that is an app of this computer or phone, which anyone can imitate
+    is_self_registered: bool = False  # so that nobody has checked its name
     since: datetime  # when the app was registered here
     scopes: tuple[ScopeInWords, ...]
     scope: str  # the same, for the form
@@ -111,6 +112,7 @@ class Consent(MemberForm):
             client_name=request.client.name,
             host=host_of(uri),
             is_on_device=is_of_this_computer(uri),
+            is_self_registered=request.client.expires_at is not None,
             since=from_timestamp(request.client.created_at),
             scopes=in_words(scopes),
             scope=" ".join(scopes),

@@ -1,0 +1,164 @@
+"""Apps that register themselves (RFC 7591)."""
+
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.support.oauth_apps import App, code_in, consent_form, walk
+from tests.support.sites import BROWSER, echo
+from wsgiauth import AuthMiddleware
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.oauth_server import registration
+from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS
+
+REGISTER = "/auth/oauth/register"
+CALLBACK = "http://localhost:33418/callback"
+DAY = 24 * 60 * 60
+
+
+@pytest.fixture
+def settings(settings):
+    """Return settings of a provider at which apps can register themselves."""
+    return replace(settings, OAUTH_REGISTRATION=True)
+
+
+def register(site, status=201, **metadata):
+    """Let an app register itself, and return the answer."""
+    sent = {"redirect_uris": [CALLBACK], "client_name": "Editor", **metadata}
+    return TestApp(site).post_json(REGISTER, sent, status=status).json
+
+
+class RegisteredApp(App):
+    """An app that has registered itself."""
+
+    def __init__(self, site, **metadata):
+        document = register(site, **metadata)
+        self.site, self.uri, self.secret = site, CALLBACK, ""
+        self.id, self.program = document["client_id"], TestApp(site)
+
+
+def test_an_app_registers_itself_as_a_public_client(site, clock):
+    document = register(site, logo_uri="https://editor.example/logo.png", unknown=1)
+    client = Client.get()
+    assert document == {
+        "client_id": client.id,
+        "client_id_issued_at": int(clock.now),
+        "client_name": "Editor",
+        "redirect_uris": [CALLBACK],
+        "scope": "openid profile email offline_access",
+        "token_endpoint_auth_method": "none",
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+    }
+    assert (client.is_public, client.is_trusted, client.digest) == (True, False, "")
+
+
+def test_an_app_without_a_name_has_that_of_its_host(site):
+    assert register(site, client_name=None)["client_name"] == "localhost:33418"
+
+
+REFUSED = {
+    "no redirect URI": ({"redirect_uris": []}, "invalid_redirect_uri"),
+    "a redirect URI that is no string": ({"redirect_uris": [1]}, "invalid_redirect_uri"),
+    "a redirect URI without https": (
+        {"redirect_uris": ["http://editor.example/cb"]},
+        "invalid_redirect_uri",
+    ),
+    "a script as redirect URI": (
+        {"redirect_uris": ["javascript:alert(1)"]},
+        "invalid_redirect_uri",
+    ),
+    "too many redirect URIs": ({"redirect_uris": [CALLBACK] * 21}, "invalid_redirect_uri"),
+    "a secret": (
+        {"token_endpoint_auth_method": "client_secret_basic"},
+        "invalid_client_metadata",
+    ),
+    "a name with a line feed": ({"client_name": "Editor\nWiki"}, "invalid_client_metadata"),
+    "a name that is no string": ({"client_name": ["Editor"]}, "invalid_client_metadata"),
+    "an unknown scope": ({"scope": "openid everything"}, "invalid_client_metadata"),
+    "a scope that is too long": ({"scope": "openid " * 300}, "invalid_client_metadata"),
+}
+
+
+@pytest.mark.promise(93)
+@pytest.mark.parametrize(("metadata", "error"), REFUSED.values(), ids=REFUSED)
+def test_a_registration_is_refused(site, metadata, error):
+    assert register(site, 400, **metadata)["error"] == error
+    assert Client.select().count() == 0
+
+
+def test_a_form_is_no_registration(site):
+    answer = TestApp(site).post(REGISTER, {"client_name": "Editor"}, status=415)
+    assert answer.json["error"] == "invalid_client_metadata"
+
+
+@pytest.mark.promise(93)
+def test_registrations_of_an_address_are_limited(site):
+    for _ in range(CLIENTS_PER_ADDRESS):
+        register(site)
+    assert register(site, 429)["code"] == "throttled"
+
+
+@pytest.mark.promise(93)
+def test_the_number_of_apps_that_register_themselves_is_limited(site, monkeypatch):
+    monkeypatch.setattr(registration, "MOST_CLIENTS", 1)
+    App(site)  # of an operator, which does not count
+    register(site)
+    assert register(site, 400)["error"] == "invalid_client_metadata"
+
+
+@pytest.mark.promise(90)
+def test_every_login_to_such_an_app_asks_for_consent(site, browser):
+    app = RegisteredApp(site)
+    app.log_in(browser)
+    again = browser.get(app.url(), headers=BROWSER).follow(headers=BROWSER)
+    shown = again.html.find("main").get_text(" ", strip=True)
+    assert consent_form(again)
+    assert "Nobody here has checked this app" in shown
+    silent = browser.get(app.url(prompt="none"), headers=BROWSER)
+    assert "error=consent_required" in silent.location
+
+
+@pytest.mark.promise(93)
+def test_an_app_that_nobody_uses_is_gone_after_thirty_days(site, clock):
+    register(site)
+    clock.now += 30 * DAY
+    other = register(site)
+    assert [each.id for each in Client.select()] == [other["client_id"]]
+
+
+def test_an_app_stays_while_it_is_used(site, browser, clock):
+    app = RegisteredApp(site)
+    tokens = app.log_in(browser, scope="openid offline_access")
+    clock.now += 20 * DAY
+    app.refresh(tokens["refresh_token"])
+    clock.now += 20 * DAY
+    register(site)
+    assert Client.select().where(Client.id == app.id).exists()
+
+
+def test_an_app_that_is_gone_has_no_grants(site, browser, clock):
+    app = RegisteredApp(site)
+    app.exchange(code_in(walk(browser, app.url())))
+    clock.now += 31 * DAY
+    register(site)
+    assert Grant.select().count() == 0
+
+
+def test_the_metadata_name_the_endpoint(site):
+    document = TestApp(site).get("/.well-known/openid-configuration").json
+    assert document["registration_endpoint"] == f"http://localhost{REGISTER}"
+
+
+def test_without_the_setting_no_app_registers_itself(settings):
+    site = AuthMiddleware(echo, replace(settings, OAUTH_REGISTRATION=False))
+    assert TestApp(site).post_json(REGISTER, {}, status=404).json["code"] == "not_found"
+    document = TestApp(site).get("/.well-known/openid-configuration").json
+    assert "registration_endpoint" not in document
+
+
+def test_the_setting_needs_a_provider(settings):
+    with pytest.raises(ConfigurationError, match=r"OAUTH_SERVER must be set"):
+        replace(settings, OAUTH_SERVER=False)

@@ -1,0 +1,84 @@
+"""Apps that register themselves (RFC 7591): public, never trusted, and gone when unused.
+
+Everyone can register any name. So each login to such an app asks for the consent of the user, and
+nothing that the app names, such as a logo, is fetched or shown.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from wsgiauth.accounts import names
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.features.oauth_server.clients import MOST_URIS
+from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.redirect_uris import host_of, problem_of
+from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, OFFLINE, is_scope
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.storage import database
+from wsgiauth.storage.upkeep import OptionalWrites, purge_some
+
+UNUSED_DAYS = 30
+MOST_CLIENTS = 10_000  # that have registered themselves
+
+_ID_BYTES = 10
+_METADATA = "invalid_client_metadata"  # section 3.2.2
+
+_writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
+
+
+def register(metadata: Mapping[str, object], now: float) -> Client:
+    """Create a client from its own description (section 2).
+
+    Raises:
+        OAuthError: A redirect URI or another value cannot be accepted, or there are too many.
+    """
+    purge_some(Client, now)
+    uris = _uris(metadata)
+    name = _string(metadata, "client_name") or host_of(uris[0])
+    if names.key_name_problem(name) is not None:
+        raise OAuthError(_METADATA, "client_name must be a name of at most 100 characters")
+    if _string(metadata, "token_endpoint_auth_method") not in ("", "none"):
+        raise OAuthError(_METADATA, "token_endpoint_auth_method must be none")
+    scopes = _string(metadata, "scope").split() or [*DEFAULT, OFFLINE]
+    if not all(map(is_scope, scopes)) or len(" ".join(scopes)) > MAX_SCOPE:
+        raise OAuthError(_METADATA, "scope has a value that this site does not know")
+    if Client.select().where(Client.expires_at.is_null(False)).count() >= MOST_CLIENTS:
+        raise OAuthError(_METADATA, "too many apps have registered themselves: try again later")
+    row = Client(
+        id=secrets.token_hex(_ID_BYTES),
+        name=name,
+        redirect_uris="\n".join(dict.fromkeys(uris)),
+        scopes=" ".join(dict.fromkeys(scopes)),
+        is_public=True,
+        created_at=int(now),
+        expires_at=int(now) + UNUSED_DAYS * DAY,
+    )
+    with database.atomic():
+        row.save(force_insert=True)
+    return row
+
+
+def keep_client(client_id: str, now: float) -> None:
+    """Let a client that has registered itself stay, because it is used; once a day."""
+    end = int(now) + UNUSED_DAYS * DAY
+    is_due = (Client.id == client_id) & (Client.expires_at <= end - DAY)
+    _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
+
+
+def _uris(metadata: Mapping[str, object]) -> list[str]:
+    uris: Any = metadata.get("redirect_uris")
+    if not (isinstance(uris, list) and 0 < len(uris) <= MOST_URIS):
+        raise OAuthError("invalid_redirect_uri", f"redirect_uris must list 1 to {MOST_URIS} URIs")
+    for each in uris:
+        if not isinstance(each, str) or problem_of(each, is_public=True) is not None:
+            description = "a redirect URI must be https, of localhost, or have the scheme of an app"
+            raise OAuthError("invalid_redirect_uri", description)
+    return uris
+
+
+def _string(metadata: Mapping[str, object], name: str) -> str:
+    value = metadata.get(name)
+    if value is not None and not isinstance(value, str):
+        raise OAuthError(_METADATA, f"{name} must be a string")
+    return value or ""
