@@ -6,7 +6,7 @@ can add a redirect URI: it needs the protection of a configuration.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import NoneType
 from typing import Any, NamedTuple
@@ -83,7 +83,7 @@ def read_clients(text: str) -> list[Mapping[str, Any]]:
 
 
 @repeated_after_conflict
-def import_clients(documents: Iterable[Mapping[str, Any]]) -> Imported:
+def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
     """Create the clients of a file, or give those with the same ids what it says: all or none.
 
     Raises:
