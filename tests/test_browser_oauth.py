@@ -24,11 +24,11 @@ class Wiki:
 
     Attributes:
         answers: The methods and the parameters of the requests to the redirect URI.
-        referrers: The Referer of each of them.
+        referrers, origins: The Referer and the Origin of each of them.
     """
 
     def __init__(self):
-        self.answers, self.referrers = [], []
+        self.answers, self.referrers, self.origins = [], [], []
         self.site_url, self.parameters = "", {}
 
     def __call__(self, environ, start_response):
@@ -40,6 +40,7 @@ class Wiki:
                 sent = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode()
             self.answers.append((environ["REQUEST_METHOD"], dict(parse_qsl(sent))))
             self.referrers.append(environ.get("HTTP_REFERER", ""))
+            self.origins.append(environ.get("HTTP_ORIGIN", ""))
             text = "You are back"
         inputs = "".join(INPUT.format(*each) for each in self.parameters.items())
         start_response("200 OK", [("Content-Type", "text/html; charset=utf-8")])
@@ -186,7 +187,8 @@ def test_an_answer_by_a_form_needs_no_click(visitor, at_wiki, wiki, pages):
     visitor.press("Allow")
     at_wiki.wait_until(lambda _: at_wiki.path == CALLBACK)
     ((method, answer),) = pages.answers
-    assert (method, pages.referrers) == ("POST", [""])
+    assert (method, pages.origins) == ("POST", [visitor.address])
+    assert pages.referrers == [f"{visitor.address}/"]
     assert answer.keys() == {"code", "state", "iss"}
     assert wiki.exchange(answer["code"])["token_type"] == "Bearer"
 

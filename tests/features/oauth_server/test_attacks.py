@@ -80,7 +80,7 @@ def test_4_2_no_answer_with_a_code_is_stored_or_named_to_other_sites(browser, wi
     walk(browser, wiki.url())
     answer = browser.get(wiki.url(response_mode=mode), headers=BROWSER)
     assert answer.headers["Cache-Control"] == "no-store"
-    assert answer.headers["Referrer-Policy"] in ("no-referrer", "same-origin")
+    assert answer.headers["Referrer-Policy"] in ("no-referrer", "strict-origin")
     assert "code=" not in answer.request.url
 
 

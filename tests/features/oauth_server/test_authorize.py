@@ -152,7 +152,7 @@ def test_a_form_with_a_code_goes_to_the_app_alone(browser, wiki):
     assert fields.keys() == {"code", "state", "iss"}
     assert (fields["state"], fields["iss"]) == (STATE, ISSUER)
     assert page.headers["Cache-Control"] == "no-store"
-    assert page.headers["Referrer-Policy"] == "same-origin"
+    assert page.headers["Referrer-Policy"] == "strict-origin"
     policy = page.headers["Content-Security-Policy"]
     assert "form-action 'self' https://wiki.example.org;" in f"{policy};"
     assert "frame-ancestors 'none'" in policy

@@ -1,6 +1,7 @@
 """The answers that the browser brings to an app: a code, or why there is none."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
@@ -16,7 +17,7 @@ from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import Response
+from wsgiauth.web.responses import WITHOUT_PATHS, Response
 
 _NO_REFERRER = "no-referrer"  # the code is in the URL, and so is what the app has sent
 
@@ -66,7 +67,8 @@ def answer(
     if target.mode == FORM_POST:
         parameters = with_common(site, target, fields)
         page = FormPostPage(action=target.uri, fields=parameters, form_source=origin_of(target.uri))
-        return site.pages.render(environ, page)
+        # The app gets the origin of this site, by which it can recognize the form; not the request.
+        return replace(site.pages.render(environ, page), referrer=WITHOUT_PATHS)
     headers = (("Location", location_of(site, target, fields)),)
     return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=_NO_REFERRER)
 

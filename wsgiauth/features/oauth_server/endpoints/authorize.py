@@ -1,6 +1,7 @@
 """GET, POST /auth/authorize: an app asks who the user is (RFC 6749, OpenID Connect Core 1.0)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
@@ -40,7 +41,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.failures import ask_to_log_in
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import read_form
-from wsgiauth.web.responses import Response, redirect
+from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
 
@@ -126,7 +127,7 @@ def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationReque
     if NONE in request.prompts:
         identity = site.identifier.identify(environ)
         if identity.incomplete is not None:
-            raise request.refused("interaction_required", "the second factor is missing")
+            raise request.refused("interaction_required", "the login is not complete yet")
         if identity.any_session is None:
             raise request.refused("login_required", "the user is not logged in")
     # The login, which is the proof that the request needs, returns to a request that says so.
@@ -198,7 +199,8 @@ def _not_admitted(
         fields=with_common(site, target, fields) if is_form else {},
         form_source=origin_of(target.uri) if is_form else "",
     )
-    return site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
+    response = site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
+    return replace(response, referrer=WITHOUT_PATHS)
 
 
 def _confirm_url(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:
