@@ -18,6 +18,8 @@ STATE, NONCE = "state-of-the-app", "nonce-of-the-app"
 AUTHORIZE, CONSENT = "/auth/authorize", "/auth/consent"
 TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"
 
+MOST_REDIRECTS = 10  # of the site, one after another
+
 
 def as_provider(settings, key_path, **changes):
     """Return settings of a provider that signs with the key at a path."""
@@ -98,14 +100,22 @@ def consent_form(page):
     return next(form for form in page.forms.values() if "scope" in form.fields)
 
 
+def follow(browser, url):
+    """Follow redirects of the site from a URL; return the page, or the redirect to the app."""
+    for _ in range(MOST_REDIRECTS):
+        answer = browser.get(url, headers=BROWSER, status="*")
+        if answer.status_int not in (302, 303) or not is_here(answer.location):
+            return answer
+        url = answer.location
+    raise AssertionError(f"a loop: {url}")
+
+
 def walk(browser, url, decision="allow"):
     """Follow redirects of the site from a URL and answer its consent page, if it shows one.
 
     Return the URL at the app that the browser is sent to.
     """
-    answer = browser.get(url, headers=BROWSER)
-    while answer.status_int in (302, 303) and is_here(answer.location):
-        answer = browser.get(answer.location, headers=BROWSER)
+    answer = follow(browser, url)
     if answer.status_int == 200:
         form = consent_form(answer)
         answer = form.submit("decision", value=decision, headers=BROWSER)
