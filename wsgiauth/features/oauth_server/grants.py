@@ -255,7 +255,8 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
     with database.atomic():
         row: Grant | None = Grant.get_or_none(is_open)
         if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
-            events.emit("grant_reused", user_id=row.user_id, reason=client.id)
+            details = {"client": client.name}
+            events.emit("grant_reused", user_id=row.user_id, reason=client.id, details=details)
 
 
 def list_grants(user: User, now: float) -> list[Grant]:
