@@ -191,6 +191,14 @@ def test_a_new_password_in_one_browser_leaves_other_users_alone(
     assert are_valid(site, wiki, tokens, ask) == [True] * 4
 
 
+def test_a_grant_that_ends_while_it_is_refreshed_has_no_next_token(browser, wiki, clock, settings):
+    wiki.log_in(browser)
+    grant = grants.find(Grant.get().id, clock())
+    grants.end(grant.id, grant.client)
+    assert not grants.refresh(grant, 1, settings, clock())
+    assert not RecordedEvent.select().where(RecordedEvent.name == "grant_reused").exists()
+
+
 # Consents
 
 
