@@ -2,13 +2,16 @@
 
 import hashlib
 from base64 import urlsafe_b64encode
+from dataclasses import replace
 
 import jwt
 import pytest
+from webtest import TestApp
 
-from tests.support.oauth_apps import ISSUER, NONCE, App
+from tests.support.oauth_apps import ISSUER, NONCE, App, code_in, walk
 from tests.support.service_keys import MAPS, new_key, pem_of, write_key
-from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN
+from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR, acr_of
 from wsgiauth.features.oauth_server.tables import Client
@@ -26,7 +29,7 @@ def settings(settings, tmp_path):
     (tmp_path / "key").rename(folder / "1")
     write_key(folder / "2", pem_of(new_key("EdDSA")))
     write_key(folder / "3", pem_of(new_key("RS256")))
-    return type(settings)(**{**vars(settings), "SERVICE_KEYS": str(folder)})
+    return replace(settings, SERVICE_KEYS=str(folder))
 
 
 def verified(app, token, audience):
@@ -38,6 +41,13 @@ def verified(app, token, audience):
     return header, jwt.decode(
         token, key, [header["alg"]], audience=audience, issuer=ISSUER, options=options
     )
+
+
+def at(site, app):
+    """Let the program of an app ask another site."""
+    app.program = TestApp(site)
+    app.program.authorization = ("Basic", (app.id, app.secret))
+    return app
 
 
 def id_claims(app, tokens):
@@ -146,6 +156,20 @@ def test_an_access_token_for_a_service_has_its_audience_alone(browser, wiki):
     assert access_claims(wiki, tokens, MAPS)["aud"] == MAPS
     further = wiki.refresh(tokens["refresh_token"])
     assert access_claims(wiki, further, MAPS)["aud"] == MAPS
+
+
+@pytest.mark.parametrize(("minutes", "seconds"), [(2, 120), (60, 300)])
+@pytest.mark.promise(92)
+def test_an_access_token_lasts_five_minutes_at_most(
+    browser, wiki, settings, clock, minutes, seconds
+):
+    code = code_in(walk(browser, wiki.url()))
+    site = AuthMiddleware(echo, replace(settings, SERVICE_TOKEN_MINUTES=minutes))
+    site.site.tokens.now = clock
+    answer = at(site, wiki).exchange(code)
+    claims = access_claims(wiki, answer)
+    storage.discard_connection(site.database)
+    assert answer["expires_in"] == claims["exp"] - claims["iat"] == seconds
 
 
 def test_each_access_token_has_another_id(browser, wiki):
