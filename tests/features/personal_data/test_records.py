@@ -5,6 +5,7 @@ import re
 import time
 from datetime import timedelta
 from functools import partial
+from secrets import token_urlsafe
 
 import pytest
 
@@ -34,6 +35,8 @@ from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
@@ -121,8 +124,18 @@ def fill(site, user):
     browsers, factors = site.site.require(TrustedBrowsers), site.site.factors
     browsers.trust("", user, factors.state(user), factors, client=AT_HOME, now=now)
     store(FormerHash(user.hashed_password, "scrypt", "16384,8,1", "a2VlcCB0aGlzIHNlY3JldA"), user)
+    use_app(site, user, now)
     for _ in range(5):
         fail(site, name)
+
+
+def use_app(site, user, now):
+    """Let a user log in to another app."""
+    client = clients.create(f"app for {user.username}", ["https://wiki.example.org/"], now=now).row
+    grants.allow(client, user, ["openid"], now)
+    session_id = sessions.start(user, site.site.tokens).session_id
+    code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
+    assert grants.redeem(code, client, site.site.settings, now)
 
 
 def fail(site, name):
@@ -164,7 +177,8 @@ def test_the_file_has_what_every_table_has_of_the_user_but_no_secret_and_no_dige
         for random in RANDOM.findall(str(value))
     }
     assert {name for name, _ in stored} >= {"id", "digest", "salt", "sid", "subject"}
-    assert {each for _, each in stored if each in text} == set()
+    # The id of an app is no secret: every login to it has the id in a URL.
+    assert {each for _, each in stored if each in text} == {clients.list_clients()[0].id}
     assert ada.hashed_password not in text
     assert not {"digest", "salt", "hashed_password", "security_stamp"} & set(
         re.findall(r"\w+", text)
