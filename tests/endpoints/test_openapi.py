@@ -66,7 +66,8 @@ from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS
 from wsgiauth.features.panel.users import ORDERS
 from wsgiauth.features.services.key_files import MAX_FILES
-from wsgiauth.features.services.service_tokens import MAX_LENGTH, MAX_SCOPE
+from wsgiauth.features.services.service_tokens import MAX_SCOPE
+from wsgiauth.features.services.signed_tokens import MAX_LENGTH
 from wsgiauth.forms import Form
 from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.languages import SHIPPED
