@@ -18,10 +18,15 @@ from webob import Response
 
 from tests.conftest import require, require_program, skip_or_fail
 from tests.docs.pages import PAGES, save_programs, section, shown
-from tests.support.service_keys import new_key, pem_of, with_services, write_key
+from tests.support.service_keys import (
+    new_key,
+    pem_of,
+    service_tokens,
+    with_services,
+    write_key,
+)
 from tests.support.sites import Stage, echo, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
-from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.signing import load_keys
 from wsgiauth.testing import api_key, bearer, make_settings, make_user
 
@@ -131,7 +136,7 @@ def test_a_service_admits_the_token_of_an_api_key(site, service):
 
 
 def test_a_service_admits_a_token_of_a_host_whose_clock_is_ahead(site, service):
-    ahead = ServiceTokens(site.app.site.settings, lambda: time.time() + 3)
+    ahead = service_tokens(site.app.site.settings, lambda: time.time() + 3)
     assert ask(service, signed_by(ahead, site, service)).status_code == 200
 
 
@@ -159,13 +164,13 @@ def garbage(site, service):
 
 def expired(site, service):
     settings = site.app.site.settings
-    tokens = ServiceTokens(settings, lambda: time.time() - 3600)
+    tokens = service_tokens(settings, lambda: time.time() - 3600)
     return signed_by(tokens, site, service)
 
 
 def of_another_issuer(site, service):
     settings = replace(site.app.site.settings, PUBLIC_URL="https://other.example")
-    return signed_by(ServiceTokens(settings, time.time), site, service)
+    return signed_by(service_tokens(settings, time.time), site, service)
 
 
 def signed_by(tokens, site, service):
