@@ -52,9 +52,9 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
     elif settings.PASSKEYS and not checks.has_host_name(settings.PUBLIC_URL or ""):
         expected = "a URL with a name such as localhost, not with an IP address"
         yield "PUBLIC_URL", f"{expected}, because PASSKEYS is on"
-    for other in ("SERVICE_KEYS", "OIDC_PROVIDERS", "COOKIE_DOMAIN", "NEXT_HOSTS"):
+    for other in ("SERVICE_KEYS", "OAUTH_SERVER", "OIDC_PROVIDERS", "COOKIE_DOMAIN", "NEXT_HOSTS"):
         if getattr(settings, other) and settings.PUBLIC_URL is None:
-            yield "PUBLIC_URL", f"set, because {other} is"
+            yield "PUBLIC_URL", _set_because(other, settings)
     domain, url = settings.COOKIE_DOMAIN, urlsplit(settings.PUBLIC_URL or "")
     if domain and url.hostname:
         is_fit = url.scheme == "https" and checks.is_at_or_below(url.hostname, domain)
@@ -68,9 +68,13 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
         ("SITE_LOGO", "SITE_LOGO_DARK"),
     ):
         if getattr(settings, other) and not getattr(settings, name):
-            yield name, f"set, because {other} is{' on' if other.startswith('OAUTH_') else ''}"
+            yield name, _set_because(other, settings)
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
-        yield "SERVICES", "set, because SERVICE_KEYS is"
+        yield "SERVICES", "set, because SERVICE_KEYS is and OAUTH_SERVER is not on"
+
+
+def _set_because(other: str, settings: "Declared") -> str:
+    return f"set, because {other} is{' on' if getattr(settings, other) is True else ''}"
 
 
 def _unfit_keys(settings: "Declared") -> Iterator[tuple[str, str]]:

@@ -283,7 +283,7 @@ class Declared:
         False, "whether /auth/check tells a proxy who sent a request, and whether they are admitted"
     )
     SERVICE_KEYS: str | os.PathLike[str] | None = path(
-        "the private keys that sign tokens for other services; without it, there are none",
+        "the private keys that sign tokens for other services and apps; without it, there are none",
         expected="a file or folder of private keys in PEM form",
     )
     SERVICES: tuple[str, ...] = words(

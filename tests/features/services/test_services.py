@@ -184,12 +184,38 @@ def test_a_missing_package_is_a_sentence_at_start(settings, folder, monkeypatch)
     )
 
 
-def test_settings_without_another_that_they_need_are_refused():
-    for given, missing, other in (
-        ({"SERVICE_KEYS": "k", "SERVICES": ("a",)}, "PUBLIC_URL", "SERVICE_KEYS"),
-        ({"SERVICE_KEYS": "k", "PUBLIC_URL": ISSUER}, "SERVICES", "SERVICE_KEYS"),
-        ({"SERVICES": ("a",)}, "SERVICE_KEYS", "SERVICES"),
-    ):
-        with pytest.raises(ConfigurationError) as caught:
-            Settings(**given)
-        assert str(caught.value) == f"{missing} must be set, because {other} is."
+KEYS = {"SERVICE_KEYS": "k"}
+ON = {"OAUTH_SERVER": True}
+
+
+@pytest.mark.parametrize(
+    ("given", "problems"),
+    [
+        (KEYS | {"SERVICES": ("a",)}, ["PUBLIC_URL must be set, because SERVICE_KEYS is."]),
+        (
+            KEYS | {"PUBLIC_URL": ISSUER},
+            ["SERVICES must be set, because SERVICE_KEYS is and OAUTH_SERVER is not on."],
+        ),
+        ({"SERVICES": ("a",)}, ["SERVICE_KEYS must be set, because SERVICES is."]),
+        (
+            ON,
+            [
+                "PUBLIC_URL must be set, because OAUTH_SERVER is on.",
+                "SERVICE_KEYS must be set, because OAUTH_SERVER is on.",
+            ],
+        ),
+        (
+            ON | {"PUBLIC_URL": ISSUER},
+            ["SERVICE_KEYS must be set, because OAUTH_SERVER is on."],
+        ),
+    ],
+)
+def test_settings_without_another_that_they_need_are_refused(given, problems):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(**given)
+    assert sorted(str(caught.value).splitlines()) == problems
+
+
+def test_keys_need_no_services_where_the_site_is_an_openid_provider():
+    made = Settings(SERVICE_KEYS="k", PUBLIC_URL=ISSUER, OAUTH_SERVER=True)
+    assert made.SERVICES == ()
