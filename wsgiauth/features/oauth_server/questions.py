@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from wsgiauth.feature import Finding, Question
+from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site
 
@@ -15,4 +16,13 @@ def _lacks_rsa(site: Site) -> Iterator[Finding]:
         )
 
 
-QUESTIONS = (Question(_lacks_rsa, needs_database=False),)
+def _lacks_clients(site: Site) -> Iterator[Finding]:
+    if site.settings.OAUTH_SERVER and not Client.select().exists():
+        yield Finding(
+            "OAUTH_SERVER is on, but no app is registered: `python -m wsgiauth client add NAME"
+            " --redirect URI` registers one.",
+            is_risk=False,
+        )
+
+
+QUESTIONS = (Question(_lacks_rsa, needs_database=False), Question(_lacks_clients))

@@ -1,0 +1,54 @@
+"""What `check` says about the provider."""
+
+import pytest
+
+from tests.support.service_keys import new_key, pem_of, with_services, write_key
+from tests.support.sites import echo
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.questions import QUESTIONS
+
+
+@pytest.fixture
+def make_site(settings, tmp_path):
+    """Return a function that makes a provider with one key."""
+    made = []
+
+    def make(algorithm="RS256", *, is_on=True):
+        path = write_key(tmp_path / algorithm, pem_of(new_key(algorithm)))
+        made.append(AuthMiddleware(echo, with_services(settings, path, OAUTH_SERVER=is_on)))
+        return made[-1].site
+
+    yield make
+    for each in made:
+        storage.discard_connection(each.database)
+
+
+def findings(site):
+    return [finding for question in QUESTIONS for finding in question.ask(site)]
+
+
+def add_client():
+    clients.create("Wiki", ["https://wiki.example.org/login"], now=0)
+
+
+def test_keys_without_rsa_are_a_risk(make_site):
+    site = make_site("ES256")
+    add_client()
+    (finding,) = findings(site)
+    assert finding.sentence.startswith("OAUTH_SERVER: SERVICE_KEYS has no RSA key.")
+    assert finding.is_risk
+
+
+@pytest.mark.every_database
+def test_a_provider_without_an_app_is_a_note(make_site):
+    site = make_site()
+    (finding,) = findings(site)
+    assert finding.sentence.startswith("OAUTH_SERVER is on, but no app is registered: ")
+    assert not finding.is_risk
+    add_client()
+    assert findings(site) == []
+
+
+def test_a_site_that_is_no_provider_is_asked_nothing(make_site):
+    assert findings(make_site("ES256", is_on=False)) == []
