@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import pages_of
+from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.grants import list_grants
 from wsgiauth.features.oauth_server.redirect_uris import host_of
-from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields

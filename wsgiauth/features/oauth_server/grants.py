@@ -16,8 +16,8 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
+from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.features.oauth_server.registration import keep_client
-from wsgiauth.features.oauth_server.scopes import OFFLINE
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant, values_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database

@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
+from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.presented import GRANT
-from wsgiauth.features.oauth_server.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens

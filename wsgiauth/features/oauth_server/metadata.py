@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
+from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.authorization import MODES, PROMPTS
 from wsgiauth.features.oauth_server.endpoints.oauth_token import GRANT_TYPES
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR
 from wsgiauth.features.oauth_server.protected_resources import protected_resources
-from wsgiauth.features.oauth_server.scopes import STANDARD
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url, userinfo_url
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site

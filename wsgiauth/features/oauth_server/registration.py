@@ -10,10 +10,11 @@ from typing import Any
 
 from wsgiauth.accounts import names
 from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.features.oauth_server.clients import MOST_URIS
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import host_of, problem_of
-from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, OFFLINE, is_scope
+from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some

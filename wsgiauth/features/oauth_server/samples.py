@@ -1,5 +1,6 @@
 """An example of each page of the provider."""
 
+from wsgiauth.authentication.scopes import in_words
 from wsgiauth.endpoints.samples import THEN
 from wsgiauth.features.oauth_server.answers import FormPostPage
 from wsgiauth.features.oauth_server.apps import App
@@ -7,7 +8,6 @@ from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
 from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
-from wsgiauth.features.oauth_server.scopes import in_words
 from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")

@@ -10,6 +10,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
@@ -32,7 +33,6 @@ from wsgiauth.features.oauth_server.endpoints.authorize import (
     url_with,
 )
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, origin_of
-from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings

@@ -5,10 +5,11 @@ A link can bring the code (`user_code`), but never the decision: that is a butto
 
 from http import HTTPStatus
 
+from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE
-from wsgiauth.features.oauth_server.scopes import ScopeInWords, in_words, offered
+from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.tables import DeviceRequest
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of

@@ -4,12 +4,13 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import bearer_token
+from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.presented import GRANT, access_claims
-from wsgiauth.features.oauth_server.scopes import OPENID, offered
+from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import userinfo_url
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings

@@ -1,0 +1,43 @@
+"""What an app that users log in to can be allowed (RFC 6749 section 3.3), in words."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from wsgiauth.messages import _
+
+OPENID = "openid"  # OpenID Connect Core 1.0, section 3.1.2.1
+PROFILE, EMAIL, OFFLINE = "profile", "email", "offline_access"  # sections 5.4 and 11
+GROUPS = "groups"
+
+_WORDS = {
+    OPENID: _("Recognize you, by a number"),
+    PROFILE: _("See your username and your language"),
+    EMAIL: _("See your email address"),
+    GROUPS: _("See which groups you are in"),
+    OFFLINE: _("Keep this access after you log out here"),
+}
+
+STANDARD = tuple(_WORDS)
+
+
+class ScopeInWords(NamedTuple):
+    """A scope on a page or in an email."""
+
+    name: str
+    text: str
+
+
+def in_words(scopes: Iterable[str]) -> tuple[ScopeInWords, ...]:
+    """Return scopes as sentences about what the app can do, the usual ones first.
+
+    A scope without words of its own is a permission.
+    """
+    chosen = list(scopes)
+    ordered = [each for each in STANDARD if each in chosen]
+    ordered += sorted(each for each in chosen if each not in STANDARD)
+    return tuple(
+        ScopeInWords(
+            each, _WORDS.get(each) or _("Use your permission %(permission)s", permission=each)
+        )
+        for each in ordered
+    )
