@@ -37,7 +37,7 @@ from wsgiauth import (
     permission_required,
     storage,
 )
-from wsgiauth.accounts.tables import Key
+from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
 from wsgiauth.authentication.restoring import (
@@ -57,6 +57,8 @@ from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.links.open_invitations import end_invitations
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.trusted_browsers.browsers import Browsers
@@ -618,7 +620,35 @@ def connect_provider(scene):
     disconnect_identity(scene.ada, row.handle, WaysIn(WAYS_IN, scene.settings))
 
 
+def use_an_app(scene):
+    now = time.time()
+    client = clients.create("Wiki", ["https://wiki.example.org/login"], now=now).row
+    clients.renew_secret(client)
+    scene.log_in()
+    for scopes in (["openid", "email"], ["email"]):  # the second time, it allows nothing new
+        assert grants.allow(client, scene.ada, scopes, now)
+    stamp, session = scene.ada.security_stamp, Session.get().id
+    code = Code("a", client.id, scene.ada.id, stamp, session, "", "", "", "openid", "")
+    assert grants.redeem(code, scene.settings, now)
+    assert grants.redeem(code, scene.settings, now) is None
+    grants.revoke(scene.ada, client.id)
+    clients.remove(client)
+
+
 IN_CODE = [
+    pytest.param(
+        use_an_app,
+        [
+            ("client_created", None, None, ANY),
+            ("client_changed", None, None, ANY),
+            LOGIN,
+            ("consent_given", USERNAME, None, ANY),
+            ("grant_reused", USERNAME, None, ANY),
+            ("consent_revoked", USERNAME, None, ANY),
+            ("client_removed", None, None, ANY),
+        ],
+        id="app that users log in to",
+    ),
     pytest.param(
         connect_provider,
         [
@@ -878,7 +908,7 @@ def test_what_failed_is_a_warning_and_what_was_done_is_not():
     warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
     failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
     failed |= {"mail_failed", "provider_failed"}
-    assert warnings == failed | {"refresh_reused", "passkey_cloned"}
+    assert warnings == failed | {"refresh_reused", "passkey_cloned", "grant_reused"}
     assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
 
 

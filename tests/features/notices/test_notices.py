@@ -367,6 +367,74 @@ def test_a_notice_says_which_browser_became_trusted_and_that_recovery_codes_are_
     assert "Which: new recovery codes" in body(post)
 
 
+# Which app
+
+
+ALLOWED = {"client": "Wiki", "scopes": "email openid reports.publish"}
+
+
+@pytest.mark.promise(90)
+def test_the_owner_is_told_which_app_can_do_what(site, ada, deliver, post):
+    update_user(ada, email_verified_at=datetime.now(UTC))
+    for _ in range(6):
+        events.emit("consent_given", user_id=ada.id, details=ALLOWED)
+    assert deliver() == [EMAIL] * 5
+    assert post.messages[0]["Subject"] == "An app can use your account at example.org"
+    text = plain_text_of(post.messages[0])
+    assert text.startswith(f"The account {USERNAME} at example.org was used to log in to an app")
+    lines = ["Recognize you, by a number", "See your email address"]
+    lines += ["Use your permission reports.publish"]
+    assert re.findall("^- (.*)", text, re.MULTILINE) == lines
+    assert "\nApp: Wiki\n" in text
+    assert text.rstrip().endswith("on the page “Apps that use your account”.")
+
+
+def test_an_app_without_scopes_knows_that_there_is_an_account(site, ada, deliver, post):
+    events.emit("consent_given", user_id=ada.id, details={**ALLOWED, "scopes": ""})
+    assert deliver() == [EMAIL]
+    assert "can now: - Know that you have an account here When:" in body(post)
+
+
+@pytest.mark.promise(88)
+@pytest.mark.parametrize(
+    ("changes", "advice"),
+    [
+        ({}, "If you do not know it, choose a new password now"),
+        ({"PASSWORD_LOGIN": False, "LOGIN_CODES": True}, "revoke the sessions that you do not"),
+    ],
+    ids=["passwords", "no passwords"],
+)
+def test_the_owner_is_told_of_a_token_of_an_app_that_was_used_twice(
+    site, ada, deliver, post, advice
+):
+    update_user(ada, email_verified_at=datetime.now(UTC))
+    for _ in range(6):
+        events.emit("grant_reused", user_id=ada.id, details={"client": "Wiki"})
+    assert deliver() == [EMAIL] * 5
+    assert post.messages[0]["Subject"] == "An app was logged out at example.org for safety"
+    text = plain_text_of(post.messages[0])
+    assert "\nApp: Wiki\n" in text
+    assert "If you use the app, log in to it again." in text
+    assert advice in text
+
+
+@pytest.mark.parametrize(
+    ("name", "is_proven"),
+    [
+        pytest.param("wiki.example.org", True, id="like a link"),
+        pytest.param("call 0800 12345", True, id="a telephone number"),
+        pytest.param("Wiki", False, id="an address that is not proven"),
+    ],
+)
+@pytest.mark.parametrize("event", ["consent_given", "grant_reused"])
+def test_a_notice_does_not_name_such_an_app(site, ada, deliver, post, event, name, is_proven):
+    update_user(ada, email_verified_at=datetime.now(UTC) if is_proven else None)
+    events.emit(event, user_id=ada.id, details={**ALLOWED, "client": name})
+    deliver()
+    assert "App:" not in body(post)
+    assert name not in body(post)
+
+
 # Which provider
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.oauth_apps import App
-from wsgiauth.features.oauth_server.scopes import in_words, is_scope, offered
+from wsgiauth.authentication.scopes import in_words
+from wsgiauth.features.oauth_server.scopes import is_scope, offered
 from wsgiauth.features.oauth_server.tables import Client
 
 ALL = "openid profile email groups offline_access reports.read"

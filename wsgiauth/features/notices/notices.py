@@ -27,6 +27,7 @@ from wsgiauth.authentication.restoring import (
     make_restore_link,
     mark_change,
 )
+from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.events import Event, actors
 from wsgiauth.features.notices.limits import NoticeLimits
 from wsgiauth.languages.dates import moment_in_words
@@ -49,6 +50,8 @@ class Notice(Letter):
     reason: str = ""  # of the event, such as `otp` for an authenticator app
     factor: str = ""  # the user's name for the app or the passkey; empty as `username`
     provider: str = ""  # the title of the other provider, or its name without an entry
+    app: str = ""  # the name of an app that uses the account; empty as `factor`
+    scopes: tuple[str, ...] = ()  # what the app has been allowed
     # Of /auth/forgot, or of /auth/sessions without passwords; empty if a command does not know it.
     forgot_url: str
     new_email: str = ""  # in part, such as `g…@example.net`, for a former address that was proven
@@ -61,13 +64,18 @@ class Notice(Letter):
         return TEMPLATES[self.event]
 
     @property
+    def scopes_in_words(self) -> tuple[ScopeInWords, ...]:
+        """The scopes as sentences about what the app can do."""
+        return in_words(self.scopes)
+
+    @property
     def secret(self) -> str:
         """The one-time secret in `restore_url`; empty for none."""
         return secret_in(self.restore_url)
 
 
-_FACTOR_MAX_LENGTH = 60  # characters, of several names together
-_FACTOR_MAX_DIGITS = 4
+_NAME_MAX_LENGTH = 60  # characters, of several names together
+_NAME_MAX_DIGITS = 4
 
 _KIND = "notice "  # with the name of the event, the kind of its emails
 
@@ -87,7 +95,17 @@ TEMPLATES: Mapping[str, str] = {
     "passkey_cloned": "mail/notice_passkey_cloned.txt",
     "identity_connected": "mail/notice_identity_connected.txt",
     "identity_disconnected": "mail/notice_identity_disconnected.txt",
+    "consent_given": "mail/notice_app.txt",
+    "grant_reused": "mail/notice_app_reuse.txt",
 }
+
+# Which a client can cause without limit.
+_LIMITED = frozenset(
+    (
+        *("refresh_reused", "factor_guessed", "passkey_cloned", "trust_given"),
+        *("consent_given", "grant_reused"),
+    )
+)
 
 
 class Notices:
@@ -137,8 +155,9 @@ class Notices:
             username = "" if email in unproven else unlinked(owner["username"])
             is_limited = is_request and email in unproven
             if not is_limited or self._limits.admits_to(event.name, email):
-                factor = "" if email in unproven else _factor_name(details.get("factor", ""))
+                factor = "" if email in unproven else _plain_name(details.get("factor", ""))
                 mail = {**data, "username": username, "email": email, "factor": factor}
+                mail |= _of_app(details, is_proven=email not in unproven)
                 mail |= former if email == details.get("old_email") else {}
                 kind, language = f"{_KIND}{event.name}", owner["language"]
                 enqueue(self._outbox(), kind, data=mail, language=language)
@@ -146,7 +165,7 @@ class Notices:
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
             return details.get("old_email") != details.get("email")
-        if event.name in ("refresh_reused", "factor_guessed", "passkey_cloned", "trust_given"):
+        if event.name in _LIMITED:
             return self._limits.admits(event.name, user_id)
         if event.name == "key_created":  # a command has no key for digests, and needs no limit
             return self._is_command or self._limits.admits(event.name, user_id)
@@ -203,6 +222,14 @@ def _owner(user_id: int) -> Mapping[str, str] | None:
     }
 
 
+def _of_app(details: Mapping[str, str], *, is_proven: bool) -> Mapping[str, object]:
+    """Return the further values for a notice of an app; the version before knows none of them."""
+    if "client" not in details:
+        return {}
+    name = _plain_name(details["client"]) if is_proven else ""
+    return {"app": name, "scopes": details.get("scopes", "").split()}
+
+
 def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
     data = json.loads(mail.data)
     email, user_id, mount = (data.pop(name) for name in ("email", "user_id", "mount"))
@@ -239,6 +266,8 @@ def _sample(event: str, **further: str) -> Notice:
         reason="passkey",
         factor="Laptop",
         provider="Google",
+        app="Wiki",
+        scopes=("openid", "email", "reports.publish"),
         forgot_url=f"{SAMPLE_ROOT}/forgot",
         **further,
     )
@@ -256,12 +285,12 @@ SAMPLES: tuple[Letter, ...] = (
 )
 
 
-def _factor_name(name: str) -> str:
+def _plain_name(name: str) -> str:
     """Return a name that consists of a few plain words, otherwise an empty string.
 
     A thief of a session could choose a name that reads like our sentence with a telephone number.
     """
     is_plain = all(each.isalnum() or each in " ,'-" for each in name)
     digits = sum(each.isdigit() for each in name)
-    is_short = len(name) <= _FACTOR_MAX_LENGTH and digits <= _FACTOR_MAX_DIGITS
+    is_short = len(name) <= _NAME_MAX_LENGTH and digits <= _NAME_MAX_DIGITS
     return name if is_plain and is_short else ""

@@ -161,6 +161,8 @@ def allow(client: Client, user: User, scopes: list[str], now: float) -> bool:
             return False
         own = (Consent.user == user.id) & (Consent.client == client.id)
         former = Consent.select().where(own).first()
+        if former is not None and set(former.scopes.split()).issuperset(scopes):
+            return True
         merged = {*scopes, *([] if former is None else former.scopes.split())}
         written = " ".join(sorted(merged))
         if former is not None:

@@ -38,6 +38,12 @@ TITLES: Mapping[str, str] = {
     "passkey_cloned": _("Passkey possibly copied"),
     "identity_connected": _("Account of another provider connected"),
     "identity_disconnected": _("Account of another provider disconnected"),
+    "consent_given": _("App allowed"),
+    "consent_revoked": _("App revoked"),
+    "grant_reused": _("Token of an app used twice"),
+    "client_created": _("App registered"),
+    "client_changed": _("App changed"),
+    "client_removed": _("App removed"),
 }
 # Of changes that have a name of their own, by the reason of `rights_changed`.
 _FLAGS: Mapping[str, str] = {
