@@ -35,11 +35,15 @@ OFF = {
     "`OIDC_PROVIDERS`": {"OIDC_PROVIDERS": ()},
     "`SERVICE_KEYS`": {"SERVICE_KEYS": None},
     "`FORWARD_AUTH`": {"FORWARD_AUTH": False},
+    "`OAUTH_SERVER`": {"OAUTH_SERVER": False},
 }
 CALLERS = {
     "basic key": "an API key",
     "basic bearer cookie key secureCookie": "a session or an API key",
     "bearer cookie secureCookie": "a session",
+    "client nothing": "a client",
+    "appToken": "an access token of an app",
+    "appToken nothing": "an access token of an app",
 }
 # The page says once, for all endpoints, when they answer so.
 ALWAYS = {
@@ -128,7 +132,10 @@ def _is_fresh(method, path):
     """Return whether every caller needs a fresh session, also for what follows a page."""
     operations = DOCUMENT["paths"][path]
     return all(
-        operations[each]["responses"]["401"].get("$ref", "").endswith("/UnauthenticatedOrNotFresh")
+        operations[each]["responses"]
+        .get("401", {})
+        .get("$ref", "")
+        .endswith("/UnauthenticatedOrNotFresh")
         for each in {method, "post"} & {*operations}
     )
 

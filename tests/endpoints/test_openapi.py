@@ -21,6 +21,7 @@ from schemathesis.pytest._test_builder import build_operation_test
 from webtest import TestApp
 
 import wsgiauth
+from tests.endpoints.app_requests import app_requests, app_requests_without_a_database
 from tests.endpoints.callback_requests import (
     callback_of,
     callbacks_of,
@@ -362,6 +363,7 @@ def make_service(database_url, unsent, tmp_path, provider, marks):
             "FORWARD_AUTH": "on",
             "SERVICE_KEYS": str(keys),
             "SERVICES": REPORTS,
+            "OAUTH_SERVER": "on",
             "OIDC_PROVIDERS": provider.entry("google"),
             "LANGUAGES": " ".join(("it", *SHIPPED)),  # Italian is the one of `marks`
             "TRANSLATIONS": str(marks),
@@ -884,6 +886,8 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
         "bearer": None,
         "key": None,
         "basic": None,
+        "client": None,
+        "appToken": None,
         "cookie": "shop",
         "secureCookie": "__Host-shop",
     }
@@ -976,11 +980,14 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(contract_of(wrong), *request)}
     update_user(ada_of(service), is_superuser=True)
     given |= set(answers(contract, "POST", "/close", JSON | bearer_of_ada(service), "{}"))
+    requests = app_requests(service)
+    given |= {each for request in requests for each in answers(contract, *request)}
+    of_apps = app_requests_without_a_database(service)
     requests = panel_requests(service)
     given |= {each for request in requests for each in answers(contract, *request)}
     logout = ("POST", "/oidc/google/logout", FORM, f"logout_token={provider.logout_token()}")
     lose(database_url)
-    for request in (logout, callback, unfinished, ("GET", *unfinished[1:])):
+    for request in (logout, callback, unfinished, ("GET", *unfinished[1:]), *of_apps):
         given |= set(answers(contract, *request))
     for method, path, headers, *body in (
         *REQUESTS_WITHOUT_A_DATABASE,

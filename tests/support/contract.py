@@ -86,6 +86,30 @@ OPERATIONS = [
         "checks": {"positive_data_acceptance": {"expected-statuses": [400, 404]}},
     },
     {
+        "include-name": ["GET /authorize", "POST /authorize", "GET /consent", "POST /consent"],
+        # There is no such client; a form can have too many fields.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [302, 303, 400, 401]},
+            "negative_data_rejection": {"expected-statuses": ["4xx", 302, 303]},
+        },
+    },
+    {
+        "include-name": "POST /apps",
+        # No app has been allowed.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [302, 401, 404]},
+            "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
+        },
+    },
+    {
+        "include-name": ["POST /oauth/token", "POST /oauth/revoke"],
+        # There is no such client.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [400, 401]},
+            "negative_data_rejection": {"expected-statuses": ["4xx"]},
+        },
+    },
+    {
         "include-name": "POST /confirm",
         # A browser without a login is sent to the login page, whatever it sends. Either of
         # two fields is needed.

@@ -1,0 +1,119 @@
+"""Requests of apps that users log in to, and about these apps, which draw each described answer."""
+
+import json
+from urllib.parse import urlencode
+
+from webtest import TestApp
+
+from tests.support.oauth_apps import VERIFIER, App, code_in
+from wsgiauth.testing import api_key, bearer, make_user
+
+JSON = {"Content-Type": "application/json"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+BEARER = {"Authorization": "Bearer x"}
+BODIES = (  # malformed, JSON with the type of a form, of another type, too long, without a length
+    (FORM, "a=%ff", {}),
+    (FORM, "{}", {}),
+    ({"Content-Type": "text/plain"}, "", {}),
+    (FORM, "a" * (16 * 1024 + 1), {}),
+    (FORM, "a=b", {"CONTENT_LENGTH": ""}),
+)
+PROGRAM_PATHS = ("/oauth/token", "/oauth/revoke")
+
+
+def app_requests(site):
+    """Yield requests about an app that needs consent, of a user and of others."""
+    app, user = App(site), make_user(site, "niaj")
+    login, key = bearer(site, user), api_key(site, user, [])
+    asked = {"QUERY_STRING": urlencode(app.parameters())}
+    for path in ("/authorize", "/consent"):
+        for headers in ({}, BEARER, key, login):
+            yield "GET", path, headers, None, asked
+        wrong = {"QUERY_STRING": urlencode(app.parameters(response_type="token"))}
+        yield "GET", path, login, None, wrong
+        yield "GET", path, login, None, {"QUERY_STRING": "client_id=x"}
+    for body in BODIES:
+        yield "POST", "/authorize", *body
+    yield "POST", "/authorize", FORM, "client_id=x"
+    yield from _decisions(login, key, asked)
+    trusted = App(site, is_trusted=True)
+    silent = {"QUERY_STRING": urlencode(trusted.parameters(response_mode="form_post"))}
+    yield "GET", "/authorize", login, None, silent
+    yield from _list_requests(app, login, key)
+    yield from _program_requests(site, trusted, login)
+
+
+def _decisions(login, key, asked):
+    allow = json.dumps({"decision": "allow", "scope": "openid"})
+    for headers in ({}, BEARER, key, login):
+        yield "POST", "/consent", JSON | headers, allow, asked
+    yield "POST", "/consent", JSON | login, "{}", asked
+    wrong = {"QUERY_STRING": asked["QUERY_STRING"].replace("=code&", "=token&", 1)}
+    yield "POST", "/consent", JSON | login, allow, wrong
+    yield "POST", "/consent", JSON | login, allow, {"QUERY_STRING": "client_id=x"}
+    yield from _unreadable("/consent", login)
+
+
+def _list_requests(app, login, key):
+    for headers in ({}, BEARER, key, login):
+        yield "GET", "/apps", headers
+        yield "POST", "/apps", JSON | headers, json.dumps({"revoke": app.id})
+    yield "POST", "/apps", JSON | login, "{}"
+    yield from _unreadable("/apps", login)
+
+
+def _unreadable(path, login):
+    yield "POST", path, JSON | login, "{"
+    yield "POST", path, {"Content-Type": "text/plain"} | login, ""
+    yield "POST", path, JSON | login, " " * (16 * 1024 + 1)
+    yield "POST", path, JSON | login, "{}", {"CONTENT_LENGTH": ""}
+
+
+def _program_requests(site, app, login):
+    for path in PROGRAM_PATHS:
+        for body in BODIES:
+            yield "POST", path, *body
+        yield "POST", path, FORM | BEARER, "a=b"
+        yield "POST", path, FORM, f"client_id={app.id}&client_secret={app.secret}"
+    code = _code(site, app, login)
+    sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": app.uri}
+    yield "POST", "/oauth/token", FORM, _form(app, **sent, code_verifier=VERIFIER)
+    for scope in ("openid", "profile"):
+        tokens = tokens_of(site, app, login, scope=scope)
+        token = {"Authorization": f"Bearer {tokens['access_token']}"}
+        yield "GET", "/userinfo", token
+        yield "POST", "/userinfo", FORM | token, ""
+    yield "GET", "/userinfo", {}
+    yield "POST", "/userinfo", FORM, ""
+    yield "POST", "/oauth/revoke", FORM, _form(app, token="x")
+
+
+def tokens_of(site, app, login, **changes):
+    """Return the tokens of an app that an operator trusts."""
+    return app.exchange(_code(site, app, login, **changes))
+
+
+def _code(site, app, login, **changes):
+    return code_in(TestApp(site).get(app.url(**changes), headers=login, status=303).location)
+
+
+def _form(app, **fields):
+    return urlencode({"client_id": app.id, "client_secret": app.secret, **fields})
+
+
+def app_requests_without_a_database(site):
+    """Return requests that are to be sent after the database went away."""
+    app, user = App(site, is_trusted=True), make_user(site, "olivia")
+    login = bearer(site, user)
+    token = {"Authorization": f"Bearer {tokens_of(site, app, login)['access_token']}"}
+    asked = {"QUERY_STRING": urlencode(app.parameters())}
+    return [
+        ("GET", "/authorize", login, None, asked),
+        ("GET", "/consent", login, None, asked),
+        ("POST", "/consent", JSON | login, json.dumps({"decision": "refuse"}), asked),
+        ("GET", "/apps", login),
+        ("POST", "/apps", JSON | login, json.dumps({"revoke": app.id})),
+        *(("POST", path, FORM, _form(app)) for path in PROGRAM_PATHS),
+        ("GET", "/userinfo", token),
+        ("POST", "/userinfo", FORM | token, ""),
+    ]
