@@ -52,6 +52,7 @@ FILES = {
         "docs/test_from_flask_security_page.py",
         "docs/test_from_pyramid_jwt_page.py",
         "docs/test_guards_page.py",
+        "docs/test_log_in_with_this_site_page.py",
         "docs/test_logins_page.py",
         "docs/test_mail_page.py",
         "docs/test_migration.py",

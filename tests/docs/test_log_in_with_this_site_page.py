@@ -1,0 +1,218 @@
+"""docs/log-in-with-this-site.md: its commands let a user log in to another site, and its facts."""
+
+import re
+import shlex
+import subprocess
+from itertools import pairwise
+
+import httpx
+import pytest
+from bs4 import BeautifulSoup
+from webtest import TestApp
+
+from tests.conftest import require_program
+from tests.docs.pages import PAGES, code, section, shown
+from tests.support.service_keys import new_key, pem_of, with_services, write_key
+from tests.support.sites import BROWSER, SAME_ORIGIN, free_port, started
+from wsgiauth import AuthMiddleware, Settings, storage
+from wsgiauth.authentication.scopes import STANDARD, in_words
+from wsgiauth.features.oauth_server import codes, grants, redirect_uris
+from wsgiauth.features.oauth_server.issuing import claims_of
+from wsgiauth.features.oauth_server.server import ACCESS_MINUTES
+from wsgiauth.testing import make_user
+
+PAGE = PAGES["docs/log-in-with-this-site.md"]
+APPS = section(PAGE, "Connect an app")
+ISSUER = "https://example.org"
+ADDED = [
+    shlex.split(line)
+    for block in code(APPS, "sh")
+    for line in block.splitlines()
+    if line.startswith("python -m wsgiauth client add")
+]
+
+
+def table(text):
+    """Return the rows of the first table, without its heading."""
+    (rows,) = re.findall(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)[:1]
+    return [row.strip("| ").split(" | ") for row in rows.splitlines()]
+
+
+@pytest.fixture
+def site(settings, tmp_path):
+    """Return a provider at the issuer of the page."""
+    keys = write_key(tmp_path / "key", pem_of(new_key("RS256")))
+    made = AuthMiddleware(lambda *_: [], with_services(settings, keys, OAUTH_SERVER=True))
+    yield made
+    storage.discard_connection(made.database)
+
+
+# The two sites
+
+
+class Reader:
+    """A browser of a person who fills in forms."""
+
+    def __init__(self, client):
+        self.client = client
+
+    def open(self, url):
+        self.page = self.client.get(url).raise_for_status()
+
+    def press(self, label, **fields):
+        """Send the form that has a button, with some fields filled in."""
+        soup = BeautifulSoup(self.page.text, "html.parser")
+        button = soup.find("button", string=label)
+        form = button.find_parent("form")
+        sent = {
+            each["name"]: each.get("value", "") for each in form.find_all("input", {"name": True})
+        }
+        sent |= {button["name"]: button["value"]} if button.get("name") else {}
+        url = str(self.page.url.join(button.get("formaction") or form["action"]))
+        answer = self.client.post(url, data=sent | fields, headers=SAME_ORIGIN)
+        self.page = answer.raise_for_status()
+
+
+@pytest.fixture
+def reader():
+    """Return a browser that follows redirects between the sites."""
+    with httpx.Client(follow_redirects=True, headers=BROWSER) as client:
+        yield Reader(client)
+
+
+@pytest.fixture
+def addresses(folder, environ, administrator):
+    """Serve the two sites as the page says, on other ports; return their addresses."""
+    require_program("openssl")
+    ports = {"8000": str(free_port()), "8001": str(free_port())}
+    _install, *of_site = shown(PAGE, "Try it here")
+    made = [re.sub("800[01]", lambda found: ports[found[0]], command) for command, _ in of_site]
+    *prepare, serve_site, set_shop, set_provider, serve_shop = made
+    printed = script(prepare, folder, environ)
+    (client_id,) = re.findall("^client_id: (.+)$", printed, re.MULTILINE)
+    (secret,) = re.findall("^client_secret: (.+)$", printed, re.MULTILINE)
+    provider = set_provider.replace("ID:SECRET", f"{client_id}:{secret}")
+    exports = [each for each in prepare if each.startswith("export ")]
+    with (
+        served([*exports, serve_site], ports["8000"], folder, environ),
+        served([set_shop, provider, serve_shop], ports["8001"], folder, environ),
+    ):
+        yield [f"http://localhost:{port}" for port in ports.values()]
+
+
+def script(commands, folder, environ):
+    done = subprocess.run(
+        ["bash", "-euc", "\n".join(commands)],
+        cwd=folder,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def served(commands, port, folder, environ):
+    *exports, serve = commands
+    command = ["bash", "-euc", "\n".join([*exports, f"exec {serve}"])]
+    options = {"cwd": folder, "env": environ, "stderr": subprocess.DEVNULL}
+    return started(command, int(port), **options)
+
+
+def test_a_user_of_the_first_site_logs_in_to_the_second(addresses, reader):
+    site, shop = addresses
+    reader.open(f"{shop}/")
+    reader.press("Log in with Home")
+    assert str(reader.page.url).startswith(f"{site}/auth/login")
+    reader.press("Log in", username="ada", password="four unrelated words")
+    assert "Shop" in reader.page.text
+    assert "See your email address" in reader.page.text
+    reader.press("Allow")
+    assert str(reader.page.url).startswith(f"{shop}/auth/complete")
+    assert 'value="ada"' in reader.page.text
+    reader.press("Create account", username="ada")
+    assert str(reader.page.url) == f"{shop}/"
+    reader.open(f"{site}/auth/apps")
+    assert "Shop" in reader.page.text
+
+
+# Registering apps
+
+
+def test_the_commands_of_the_page_register_apps(run, folder, environ, administrator):
+    printed = [run(shlex.join(command)) for command in ADDED]
+    assert len(printed) >= 4
+    for command, each in zip(ADDED, printed, strict=True):
+        assert ("client_secret" in each) is ("--public" not in command)
+
+
+def test_the_redirect_uris_of_the_page_are_accepted():
+    uris = [
+        (uri, "--public" in command)
+        for command in ADDED
+        for option, uri in pairwise(command)
+        if option == "--redirect"
+    ]
+    assert len(uris) >= 6
+    for uri, is_public in uris:
+        assert redirect_uris.problem_of(uri, is_public=is_public) is None, uri
+
+
+def test_the_urls_of_grafana_are_those_of_the_document(site):
+    document = TestApp(site).get("/.well-known/openid-configuration").json
+    settings = dict(re.findall(r"^(\w+) = (.*)$", section(APPS, "Grafana"), re.MULTILINE))
+    named = {
+        "auth_url": "authorization_endpoint",
+        "token_url": "token_endpoint",
+        "api_url": "userinfo_endpoint",
+    }
+    assert {name: settings[name] for name in named} == {
+        name: document[member] for name, member in named.items()
+    }
+    assert set(settings["scopes"].split()) <= set(document["scopes_supported"])
+
+
+def test_every_issuer_and_discovery_url_of_the_page_is_that_of_the_site(site):
+    path = "/.well-known/openid-configuration"
+    assert TestApp(site).get(path).json["issuer"] == ISSUER
+    assert set(re.findall(r"issuer-url=(\S+)", APPS)) == {ISSUER}
+    assert set(re.findall(r"discover\S*[= ](https\S+)", APPS)) == {f"{ISSUER}{path}"}
+
+
+def test_another_site_with_wsgiauth_accepts_the_entry():
+    (block,) = code(section(APPS, "Another site with wsgiauth"), "sh")
+    entry = re.search("'(.*)'", block)[1]
+    assert Settings(OIDC_PROVIDERS=(entry,), PUBLIC_URL="https://shop.example.org")
+
+
+# Facts
+
+
+SCOPES = table(section(PAGE, "What an app gets"))
+
+
+def test_the_scopes_have_the_words_that_users_read():
+    listed = {scope.strip("`"): words for scope, words, *_ in SCOPES[:-1]}
+    assert listed == {each.name: each.text for each in in_words(STANDARD)}
+    permission, words, _ = SCOPES[-1]
+    name = re.search("`(.*)`", permission)[1]
+    assert words == in_words([name])[0].text
+
+
+def test_the_claims_of_each_scope_are_those_of_the_code(site):
+    user = make_user(site, "ada", groups=["editors"])
+    user.language = "de"
+    for scope, _words, claims in SCOPES[:-1]:
+        named = {"sub", *re.findall("`([a-z_]+)`", claims)}
+        assert named == claims_of(user, [scope.strip("`")]).keys()
+
+
+def test_the_lifetimes_are_those_of_the_code():
+    text = section(PAGE, "What ends what")
+    assert "| a code | one minute, and one use |" in text
+    assert codes.LIFETIME == 60
+    assert "| an access token, an ID token | five minutes, or" in text
+    assert "at most five minutes more" in text
+    assert ACCESS_MINUTES == 5
+    assert f"For {grants.GRACE} seconds, a refresh token" in text
