@@ -8,7 +8,7 @@ from webtest import TestApp
 from tests.support.oauth_apps import App, code_in, walk
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SAME_ORIGIN, echo
-from wsgiauth import AuthMiddleware, change_password, storage
+from wsgiauth import AuthMiddleware, User, change_password, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import grants
@@ -113,6 +113,12 @@ def test_a_code_ends_with_what_it_was_made_by(browser, wiki, ada, settings, code
     change(browser, ada, settings)
     assert wiki.exchange(code, 400)["error"] == "invalid_grant"
     assert Grant.select().count() == 0
+
+
+def test_a_code_from_before_a_new_stamp_is_refused_whatever_its_session(wiki, code):
+    User.update(security_stamp=User.security_stamp + 1).execute()
+    Session.update(stamp=Session.stamp + 1).execute()
+    assert wiki.exchange(code, 400)["error"] == "invalid_grant"
 
 
 def test_a_code_of_a_session_that_another_user_has_now_is_refused(site, wiki, code, grace):
