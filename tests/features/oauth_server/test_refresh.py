@@ -75,8 +75,7 @@ def test_a_token_of_another_client_is_refused_and_ends_nothing(site, wiki, token
 
 
 def forged(token, settings):
-    head, _, signature = token.rpartition("_")
-    return f"{head}_{signature[::-1]}"
+    return token[:-43] + token[-43:].swapcase()
 
 
 def of_the_next_number(token, settings):
