@@ -371,6 +371,13 @@ def test_a_session_without_its_second_factor_is_no_login(site, ada, wiki):
     assert answer_in(silent.location)["error"] == "interaction_required"
 
 
+@pytest.mark.parametrize("further", [{"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}], ids=[""])
+def test_the_missing_second_factor_is_the_new_proof(site, ada, wiki):
+    browser = logged_in(site, ada, second_factor=False)
+    _path, query = path_of(open_page(browser, wiki.url(prompt="login"), 302))
+    assert query.startswith(f"{urlencode(wiki.parameters(prompt='login'))}&{ASKED}=")
+
+
 @pytest.mark.parametrize("further", [{"FACTOR_KEY": FACTOR_KEY}], ids=[""])
 def test_the_second_step_of_a_login_leads_back_to_the_app(site, ada, wiki, anonymous):
     factor = add_app(site, ada)

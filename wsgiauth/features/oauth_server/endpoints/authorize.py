@@ -100,7 +100,10 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
     if not is_recent(request, session, site):
         if is_silent:
             raise request.refused("login_required", "the last login is too long ago")
-        return redirect(HTTPStatus.FOUND, _confirm_url(environ, site, request))
+        # The session goes on, and so do its grants.
+        confirm_url = f"{mount_url(environ)}/confirm"
+        url = with_next(confirm_url, _url_after_proof(environ, site, request))
+        return redirect(HTTPStatus.FOUND, url)
     scopes = scopes_of(request, session, site)
     allowance = grants.allowance(request.client, session.user)
     if not allowance.is_admitted:
@@ -131,11 +134,8 @@ def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationReque
         if identity.any_session is None:
             raise request.refused("login_required", "the user is not logged in")
     # The login, which is the proof that the request needs, returns to a request that says so.
-    asked_at = request.asked_at or int(site.tokens.now())
-    environ[ASKED_FOR] = url_with(environ, "authorize", request, site, asked_at=asked_at)
-    session = require_login(environ, site)
-    del environ[ASKED_FOR]
-    return session
+    environ[ASKED_FOR] = _url_after_proof(environ, site, request)
+    return require_login(environ, site)
 
 
 def url_with(
@@ -203,15 +203,14 @@ def _not_admitted(
     return replace(response, referrer=WITHOUT_PATHS)
 
 
-def _confirm_url(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:
-    """Return the URL of a new proof, and then back; the session goes on, and so do its grants."""
-    url = url_with(environ, "authorize", request, site, asked_at=int(site.tokens.now()))
-    return with_next(f"{mount_url(environ)}/confirm", url)
-
-
 def _is_meant(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
     """Return whether the client means this user, or any (OpenID Connect Core section 3.1.2.2)."""
     if not request.id_token_hint:
         return True
     hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
     return hint.get("aud") == request.client.id and hint.get("sub") == str(session.user.id)
+
+
+def _url_after_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:
+    now = int(site.tokens.now())
+    return url_with(environ, "authorize", request, site, asked_at=now)
