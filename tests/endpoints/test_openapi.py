@@ -364,6 +364,7 @@ def make_service(database_url, unsent, tmp_path, provider, marks):
             "SERVICE_KEYS": str(keys),
             "SERVICES": REPORTS,
             "OAUTH_SERVER": "on",
+            "OAUTH_REGISTRATION": "on",
             "OIDC_PROVIDERS": provider.entry("google"),
             "LANGUAGES": " ".join(("it", *SHIPPED)),  # Italian is the one of `marks`
             "TRANSLATIONS": str(marks),

@@ -26,6 +26,8 @@ def make_site(url, folder, provider, **changes):
         "FORWARD_AUTH": "on",
         "SERVICE_KEYS": str(write_key(folder / "key")),
         "SERVICES": REPORTS,
+        "OAUTH_SERVER": "on",
+        "OAUTH_REGISTRATION": "on",
         "OIDC_PROVIDERS": provider.entry("google"),
         **MAIL,
         **changes,

@@ -44,7 +44,7 @@ HOUR = 3600  # seconds
 def drive(url, folder, provider):
     """Use everything of a site on an empty database; what is refused is none of its business."""
     Gallery(folder, database_url=url)
-    site = make_site(url, folder, provider, OAUTH_SERVER="on")
+    site = make_site(url, folder, provider)
     with context.using(site.database):
         User.delete().execute()
         Group.delete().execute()

@@ -193,7 +193,8 @@ class Site:
     def __init__(self):
         self._folder = TemporaryDirectory()
         keys = write_key(Path(self._folder.name) / "key.pem")
-        settings = replace(SETTINGS, SERVICE_KEYS=str(keys), SERVICES=(REPORTS,))
+        provider = {"OAUTH_SERVER": True, "OAUTH_REGISTRATION": True}
+        settings = replace(SETTINGS, SERVICE_KEYS=str(keys), SERVICES=(REPORTS,), **provider)
         self._app = AuthMiddleware(views, settings, send_mail=lambda message: None)
         mailbox(self._app)  # so that no thread sends
         self._database = storage.current()
