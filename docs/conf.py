@@ -147,7 +147,7 @@ KEYWORDS = {
     "docs/factors": "mfa, totp, two factor, two-factor, two-factor authentication",
     "docs/languages": "i18n, german, localization, translations",
     "docs/logins#a-code-by-email": "magic link, passwordless",
-    "docs/log-in-with-this-site": "identity provider, oauth server, openid provider, idp, sso server",
+    "docs/log-in-with-this-site": "identity provider, idp, oauth server, openid provider",
     "docs/logins#how-long-a-session-lasts": "session timeout, session expiry",
     "docs/logins#keep-me-logged-in": "remember me",
     "docs/logins#refresh-tokens": "refresh token",
