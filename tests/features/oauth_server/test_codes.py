@@ -10,6 +10,7 @@ from tests.support.settings import LONG_KEY
 from tests.support.sites import SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, User, change_password, storage
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import sessions
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.codes import Codes
@@ -89,6 +90,10 @@ def expire(browser, ada, settings):
     Session.update(expires_at=1).execute()
 
 
+def copy_a_token_of_the_session(browser, ada, settings):
+    sessions.end_copied(Session.get().id, ada.id)
+
+
 def choose_a_password(browser, ada, settings):
     change_password(ada, NEW_PASSWORD, settings=settings)
 
@@ -107,7 +112,16 @@ def revoke_the_consent(browser, ada, settings):
 
 
 @pytest.mark.parametrize(
-    "change", [log_out, expire, choose_a_password, deactivate, delete, revoke_the_consent]
+    "change",
+    [
+        log_out,
+        expire,
+        copy_a_token_of_the_session,
+        choose_a_password,
+        deactivate,
+        delete,
+        revoke_the_consent,
+    ],
 )
 def test_a_code_ends_with_what_it_was_made_by(browser, wiki, ada, settings, code, change):
     change(browser, ada, settings)

@@ -325,7 +325,7 @@ def test_a_code_for_one_resource_is_none_for_another(browser, wiki):
 
 @pytest.mark.promise(88)
 def test_a_code_of_another_client_is_refused_and_not_used(site, wiki, code):
-    other = App(site, "Other", uri=CALLBACK)
+    other = App(site, "Other", uri=CALLBACK, is_trusted=True)
     assert other.exchange(code, 400)["error"] == "invalid_grant"
     assert wiki.exchange(code)["token_type"] == "Bearer"
 
