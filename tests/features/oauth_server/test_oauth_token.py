@@ -5,7 +5,7 @@ from base64 import b64encode
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, code_in, walk
+from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, challenge_of, code_in, walk
 from tests.support.service_keys import MAPS, REPORTS
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Grant
@@ -334,3 +334,9 @@ def test_a_code_of_another_client_is_refused_and_not_used(site, wiki, code):
 def test_a_public_client_needs_the_verifier(browser, phone):
     code = code_in(walk(browser, phone.url()))
     assert phone.exchange(code, 400, code_verifier="x" * 43)["error"] == "invalid_grant"
+
+
+@pytest.mark.parametrize("verifier", ["x" * 42, "x" * 129, "x" * 43 + "+"])
+def test_a_verifier_that_is_none_of_rfc_7636_is_refused_though_it_fits(browser, wiki, verifier):
+    code = code_in(walk(browser, wiki.url(code_challenge=challenge_of(verifier))))
+    assert wiki.exchange(code, 400, code_verifier=verifier)["error"] == "invalid_grant"
