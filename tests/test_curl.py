@@ -17,9 +17,12 @@ OTHERS = ["text/json", "text/plain", "multipart/form-data; boundary=x", "applica
 
 PROGRAMS = ("application/json", "application/problem+json")
 
-POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers]
 # Needs an API key first; takes no field from a program; answers all that is no token alike.
 OTHERWISE = {"/introspect": 403, "/logout": 200, "/oidc/{provider}/logout": 400}
+# They answer programs of other apps in the words of RFC 6749; or begin what a page of one asks for.
+FOR_APPS = {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
+FOR_APPS |= {"/authorize"}
+POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers and path not in FOR_APPS]
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.links.open_invitations import end_invitations
-from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server import clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
@@ -629,8 +629,10 @@ def use_an_app(scene):
         assert grants.allow(client, scene.ada, scopes, now)
     stamp, session = scene.ada.security_stamp, Session.get().id
     code = Code("a", client.id, scene.ada.id, stamp, session, "", "", "", "openid", "")
-    assert grants.redeem(code, scene.settings, now)
-    assert grants.redeem(code, scene.settings, now) is None
+    assert grants.redeem(code, client, scene.settings, now)
+    assert grants.redeem(code, client, scene.settings, now) is None
+    device = devices.begin(client, "openid", "", Client(), now)
+    assert devices.refuse(devices.find(device.user_code, now), scene.ada, now)
     grants.revoke(scene.ada, client.id)
     clients.remove(client)
 
@@ -644,6 +646,7 @@ IN_CODE = [
             LOGIN,
             ("consent_given", USERNAME, None, ANY),
             ("grant_reused", USERNAME, None, ANY),
+            ("device_refused", USERNAME, None, ANY),
             ("consent_revoked", USERNAME, None, ANY),
             ("client_removed", None, None, ANY),
         ],

@@ -35,7 +35,8 @@ OFF = {
     "`OIDC_PROVIDERS`": {"OIDC_PROVIDERS": ()},
     "`SERVICE_KEYS`": {"SERVICE_KEYS": None},
     "`FORWARD_AUTH`": {"FORWARD_AUTH": False},
-    "`OAUTH_SERVER`": {"OAUTH_SERVER": False},
+    "`OAUTH_SERVER`": {"OAUTH_SERVER": False, "OAUTH_REGISTRATION": False},
+    "`OAUTH_REGISTRATION`": {"OAUTH_REGISTRATION": False},
 }
 CALLERS = {
     "basic key": "an API key",

@@ -8,6 +8,7 @@ from webtest import TestApp
 from tests.support.driving import make_site
 from tests.support.factors import add_app
 from tests.support.keys import make_key
+from tests.support.oauth_apps import App
 from tests.support.page_forms import ACCOUNT
 from tests.support.provider_logins import connect, log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
@@ -31,8 +32,10 @@ FOR_EVERYONE = {
     "/reset",
     "/restore",
     "/oidc/{provider}",
+    "/authorize",
 }
 FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}
+FOR_PROGRAMS |= {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
 # An application's own pages have their forms, too, without the field.
 OF_APPLICATIONS = {"/logout", "/language"}
 
@@ -55,7 +58,9 @@ def people(site, provider):
     Group.objects.create(name="Editors").grant("reports.read")
     invited = Invitation(email="mary@example.org")
     make_invitation_link(invited, site.site.settings, mount="/auth", now=site.site.tokens.now())
+    wiki = App(site)
     for user in made:
+        wiki.log_in(logged_in(site, user))
         user.grant("reports.read")
         user.join("Editors")
         add_app(site, user)
@@ -111,7 +116,8 @@ def member_forms(browser, site, user):
         user, "new@example.org", site.site.settings, mount="/auth", now=site.site.tokens.now()
     )
     address = urlsplit(link)
-    further = ("/auth/confirm", "/auth/login", SEVERAL, f"{address.path}?{address.query}")
+    further = ["/auth/confirm", "/auth/login", SEVERAL, f"{address.path}?{address.query}"]
+    further += [App(site).url("/auth/consent"), "/auth/device"]
     pages = [*crawl(browser), *(browser.get(url, headers=BROWSER) for url in further)]
     for page in pages:
         yield from forms_of(page)
