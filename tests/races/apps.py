@@ -30,7 +30,7 @@ def redeem(code, client):
 
 def refresh(generation):
     """Return the number of the next refresh token, or None."""
-    grant = grants.find(GRANT, NOW)
+    grant = grants.find(GRANT, SETTINGS, NOW)
     if grant is None or not grants.refresh(grant, generation, SETTINGS, NOW):
         return None
     return grant.generation
@@ -38,7 +38,7 @@ def refresh(generation):
 
 def valid():
     """Return the ids of the valid grants."""
-    return [each.id for each in Grant.select() if grants.find(each.id, NOW) is not None]
+    return [each.id for each in Grant.select() if grants.find(each.id, SETTINGS, NOW) is not None]
 
 
 def deactivate(ada):
@@ -73,7 +73,7 @@ class _Refreshing(_OfApp):
     def prepare(self):
         ada, client, session_id = super().prepare()
         assert redeem(code_of(ada, client, session_id), client)
-        return ada, client, session_id, grants.find(GRANT, NOW)
+        return ada, client, session_id, grants.find(GRANT, SETTINGS, NOW)
 
     def one(self, ada, client, session_id, grant):
         return grants.refresh(grant, 1, SETTINGS, NOW)

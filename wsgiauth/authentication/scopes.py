@@ -19,6 +19,8 @@ _WORDS = {
 
 STANDARD = tuple(_WORDS)
 
+_RESOURCE = "resource="  # before the name of a service, among what a user has allowed
+
 
 class ScopeInWords(NamedTuple):
     """A scope on a page or in an email."""
@@ -35,9 +37,15 @@ def in_words(scopes: Iterable[str]) -> tuple[ScopeInWords, ...]:
     chosen = list(scopes)
     ordered = [each for each in STANDARD if each in chosen]
     ordered += sorted(each for each in chosen if each not in STANDARD)
-    return tuple(
-        ScopeInWords(
-            each, _WORDS.get(each) or _("Use your permission %(permission)s", permission=each)
-        )
-        for each in ordered
-    )
+    return tuple(ScopeInWords(each, _words_of(each)) for each in ordered)
+
+
+def with_resource(scopes: Iterable[str], resource: str) -> list[str]:
+    """Return scopes, and the service that they are for, as consents list both."""
+    return [*scopes, *([f"{_RESOURCE}{resource}"] if resource else [])]
+
+
+def _words_of(scope: str) -> str:
+    if scope.startswith(_RESOURCE):
+        return _("Use the service %(service)s", service=scope.removeprefix(_RESOURCE))
+    return _WORDS.get(scope) or _("Use your permission %(permission)s", permission=scope)

@@ -1,11 +1,13 @@
 """GET, POST /auth/authorize: where it sends a browser, and what the app learns."""
 
+from dataclasses import replace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.logins import make_stale
 from tests.support.oauth_apps import (
     AUTHORIZE,
     CALLBACK,
@@ -18,8 +20,9 @@ from tests.support.oauth_apps import (
     follow,
     walk,
 )
-from tests.support.service_keys import MAPS
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.service_keys import MAPS, REPORTS
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
@@ -250,10 +253,61 @@ def test_a_silent_request_needs_a_recent_login(browser, wiki, clock):
 
 
 @pytest.mark.promise(95)
-def test_a_silent_request_gets_no_page_about_groups(browser, site):
+def test_only_an_app_that_was_allowed_learns_of_groups(browser, site, ada):
     app = App(site, group=Group.create(name="Staff"))
-    found = answer_in(open_page(browser, app.url(prompt="none"), 303).location)
-    assert found["error"] == "access_denied"
+
+    def silent():
+        return answer_in(open_page(browser, app.url(prompt="none"), 303).location)["error"]
+
+    assert silent() == "consent_required"
+    ada.join("Staff")
+    app.log_in(browser)
+    ada.leave("Staff")
+    assert silent() == "access_denied"
+
+
+@pytest.mark.promise(95)
+def test_no_app_learns_which_permissions_a_user_lacks(browser, site, ada):
+    app = App(site, scopes=["reports.read"])
+    request = app.url(scope="reports.read", prompt="none")
+    before = answer_in(open_page(browser, request, 303).location)["error"]
+    ada.grant("reports.read")
+    assert answer_in(open_page(browser, request, 303).location)["error"] == before
+
+
+@pytest.mark.promise(90)
+def test_a_service_needs_a_consent_of_its_own(browser, site, wiki):
+    wiki.log_in(browser)
+    again = wiki.url(resource=REPORTS, prompt="none")
+    assert answer_in(open_page(browser, again, 303).location)["error"] == "consent_required"
+    page = follow(browser, wiki.url(resource=REPORTS))
+    assert f"Use the service {REPORTS}" in page
+    wiki.log_in(browser, resource=REPORTS)
+    assert "code" in answer_in(open_page(browser, again, 303).location)
+
+
+@pytest.mark.promise(90)
+def test_lasting_access_needs_a_recent_proof(browser, site):
+    app = App(site, scopes=["openid", "offline_access"])
+    make_stale()
+    assert follow(browser, app.url(scope="openid offline_access")).request.path == "/auth/confirm"
+    app.log_in(browser, scope="openid")
+
+
+@pytest.mark.promise(92)
+def test_a_second_factor_that_the_site_demands_later_counts_for_apps_too(browser, wiki, settings):
+    tokens = wiki.log_in(browser)
+    stricter = AuthMiddleware(echo, replace(settings, SECOND_FACTOR="all", FACTOR_KEY=FACTOR_KEY))
+    wiki.program.app = stricter
+    assert wiki.refresh(tokens["refresh_token"], 400)["error"] == "invalid_grant"
+
+
+@pytest.mark.promise(90)
+def test_an_app_on_a_computer_is_asked_about_each_time(browser, site):
+    app = App(site, "Desk", "http://127.0.0.1/callback", is_public=True)
+    app.log_in(browser)
+    silent = open_page(browser, app.url(prompt="none"), 303)
+    assert answer_in(silent.location)["error"] == "consent_required"
 
 
 @pytest.mark.parametrize("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])

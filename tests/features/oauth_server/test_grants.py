@@ -193,7 +193,7 @@ def test_a_new_password_in_one_browser_leaves_other_users_alone(
 
 def test_a_grant_that_ends_while_it_is_refreshed_has_no_next_token(browser, wiki, clock, settings):
     wiki.log_in(browser)
-    grant = grants.find(Grant.get().id, clock())
+    grant = grants.find(Grant.get().id, settings, clock())
     grants.end(grant.id, grant.client)
     assert not grants.refresh(grant, 1, settings, clock())
     assert not RecordedEvent.select().where(RecordedEvent.name == "grant_reused").exists()
@@ -252,13 +252,13 @@ def test_a_question_about_a_grant_costs_one_select(browser, wiki, clock, queries
     grant_id = wiki.log_in(browser) and Grant.get().id
     for named, is_valid in ((grant_id, True), ("A" * 22, False)):
         found = []
-        sent = queries(lambda: found.append(grants.find(named, clock())))  # noqa: B023
+        sent = queries(lambda: found.append(grants.find(named, wiki.site.site.settings, clock())))  # noqa: B023
         assert (len(sent), found != [None]) == (1, is_valid)
 
 
 def test_a_found_grant_has_its_user_and_its_client(browser, wiki, clock, ada, queries):
     wiki.log_in(browser)
-    grant = grants.find(Grant.get().id, clock())
+    grant = grants.find(Grant.get().id, wiki.site.site.settings, clock())
     seen = []
     sent = queries(lambda: seen.append((grant.user.username, grant.client.name)))
     assert (sent, seen) == ([], [(ada.username, "Wiki")])

@@ -117,8 +117,16 @@ def test_every_login_to_such_an_app_asks_for_consent(site, browser):
     shown = again.html.find("main").get_text(" ", strip=True)
     assert consent_form(again)
     assert "Nobody here has checked this app" in shown
-    silent = browser.get(app.url(prompt="none"), headers=BROWSER)
-    assert "error=consent_required" in silent.location
+    silent = browser.get(app.url(prompt="none"), headers=BROWSER, status=400)
+    assert "sent a request that this site cannot answer" in silent
+
+
+@pytest.mark.promise(89)
+def test_a_mistake_of_such_an_app_leads_no_browser_away(site):
+    app = RegisteredApp(site)
+    page = TestApp(site).get(app.url(response_type="token"), headers=BROWSER, status=400)
+    (link,) = [each["href"] for each in page.html.main.find_all("a")]
+    assert link.startswith(f"{CALLBACK}?error=unsupported_response_type")
 
 
 @pytest.mark.promise(93)

@@ -8,12 +8,13 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.features.oauth_server.authorization import (
     FORM_POST,
+    QUERY,
     AuthorizationError,
     AuthorizationRequest,
     Target,
     with_parameters,
 )
-from wsgiauth.features.oauth_server.redirect_uris import origin_of
+from wsgiauth.features.oauth_server.redirect_uris import host_of, origin_of
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -28,6 +29,15 @@ class FormPostPage(Page):
     template = "form_post.html"
     action: str
     fields: Mapping[str, str]
+
+
+class UncheckedPage(Page):
+    """Says that a request was refused, and leads back to an app that has registered itself."""
+
+    template = "unchecked.html"
+    client_name: str
+    host: str
+    back_url: str
 
 
 def code_fields(
@@ -51,8 +61,18 @@ def location_of(site: Site, target: Target, fields: Mapping[str, str]) -> str:
 
 
 def answer_error(environ: WSGIEnvironment, site: Site, error: AuthorizationError) -> Response:
-    """Send the browser to the app with the reason."""
-    return answer(environ, site, error.target, error_fields(error))
+    """Send the browser to the app with the reason.
+
+    An app that has registered itself gets it by a link: otherwise, anyone could register an address
+    and lead browsers there from this site (RFC 9700 section 4.11.2).
+    """
+    target, fields = error.target, error_fields(error)
+    if not target.unchecked:
+        return answer(environ, site, target, fields)
+    back_url = location_of(site, target._replace(mode=QUERY), fields)
+    page = UncheckedPage(client_name=target.unchecked, host=host_of(target.uri), back_url=back_url)
+    response = site.pages.render(environ, page, status=HTTPStatus.BAD_REQUEST)
+    return replace(response, referrer=WITHOUT_PATHS)
 
 
 def error_fields(error: AuthorizationError) -> dict[str, str]:

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
+from wsgiauth.authentication.lifetimes import HOST_SKEW, MINUTE
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.redirect_uris import is_registered
@@ -31,6 +31,7 @@ MAX_LOGIN_HINT = 254  # characters, as of an email address
 # A parameter of our own: when this site asked for a new proof. Signed, so that no client can send
 # it. Otherwise, the same request would ask again after each proof.
 ASKED = "wsgiauth_asked"
+ASKED_LIFETIME = 10 * MINUTE
 
 QUERY, FORM_POST = "query", "form_post"
 MODES = (QUERY, FORM_POST)
@@ -55,6 +56,7 @@ class Target(NamedTuple):
     uri: str
     state: str = ""
     mode: str = QUERY
+    unchecked: str = ""  # the name of a client that has registered itself; "" for another one
 
 
 class AuthorizationError(Exception):
@@ -132,7 +134,7 @@ class Asked:
         asked_at = int(found[1])
         expected = [_signed(key, query, asked_at) for key in self._keys]
         is_signed = True in [hmac.compare_digest(each, value) for each in expected]
-        return asked_at if is_signed and int(now) - asked_at <= HOUR else 0
+        return asked_at if is_signed and int(now) - asked_at <= ASKED_LIFETIME else 0
 
 
 def read_request(
@@ -153,7 +155,8 @@ def read_request(
     fields, counts = dict(pairs), Counter(name for name, _value in pairs)
     mode = fields.get("response_mode", QUERY)
     state = fields.get("state", "") if counts["state"] == 1 else ""
-    target = Target(uri, state, mode if mode in MODES else QUERY)
+    unchecked = "" if client.expires_at is None else client.name
+    target = Target(uri, state, mode if mode in MODES else QUERY, unchecked)
     if any(count > 1 and name != "resource" for name, count in counts.items()):
         raise AuthorizationError(target, "invalid_request", "a parameter is given twice")
     own = fields.pop(ASKED, "")

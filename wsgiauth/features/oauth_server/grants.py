@@ -16,7 +16,8 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
-from wsgiauth.authentication.scopes import OFFLINE
+from wsgiauth.authentication.scopes import OFFLINE, with_resource
+from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server.registration import keep_client
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant, values_of
 from wsgiauth.settings import Settings
@@ -205,14 +206,19 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
     return grant
 
 
-def find(grant_id: str, now: float) -> Grant | None:
-    """Return a valid grant with its user and its client, or None. Costs one SELECT."""
+def find(grant_id: str, settings: Settings, now: float) -> Grant | None:
+    """Return a valid grant with its user and its client, or None. Costs one SELECT.
+
+    Where the site demands a second factor, a grant from a login without one is not valid.
+    """
     row = _FIND.fetchone(int(now), int(now), grant_id)
     if row is None:
         return None
     values = values_of(Grant, row[_OF_GRANT])
     values["user"] = from_row(values["user"], row)
     values["client"] = Client.of_row(row[_OF_CLIENT])
+    if not meets_demand(values["user"], values["methods"], settings):
+        return None
     return Grant(**values)
 
 
@@ -277,7 +283,10 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
             return None
         ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
         scopes = set(code.scope.split())
-        if not (is_trusted or scopes <= set((allowed or "").split())):
+        wanted = with_resource(scopes, code.resource)
+        if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
+            return None
+        if not meets_demand(user, methods, settings):
             return None
         is_offline = OFFLINE in scopes and settings.REMEMBER_DAYS > 0
         if is_offline:

@@ -33,7 +33,7 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
         Its audience is this site, so that no service takes it for an access token.
         """
         grant_id, generation = self._refresh_tokens.verify(text) or ("", 0)
-        grant = grants.find(grant_id, now)
+        grant = grants.find(grant_id, self._settings, now)
         if grant is None or grant.generation != generation:
             return None
         issuer = self._settings.PUBLIC_URL
@@ -43,7 +43,7 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
 
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
         """Return the description of an access token, or None."""
-        grant = grants.find(str(claims[GRANT]), now)
+        grant = grants.find(str(claims[GRANT]), self._settings, now)
         if grant is None or now >= claims["exp"]:
             return None
         return self._described(grant, claims["scope"], claims)

@@ -2,7 +2,7 @@
 
 from wsgiauth.authentication.scopes import in_words
 from wsgiauth.endpoints.samples import THEN
-from wsgiauth.features.oauth_server.answers import FormPostPage
+from wsgiauth.features.oauth_server.answers import FormPostPage, UncheckedPage
 from wsgiauth.features.oauth_server.apps import App
 from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
@@ -28,6 +28,9 @@ _NOT_ADMITTED = NotAdmittedPage(
 )
 
 PAGES: tuple[Page, ...] = (
+    UncheckedPage(
+        client_name="Wiki", host="wiki.example.org", back_url="https://wiki.example.org/x"
+    ),
     FormPostPage(action="https://wiki.example.org/login", fields={"code": "example"}),
     _NOT_ADMITTED.replaced(fields={"error": "access_denied"}),
     _NOT_ADMITTED,

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.access import step_up
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.scopes import with_resource
 from wsgiauth.exceptions import SecondFactorMissingError, UnauthenticatedError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
@@ -29,7 +30,7 @@ from wsgiauth.features.oauth_server.authorization import (
     read_request,
 )
 from wsgiauth.features.oauth_server.grants import Allowance
-from wsgiauth.features.oauth_server.redirect_uris import origin_of
+from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
@@ -106,14 +107,15 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
         return redirect(HTTPStatus.FOUND, url)
     scopes = scopes_of(request, session, site)
     allowance = grants.allowance(request.client, session.user)
+    is_asked = needs_consent(request, allowance, scopes)
+    if is_asked and is_silent:  # first, so that only an app that was allowed learns of groups
+        raise request.refused("consent_required", "the user has not allowed this yet")
     if not allowance.is_admitted:
         error = request.refused("access_denied", "the user is not in the group of the client")
         if is_silent:
             raise error
         return _not_admitted(environ, site, request.client, session, error)
-    if needs_consent(request, allowance, scopes):
-        if is_silent:
-            raise request.refused("consent_required", "the user has not allowed this yet")
+    if is_asked:
         return redirect(HTTPStatus.SEE_OTHER, url_with(environ, "consent", request, site))
     return answer(environ, site, request.target, code_fields(site, request, session, scopes))
 
@@ -158,21 +160,27 @@ def url_with(
 
 
 def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -> list[str]:
-    """Return the scopes that a request can get from a user."""
-    scopes = offered(request.client, request.scopes, session.user, site.settings)
-    if request.scopes and not scopes:
+    """Return the scopes that a request can get from a user.
+
+    No error says what the user lacks, because the app may not have been allowed anything yet.
+    """
+    if request.scopes and set(request.client.scopes.split()).isdisjoint(request.scopes):
         raise request.refused("invalid_scope", "the client has none of these scopes")
-    return scopes
+    return offered(request.client, request.scopes, session.user, site.settings)
 
 
 def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: list[str]) -> bool:
     """Return whether the user has to be asked."""
     if request.client.is_trusted:
         return False
-    if request.client.expires_at is not None:  # any app can have its id and its name
+    # Any app can register a name, and any app on a computer can use the id of another one there
+    # (RFC 8252 section 8.6).
+    is_imitable = request.client.is_public and is_of_this_computer(request.target.uri)
+    if request.client.expires_at is not None or is_imitable:
         return True
     is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
-    return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(scopes)
+    wanted = with_resource(scopes, request.resource)
+    return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(wanted)
 
 
 def is_recent(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:

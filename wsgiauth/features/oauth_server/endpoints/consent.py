@@ -10,8 +10,12 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.scopes import ScopeInWords, in_words
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.authentication.scopes import OFFLINE, STANDARD, ScopeInWords, in_words, with_resource
+from wsgiauth.exceptions import (
+    InsufficientAuthenticationError,
+    UnauthenticatedError,
+    ValidationError,
+)
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
     answer,
@@ -79,8 +83,11 @@ class Consent(MemberForm):
 
     def _get(self, environ: WSGIEnvironment, site: Site) -> Response:
         request = request_of(environ, site)
-        if not _is_next(request, session_of(environ, site, request), site):
+        session = session_of(environ, site, request)
+        if not _is_next(request, session, site):
             return _to_authorize(environ, request, site)
+        if not _is_fresh(request, session, site):
+            raise InsufficientAuthenticationError(site.freshness.max_age)
         return super().get(environ, site)
 
     def act(self, submission: MemberSubmission) -> Response:
@@ -93,11 +100,14 @@ class Consent(MemberForm):
             return _send(submission, request, error_fields(refusal))
         if decision != ALLOW:
             raise ValidationError({"decision": [_("Allow the app, or refuse it.")]})
-        if not _is_next(request, session, site):  # any more
+        if not (_is_next(request, session, site) and _is_fresh(request, session, site)):  # any more
             return _to_authorize(submission.environ, request, site)
         shown = submission.fields["scope"].split()
+        if not set(shown).issuperset(with_resource([], request.resource)):
+            return _to_authorize(submission.environ, request, site)
         scopes = [each for each in scopes_of(request, session, site) if each in shown]
-        if not grants.allow(request.client, session.user, scopes, site.tokens.now()):
+        wanted = with_resource(scopes, request.resource)
+        if not grants.allow(request.client, session.user, wanted, site.tokens.now()):
             raise UnauthenticatedError("invalid_token")  # the user or the app has changed meanwhile
         return _send(submission, request, code_fields(site, request, session, scopes))
 
@@ -105,7 +115,8 @@ class Consent(MemberForm):
         """Return the page."""
         environ, site, session = submission.environ, submission.site, submission.member
         request = request_of(environ, site)
-        scopes, uri = scopes_of(request, session, site), request.target.uri
+        uri = request.target.uri
+        wanted = with_resource(scopes_of(request, session, site), request.resource)
         begin = url_with(environ, "authorize", request, site)
         return ConsentPage(
             consent_url=url_with(environ, "consent", request, site),
@@ -114,8 +125,8 @@ class Consent(MemberForm):
             is_on_device=is_of_this_computer(uri),
             is_self_registered=request.client.expires_at is not None,
             since=from_timestamp(request.client.created_at),
-            scopes=in_words(scopes),
-            scope=" ".join(scopes),
+            scopes=in_words(wanted),
+            scope=" ".join(wanted),
             username=session.user.username,
             switch_url=with_next(f"{mount_url(environ)}/login?{SWITCH}=1", begin),
             form_source=origin_of(uri),
@@ -138,6 +149,17 @@ def _is_next(request: AuthorizationRequest, session: UserSession, site: Site) ->
     if NONE in request.prompts or not is_recent(request, session, site):
         return False
     return grants.allowance(request.client, session.user).is_admitted
+
+
+def _is_fresh(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
+    """Return whether the last proof is recent enough for what the app asks for.
+
+    Access that outlasts the session, or that can use a permission, needs a recent one: a thief of a
+    session must not get it.
+    """
+    scopes = scopes_of(request, session, site)
+    is_sensitive = any(each == OFFLINE or each not in STANDARD for each in scopes)
+    return not is_sensitive or site.freshness.is_fresh(session.session_id)
 
 
 def _to_authorize(environ: WSGIEnvironment, request: AuthorizationRequest, site: Site) -> Response:

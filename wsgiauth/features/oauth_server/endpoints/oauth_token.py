@@ -62,7 +62,7 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     if "refresh_token" not in fields:
         raise OAuthError(INVALID_REQUEST, "send the refresh_token")
     named = server.refresh_tokens.verify(fields["refresh_token"])
-    grant = None if named is None else grants.find(named[0], now)
+    grant = None if named is None else grants.find(named[0], site.settings, now)
     if named is None or grant is None or grant.client_id != client.id:
         raise _invalid_grant("the refresh token is wrong, or has ended")
     _require_resource(fields, grant.resource)

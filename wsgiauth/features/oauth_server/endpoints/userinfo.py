@@ -60,7 +60,7 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     claims = access_claims(token, site)
     if claims is None or claims.get("aud") != userinfo_url(site):
         raise _invalid_token()
-    grant = grants.find(str(claims[GRANT]), site.tokens.now())
+    grant = grants.find(str(claims[GRANT]), site.settings, site.tokens.now())
     if grant is None:
         raise _invalid_token()
     scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings)
