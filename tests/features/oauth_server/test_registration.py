@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import App, code_in, consent_form, walk
+from tests.support.oauth_apps import App, code_in, consent_form, follow, walk
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
@@ -79,6 +79,13 @@ REFUSED = {
     "a name that is no string": ({"client_name": ["Editor"]}, "invalid_client_metadata"),
     "an unknown scope": ({"scope": "openid everything"}, "invalid_client_metadata"),
     "a scope that is too long": ({"scope": "openid " * 300}, "invalid_client_metadata"),
+    "a name that is too long": ({"client_name": "x" * 101}, "invalid_client_metadata"),
+    "a name that turns the text around": ({"client_name": "\u202eikiW"}, "invalid_client_metadata"),
+    "a name with half of a character": ({"client_name": "\ud800"}, "invalid_client_metadata"),
+    "a redirect URI that is too long": (
+        {"redirect_uris": [f"https://editor.example/{'x' * 1000}"]},
+        "invalid_redirect_uri",
+    ),
 }
 
 
@@ -127,6 +134,26 @@ def test_a_mistake_of_such_an_app_leads_no_browser_away(site):
     page = TestApp(site).get(app.url(response_type="token"), headers=BROWSER, status=400)
     (link,) = [each["href"] for each in page.html.main.find_all("a")]
     assert link.startswith(f"{CALLBACK}?error=unsupported_response_type")
+
+
+@pytest.mark.promise(93)
+def test_such_an_app_is_no_device(site):
+    sent = {"client_id": register(site)["client_id"], "scope": "openid"}
+    answer = TestApp(site).post("/auth/oauth/device", sent, status=400)
+    assert answer.json["error"] == "unauthorized_client"
+
+
+@pytest.mark.promise(93)
+def test_a_name_and_a_host_of_another_app_bring_nothing(site, browser, wiki):
+    """The page says that nobody has checked it, and the code goes to the other app."""
+    false = RegisteredApp(site, client_name="Wiki", redirect_uris=[wiki.uri])
+    false.uri = wiki.uri
+    wiki.log_in(browser)
+    page = follow(browser, false.url())
+    assert "Nobody here has checked this app" in page
+    location = walk(browser, false.url())
+    assert location.startswith(f"{wiki.uri}?")
+    assert wiki.exchange(code_in(location), 400)["error"] == "invalid_grant"
 
 
 @pytest.mark.promise(93)

@@ -44,7 +44,7 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
     scopes = _string(metadata, "scope").split() or [*DEFAULT, OFFLINE]
     if not all(map(is_scope, scopes)) or len(" ".join(scopes)) > MAX_SCOPE:
         raise OAuthError(_METADATA, "scope has a value that this site does not know")
-    if Client.select().where(Client.expires_at.is_null(False)).count() >= MOST_CLIENTS:
+    if _are_too_many(now):
         raise OAuthError(_METADATA, "too many apps have registered themselves: try again later")
     row = Client(
         id=secrets.token_hex(_ID_BYTES),
@@ -65,6 +65,12 @@ def keep_client(client_id: str, now: float) -> None:
     end = int(now) + UNUSED_DAYS * DAY
     is_due = (Client.id == client_id) & (Client.expires_at <= end - DAY)
     _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
+
+
+def _are_too_many(now: float) -> bool:
+    stay = Client.select(Client.id).where(Client.expires_at > int(now))
+    last = stay.order_by(Client.expires_at).offset(MOST_CLIENTS - 1)  # along the index
+    return last.first() is not None
 
 
 def _uris(metadata: Mapping[str, object]) -> list[str]:

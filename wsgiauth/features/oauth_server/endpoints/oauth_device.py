@@ -21,6 +21,8 @@ class OAuthDevice(ProgramEndpoint):
         self, client: Client, fields: Mapping[str, str], environ: WSGIEnvironment, site: Site
     ) -> Response:
         """Answer with both codes (section 3.2)."""
+        if client.expires_at is not None:  # anyone can register the name of a device to deceive
+            raise OAuthError("unauthorized_client", "an app that registered itself is no device")
         scopes = fields.get("scope", "")
         if not set(scopes.split()) <= set(client.scopes.split()) or len(scopes) > MAX_SCOPE:
             raise OAuthError("invalid_scope", "the client has not all of these scopes")
