@@ -16,6 +16,7 @@ CALLBACK = "https://wiki.example.org/callback"
 VERIFIER = "a-verifier-of-pkce-that-has-at-least-43-characters"
 STATE, NONCE = "state-of-the-app", "nonce-of-the-app"
 AUTHORIZE, CONSENT = "/auth/authorize", "/auth/consent"
+DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"
 
 MOST_REDIRECTS = 10  # of the site, one after another

@@ -3,14 +3,18 @@
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import USERINFO, App
+from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
 from tests.support.sites import BROWSER
+from wsgiauth import Group, User
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.tables import Session
+from wsgiauth.features.oauth_server import devices
 from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
-from wsgiauth.features.oauth_server.tables import DeviceRequest, Grant
+from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
 from wsgiauth.throttling.throttle import DEVICE_CODES
+from wsgiauth.web.clients import Client as Origin
 
 DEVICE, PAGE = "/auth/oauth/device", "/auth/device"
-GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code"
 TELEVISION = {"REMOTE_ADDR": "192.0.2.7", "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux) TV"}
 
 
@@ -28,16 +32,21 @@ def begin(app, scope="openid profile", status=200, **fields):
 
 def poll(app, codes, status=200):
     """Let the device ask for its tokens."""
-    fields = {"grant_type": GRANT_TYPE, "device_code": codes["device_code"]}
+    fields = {"grant_type": DEVICE_GRANT, "device_code": codes["device_code"]}
     return app.ask(status, fields)
+
+
+def ask_person(browser, codes):
+    """Let a person type the code; return the page with the question."""
+    page = browser.get(PAGE, headers=BROWSER)
+    form = next(each for each in page.forms.values() if "user_code" in each.fields)
+    form["user_code"] = codes["user_code"]
+    return form.submit(headers=BROWSER)
 
 
 def decide(browser, codes, decision):
     """Let a person type the code and decide; return the page that they see in the end."""
-    page = browser.get(PAGE, headers=BROWSER)
-    form = next(each for each in page.forms.values() if "user_code" in each.fields)
-    form["user_code"] = codes["user_code"]
-    question = form.submit(headers=BROWSER)
+    question = ask_person(browser, codes)
     form = next(each for each in question.forms.values() if "scope" in each.fields)
     return form.submit("decision", value=decision, headers=BROWSER).follow(headers=BROWSER)
 
@@ -94,8 +103,8 @@ def test_a_device_code_expires(tv, browser, clock):
     codes = begin(tv)
     clock.now += LIFETIME
     assert poll(tv, codes, 400)["error"] == "expired_token"
-    page = browser.get(f"{PAGE}?user_code={codes['user_code']}", headers=BROWSER)
-    assert "TV" not in page
+    sent = {"user_code": codes["user_code"]}
+    assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
 
 
 def test_a_device_that_asks_too_often_has_to_wait_longer(tv, clock):
@@ -127,7 +136,7 @@ def test_a_device_needs_a_client(site):
 
 
 def test_a_question_without_a_device_code_is_refused(tv):
-    assert tv.ask(400, {"grant_type": GRANT_TYPE})["error"] == "invalid_request"
+    assert tv.ask(400, {"grant_type": DEVICE_GRANT})["error"] == "invalid_request"
 
 
 SPELLINGS = {
@@ -150,17 +159,21 @@ def test_the_code_is_read_as_people_type_it(tv, browser, spelling):
 @pytest.mark.promise(94)
 def test_the_page_says_which_device_asks_and_from_where_and_warns(tv, browser):
     codes = begin(tv)
-    page = browser.get(f"{PAGE}?user_code={codes['user_code']}", headers=BROWSER)
-    shown = page.html.find("main").get_text(" ", strip=True)
+    shown = ask_person(browser, codes).html.find("main").get_text(" ", strip=True)
     for each in ("TV", "192.0.2.7", "Linux", codes["user_code"], "deceiving you", "Ada"):
         assert each in shown
     assert "See your username" in shown
 
 
 @pytest.mark.promise(94)
-def test_a_link_alone_allows_nothing(tv, browser):
+def test_a_link_fills_in_the_code_and_does_not_say_whether_a_device_waits(tv, browser):
     codes = begin(tv)
-    browser.get(codes["verification_uri_complete"], headers=BROWSER)
+    page = browser.get(codes["verification_uri_complete"], headers=BROWSER)
+    assert (
+        page.html.find("input", {"name": "user_code", "type": "text"})["value"]
+        in (codes["user_code"])
+    )
+    assert "TV" not in page
     assert poll(tv, codes, 400)["error"] == "authorization_pending"
 
 
@@ -172,6 +185,12 @@ def test_guesses_of_a_user_have_to_wait(tv, browser):
         for _ in range(DEVICE_CODES + 1)
     ]
     assert statuses == [404] * DEVICE_CODES + [429]
+
+
+def test_a_right_code_is_no_guess(tv, browser):
+    sent = {"user_code": begin(tv)["user_code"]}
+    for _ in range(DEVICE_CODES + 1):
+        browser.post_json(PAGE, sent)
 
 
 @pytest.mark.promise(94)
@@ -207,6 +226,125 @@ def test_a_device_is_decided_once(tv, browser):
     decide(browser, codes, "refuse")
     sent = {"user_code": codes["user_code"], "decision": "allow", "scope": "openid"}
     assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize("decision", ["allow", "refuse"])
+def test_a_decision_that_comes_too_late_changes_nothing(tv, browser, monkeypatch, decision):
+    """Another one was taken after this one had found the device."""
+    codes = begin(tv)
+    find = devices.find
+
+    def find_and_refuse(*args):
+        row = find(*args)
+        DeviceRequest.update(is_refused=True).execute()
+        return row
+
+    monkeypatch.setattr(devices, "find", find_and_refuse)
+    sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
+    assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
+    assert Consent.select().count() == 0
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize("decision", ["", "allow"])
+def test_a_device_of_a_group_asks_only_its_members(site, browser, decision):
+    staff = Group.objects.create(name="Staff")
+    codes = begin(App(site, "TV", "com.example.tv:/unused", is_public=True, group=staff))
+    sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
+    answer = browser.post_json(PAGE, sent, status=403).json
+    assert (answer["code"], answer["detail"]) == ("forbidden", "You cannot use this app")
+    assert Consent.select().count() == 0
+
+
+@pytest.mark.promise(90)
+def test_a_device_of_a_trusted_client_needs_the_consent_of_a_person(site, browser):
+    trusted = App(site, is_trusted=True)
+    codes = begin(trusted)
+    assert poll(trusted, codes, 400)["error"] == "authorization_pending"
+    assert "The device has been allowed." in decide(browser, codes, "allow")
+    assert "access_token" in poll(trusted, codes)
+
+
+ENDINGS = {
+    "a logout": lambda browser, _: browser.post_json("/auth/logout", {}),
+    "a revoked app": lambda browser, app: browser.post_json("/auth/apps", {"revoke": app.id}),
+    "a new password": lambda *_: User.update(security_stamp=User.security_stamp + 1).execute(),
+    "a deactivation": lambda *_: update_user(User.get(), is_active=False),
+}
+
+
+@pytest.mark.promise(92)
+@pytest.mark.parametrize("end", ENDINGS.values(), ids=ENDINGS)
+def test_a_device_that_was_allowed_gets_nothing_after(tv, browser, end):
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    end(browser, tv)
+    assert poll(tv, codes, 400)["error"] == "invalid_grant"
+    assert Grant.select().count() == 0
+
+
+@pytest.mark.promise(88)
+def test_a_device_code_is_used_up_for_as_long_as_it_lasts(tv, browser, clock):
+    """The row that says so is kept, whenever the session ends."""
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    Session.update(ends_at=int(clock.now) + 1).execute()
+    poll(tv, codes)
+    assert Grant.get().expires_at >= clock.now + LIFETIME
+
+
+def test_the_codes_are_not_in_the_logs(tv, clock):
+    made = devices.begin(Client.get(), "openid", "", Origin("192.0.2.7"), clock.now)
+    assert repr(made) == "<MadeDevice>"
+
+
+@pytest.mark.promise(86)
+def test_the_data_of_a_user_have_the_devices_that_the_user_has_allowed(site, tv, browser, ada):
+    decide(browser, begin(tv), "allow")
+    begin(tv)
+    (device,) = devices.own_devices(ada, site.site.settings)
+    assert (device["app"], device["scopes"]) == ("TV", ["openid", "profile"])
+    assert (device["address"], device["user_agent"]) == (
+        TELEVISION["REMOTE_ADDR"],
+        TELEVISION["HTTP_USER_AGENT"],
+    )
+
+
+@pytest.mark.promise(88)
+def test_a_confidential_client_asks_with_its_secret(site):
+    app = App(site)
+    for secret in ({}, {"client_secret": "x"}):
+        sent = {"client_id": app.id, "scope": "openid", **secret}
+        assert TestApp(site).post(DEVICE, sent, status=401).json["error"] == "invalid_client"
+
+
+def test_requests_of_an_address_have_to_wait(tv, settings):
+    for _ in range(settings.LOGIN_FAILURES_PER_ADDRESS):
+        begin(tv)
+    assert begin(tv, status=429)["code"] == "throttled"
+
+
+LONG = {
+    "a code": {"user_code": "B" * 5000},
+    "a code that grows when it is normalised": {
+        "user_code": "\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 100
+    },
+    "no letters of a code": {"user_code": "AEIO-UY12"},
+    "letters of which upper case has two": {"user_code": "ßßßß"},
+}
+
+
+@pytest.mark.parametrize("sent", LONG.values(), ids=LONG)
+def test_what_is_no_code_finds_no_device(tv, browser, sent):
+    begin(tv)
+    assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
+
+
+def test_a_long_device_code_is_wrong(tv):
+    codes = begin(tv)
+    codes["device_code"] += "x" * 5000
+    assert poll(tv, codes, 400)["error"] == "invalid_grant"
 
 
 def test_the_page_needs_a_login(client):

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth import events
-from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.tables import Client, DeviceRequest
 from wsgiauth.settings import Settings
@@ -90,17 +90,25 @@ def find(typed: str, now: float) -> DeviceRequest | None:
 
 @repeated_after_conflict
 def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: float) -> bool:
-    """Let a device have its tokens; return False if it was answered before, or has expired."""
+    """Record the consent of a user, and let a device have its tokens.
+
+    Return False, and record nothing, if the device was answered before or has expired, or if the
+    user has changed since the request began.
+    """
     changes = {
         "user": session.user.id,
         "stamp": session.user.security_stamp,
         "session_id": session.session_id,
         "scopes": " ".join(scopes),
     }
-    with database.atomic():
-        lock_user(session.user.id)
-        is_ours = (DeviceRequest.id == row.id) & _waits(now)
-        return bool(DeviceRequest.update(changes).where(is_ours).execute())
+    is_ours = (DeviceRequest.id == row.id) & _waits(now)
+    with database.atomic() as transaction:
+        is_allowed = grants.allow(row.client, session.user, scopes, now) and bool(
+            DeviceRequest.update(changes).where(is_ours).execute()
+        )
+        if not is_allowed:
+            transaction.rollback()
+    return is_allowed
 
 
 @repeated_after_conflict

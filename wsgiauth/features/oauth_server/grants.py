@@ -27,7 +27,7 @@ from wsgiauth.storage.upkeep import purge_some
 
 GRACE = 30  # seconds in which the previous refresh token gets the current one again
 ENDED = -1  # the stamp of a grant that has ended
-KEPT = 5 * MINUTE  # for how long its row stays: longer than its code can be used again
+KEPT = 15 * MINUTE  # for how long its row stays: longer than its code can be used again
 
 _IS_MEMBER = peewee.fn.EXISTS(
     Membership.select(peewee.SQL("1")).where(

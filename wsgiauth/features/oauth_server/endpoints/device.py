@@ -1,6 +1,7 @@
 """GET, POST /auth/device: a person types the code of a device, and allows it or refuses.
 
-A link can bring the code (`user_code`), but never the decision: that is a button of this page.
+A link can bring the code (`user_code`) into the field, but only the form looks for its device: so
+each guess counts.
 """
 
 from http import HTTPStatus
@@ -59,7 +60,7 @@ class Device(MemberForm):
             raise ValidationError({_CODE: [_("Enter the code that the device shows.")]})
         row = _require_device(submission, fields[_CODE])
         if not fields["decision"]:
-            page = self.page(submission, Refusal())
+            page = _question(submission, row)
             if submission.wants_json:
                 return json_response(_document(page))
             return site.pages.render(submission.environ, page)
@@ -69,9 +70,7 @@ class Device(MemberForm):
         if is_allowed:
             shown = fields["scope"].split()
             scopes = [each for each in _scopes(submission, row) if each in shown]
-            is_done = grants.allow(row.client, session.user, scopes, now) and devices.allow(
-                row, session, scopes, now
-            )
+            is_done = devices.allow(row, session, scopes, now)
         else:
             is_done = devices.refuse(row, session.user, now)
         if not is_done:
@@ -82,27 +81,28 @@ class Device(MemberForm):
         return see_other(submission, f"device?done={done}")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> DevicePage:
-        """Return the field, or the question."""
-        environ, fields = submission.environ, submission.fields
-        page = DevicePage(
-            username=submission.member.user.username,
+        """Return the field, with the code that was typed or that a link has brought."""
+        environ = submission.environ
+        code = submission.fields[_CODE] or query_field(environ, _CODE)
+        return DevicePage(
+            user_code=code[: devices.MAX_CODE],
             message=refusal.message,
             errors=refusal.errors,
             notice=notice_of(environ, _NOTICES),
         )
-        code = fields[_CODE] or query_field(environ, _CODE)
-        row = None if refusal.text or not code else devices.find(code, submission.site.tokens.now())
-        if row is None:
-            return page.replaced(user_code=code[: devices.MAX_CODE])
-        scopes = _scopes(submission, row)
-        return page.replaced(
-            user_code=devices.in_words(row.user_code),
-            client_name=row.client.name,
-            address=row.address,
-            browser=user_agent_in_words(row.agent),
-            scopes=in_words(scopes),
-            scope=" ".join(scopes),
-        )
+
+
+def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
+    scopes = _scopes(submission, row)
+    return DevicePage(
+        user_code=devices.in_words(row.user_code),
+        client_name=row.client.name,
+        address=row.address,
+        browser=user_agent_in_words(row.agent),
+        scopes=in_words(scopes),
+        scope=" ".join(scopes),
+        username=submission.member.user.username,
+    )
 
 
 def _require_device(submission: MemberSubmission, typed: str) -> DeviceRequest:
@@ -113,6 +113,8 @@ def _require_device(submission: MemberSubmission, typed: str) -> DeviceRequest:
     if row is None:
         raise _unknown_code()
     attempt.succeeded()
+    if not grants.allowance(row.client, submission.member.user).is_admitted:
+        raise RequestError(HTTPStatus.FORBIDDEN, "forbidden", _("You cannot use this app"))
     return row
 
 
