@@ -5,8 +5,9 @@ from urllib.parse import urlencode
 
 from webtest import TestApp
 
-from tests.support.oauth_apps import VERIFIER, App, code_in
+from tests.support.oauth_apps import DEVICE_GRANT, VERIFIER, App, code_in
 from wsgiauth.testing import api_key, bearer, make_user
+from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS, DEVICE_CODES
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -18,7 +19,7 @@ BODIES = (  # malformed, JSON with the type of a form, of another type, too long
     (FORM, "a" * (16 * 1024 + 1), {}),
     (FORM, "a=b", {"CONTENT_LENGTH": ""}),
 )
-PROGRAM_PATHS = ("/oauth/token", "/oauth/revoke")
+PROGRAM_PATHS = ("/oauth/token", "/oauth/revoke", "/oauth/device")
 
 
 def app_requests(site):
@@ -41,6 +42,8 @@ def app_requests(site):
     yield "GET", "/authorize", login, None, silent
     yield from _list_requests(app, login, key)
     yield from _program_requests(site, trusted, login)
+    yield from _device_requests(site, login, key)
+    yield from _registrations()
 
 
 def _decisions(login, key, asked):
@@ -88,6 +91,40 @@ def _program_requests(site, app, login):
     yield "POST", "/oauth/revoke", FORM, _form(app, token="x")
 
 
+def _device_requests(site, login, key):
+    app = App(site, "TV", "com.example.tv:/unused", is_public=True)
+    asked = urlencode({"client_id": app.id, "scope": "openid"})
+    yield "POST", "/oauth/device", FORM, asked
+    for headers in ({}, BEARER, key, login):
+        yield "GET", "/device", headers
+        yield "POST", "/device", JSON | headers, json.dumps({"user_code": "BBBB-BBBB"})
+    yield "POST", "/device", JSON | login, "{}"
+    yield from _unreadable("/device", login)
+    codes = app.program.post("/auth/oauth/device", asked).json
+    for decision in ({}, {"decision": "allow", "scope": "openid"}):
+        sent = json.dumps({"user_code": codes["user_code"], **decision})
+        yield "POST", "/device", JSON | login, sent
+    polled = {"grant_type": DEVICE_GRANT, "device_code": codes["device_code"]}
+    yield "POST", "/oauth/token", FORM, urlencode({"client_id": app.id, **polled})
+    for _ in range(DEVICE_CODES):
+        yield "POST", "/device", JSON | login, json.dumps({"user_code": "BBBB-BBBB"})
+
+
+def throttled_app_requests(site):
+    """Yield requests that have to wait, at a site that lets an address fail once."""
+    app = App(site)
+    for _ in range(2):
+        yield "POST", "/oauth/device", FORM, _form(app, scope="openid")
+
+
+def _registrations():
+    for sent in ({"redirect_uris": ["http://localhost/callback"]}, {"redirect_uris": []}):
+        yield "POST", "/oauth/register", JSON, json.dumps(sent)
+    yield from _unreadable("/oauth/register", {})
+    for _ in range(CLIENTS_PER_ADDRESS):
+        yield "POST", "/oauth/register", JSON, "{}"
+
+
 def tokens_of(site, app, login, **changes):
     """Return the tokens of an app that an operator trusts."""
     return app.exchange(_code(site, app, login, **changes))
@@ -114,6 +151,9 @@ def app_requests_without_a_database(site):
         ("GET", "/apps", login),
         ("POST", "/apps", JSON | login, json.dumps({"revoke": app.id})),
         *(("POST", path, FORM, _form(app)) for path in PROGRAM_PATHS),
+        ("GET", "/device", login),
+        ("POST", "/device", JSON | login, json.dumps({"user_code": "BBBB-BBBB"})),
+        ("POST", "/oauth/register", JSON, json.dumps({"redirect_uris": [app.uri]})),
         ("GET", "/userinfo", token),
         ("POST", "/userinfo", FORM | token, ""),
     ]

@@ -21,7 +21,11 @@ from schemathesis.pytest._test_builder import build_operation_test
 from webtest import TestApp
 
 import wsgiauth
-from tests.endpoints.app_requests import app_requests, app_requests_without_a_database
+from tests.endpoints.app_requests import (
+    app_requests,
+    app_requests_without_a_database,
+    throttled_app_requests,
+)
 from tests.endpoints.callback_requests import (
     callback_of,
     callbacks_of,
@@ -981,6 +985,8 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(contract_of(wrong), *request)}
     update_user(ada_of(service), is_superuser=True)
     given |= set(answers(contract, "POST", "/close", JSON | bearer_of_ada(service), "{}"))
+    requests = throttled_app_requests(limited)
+    given |= {each for request in requests for each in answers(throttled, *request)}
     requests = app_requests(service)
     given |= {each for request in requests for each in answers(contract, *request)}
     of_apps = app_requests_without_a_database(service)

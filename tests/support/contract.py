@@ -102,11 +102,28 @@ OPERATIONS = [
         },
     },
     {
-        "include-name": ["POST /oauth/token", "POST /oauth/revoke"],
+        "include-name": ["POST /oauth/token", "POST /oauth/revoke", "POST /oauth/device"],
         # There is no such client.
         "checks": {
             "positive_data_acceptance": {"expected-statuses": [400, 401]},
             "negative_data_rejection": {"expected-statuses": ["4xx"]},
+        },
+    },
+    {
+        "include-name": "POST /device",
+        # No device waits, and a user can try some codes.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [302, 401, 404, 429]},
+            "negative_data_rejection": {"expected-statuses": ["4xx", 302]},
+        },
+    },
+    {
+        "include-name": "POST /oauth/register",
+        # Rules of URIs and names that no schema can tell; an address can register some apps. What
+        # is null or empty counts as missing.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [201, 400, 429]},
+            "negative_data_rejection": {"expected-statuses": ["4xx", 201]},
         },
     },
     {
