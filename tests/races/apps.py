@@ -8,9 +8,13 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import freshness, sessions
-from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.features.oauth_server import clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
-from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
+from wsgiauth.features.oauth_server.registration import keep_client, register
+from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
+from wsgiauth.storage.upkeep import purge_expired
+from wsgiauth.web.clients import Client as Origin
 
 URI = "https://wiki.example.org/callback"
 GRANT, OTHER_GRANT = "A" * 22, "B" * 22
@@ -246,3 +250,128 @@ class RefreshAndDeactivation(_Deactivating, _Refreshing):
 @race("A refresh token of an app is used, and its client removed")
 class RefreshAndRemoval(_Removing, _Refreshing):
     pass
+
+
+class _Deciding(Race):
+    """A user decides about a device."""
+
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        client = clients.create("TV", [URI], now=NOW).row
+        made = devices.begin(client, " ".join(SCOPES), "", Origin("192.0.2.7"), NOW)
+        session_id = sessions.start(ada, TOKENS).session_id
+        return ada, client, session_id, devices.find(made.user_code, NOW)
+
+    def one(self, ada, client, session_id, row):
+        return devices.allow(row, UserSession(ada, session_id), SCOPES, NOW)
+
+
+@race("A device is allowed by two users")
+class DeviceOfTwo(_Deciding):
+    def prepare(self):
+        grace = insert_user("Grace", "grace@example.org")
+        return *super().prepare(), grace, sessions.start(grace, TOKENS).session_id
+
+    def one(self, ada, client, session_id, row, *_):
+        return super().one(ada, client, session_id, row)
+
+    def other(self, ada, client, session_id, row, grace, other_id):
+        return super().one(grace, client, other_id, row)
+
+    def check(self, outcome, ada, client, session_id, row, grace, _):
+        assert outcome.is_once(False)
+        first = {"one": ada, "other": grace}[outcome.first]
+        assert DeviceRequest.get().user_id == Consent.get().user_id == first.id
+        assert Consent.select().count() == 1
+
+
+@race("A device is allowed, and refused")
+class DeviceAllowedAndRefused(_Deciding):
+    def other(self, ada, client, session_id, row):
+        return devices.refuse(row, ada, NOW)
+
+    def check(self, outcome, *_):
+        assert outcome.is_once(False)
+        is_refused = outcome.first == "other"
+        assert DeviceRequest.get().is_refused is is_refused
+        assert Consent.select().exists() is not is_refused
+
+
+@race("A device is allowed, and its client removed")
+class DeviceAllowedAndRemoved(_Removing, _Deciding):
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (outcome.first == "one", True)
+        assert Consent.select().count() == DeviceRequest.select().count() == 0
+
+
+class _UsingDeviceCode(_Deciding):
+    """A device gets its tokens."""
+
+    def prepare(self):
+        ada, client, session_id, row = super().prepare()
+        assert super().one(ada, client, session_id, row)
+        return ada, client, session_id, devices.code_of(DeviceRequest.get())
+
+    def one(self, ada, client, session_id, code):
+        return redeem(code, client)
+
+    def check(self, outcome, *_):
+        assert outcome.one is (outcome.first == "one")
+        assert valid() == []
+
+
+@race("A device code is used twice")
+class DeviceCodeTwice(_UsingDeviceCode):
+    def check(self, outcome, *_):
+        assert outcome.is_once(False)
+        assert valid() == []
+
+
+@race("A device code is used, and the app revoked")
+class DeviceCodeAndRevocation(_Revoking, _UsingDeviceCode):
+    pass
+
+
+@race("A device code is used, and the session that allowed it revoked")
+class DeviceCodeAndLogout(_LoggingOut, _UsingDeviceCode):
+    pass
+
+
+@race("A device code is used, and its client removed")
+class DeviceCodeAndRemoval(_Removing, _UsingDeviceCode):
+    pass
+
+
+class _Expiring(Race):
+    """An app that registered itself was not used for thirty days, and is deleted."""
+
+    def prepare(self):
+        ada = insert_user(USERNAME, EMAIL)
+        client = register({"redirect_uris": [URI]}, NOW)
+        Client.update(expires_at=NOW).execute()
+        grants.allow(client, ada, SCOPES, NOW)
+        return ada, client, sessions.start(ada, TOKENS).session_id
+
+    def other(self, *_):
+        return purge_expired(Client, NOW) == 1
+
+
+@race("An app that registered itself is used, and deleted")
+class KeptAndExpired(_Expiring):
+    def one(self, ada, client, _):
+        keep_client(client.id, NOW)
+
+    def check(self, outcome, *_):
+        assert outcome.other is (outcome.first == "other")
+        assert Client.select().exists() is not outcome.other
+
+
+@race("A code is used of an app that registered itself, which is deleted")
+class CodeAndExpiry(_Expiring):
+    def one(self, ada, client, session_id):
+        return redeem(code_of(ada, client, session_id), client)
+
+    def check(self, outcome, *_):
+        assert outcome.one is (outcome.first == "one")
+        assert valid() == ([] if outcome.other else [GRANT])
+        assert Grant.select().exists() is Client.select().exists() is not outcome.other
