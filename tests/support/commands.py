@@ -28,6 +28,7 @@ def run_commands(url, folder, site):
     environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
     environ["PASSKEYS"] = environ["LOGIN_CODES"] = "on"
     environ["OIDC_PROVIDERS"] = " ".join(map(str, site.site.settings.OIDC_PROVIDERS))
+    environ |= {"OAUTH_SERVER": "on", "SERVICE_KEYS": str(folder / "key")}
     for argv in COMMANDS:
         _run(argv.format(people=people, apps=apps), environ)
     turned_off = {"FACTOR_KEY", "PASSKEYS"}

@@ -16,7 +16,7 @@ from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
 from tests.support.mails import MAIL, Post
-from tests.support.oauth_apps import USERINFO, App, code_in, walk
+from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, code_in, walk
 from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
@@ -86,9 +86,22 @@ def other_apps(site, _):
     app.refresh(first["refresh_token"], status=400)
     app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
     app.log_in(browser)
+    televisions(site, app, ida)
+    post(site, "/oauth/register", {"redirect_uris": ["http://localhost/callback"]}, status=201)
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
     post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
+
+
+def televisions(site, app, user):
+    """Devices that a user refuses and allows, and that ask for their tokens."""
+    for decision in ("refuse", "allow"):
+        codes = app.program.post("/auth/oauth/device", {"scope": "openid"}).json
+        asked = {"grant_type": DEVICE_GRANT, "device_code": codes["device_code"]}
+        app.ask(400, asked)
+        sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
+        post(site, "/device", sent, bearer(site, user))
+        app.ask("*", asked)
 
 
 def programs(site, _):
