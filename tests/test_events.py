@@ -631,9 +631,9 @@ def use_an_app(scene):
     code = Code("a", client.id, scene.ada.id, stamp, session, "", "", "", "openid", "")
     assert grants.redeem(code, client, scene.settings, now)
     assert grants.redeem(code, client, scene.settings, now) is None
-    device = devices.begin(client, "openid", "", Client(), now)
-    assert devices.refuse(devices.find(device.user_code, now), scene.ada, now)
     grants.revoke(scene.ada, client.id)
+    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
+    assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)
     clients.remove(client)
 
 
@@ -646,8 +646,8 @@ IN_CODE = [
             LOGIN,
             ("consent_given", USERNAME, None, ANY),
             ("grant_reused", USERNAME, None, ANY),
-            ("device_refused", USERNAME, None, ANY),
             ("consent_revoked", USERNAME, None, ANY),
+            ("device_refused", USERNAME, None, ANY),
             ("client_removed", None, None, ANY),
         ],
         id="app that users log in to",

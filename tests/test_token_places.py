@@ -18,7 +18,7 @@ from joserfc import jwt as joserfc_jwt
 from joserfc.errors import JoseError
 from webtest import TestApp
 
-from tests.support.oauth_apps import USERINFO, App, as_provider, code_in, walk
+from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, as_provider, code_in, walk
 from tests.support.service_keys import (
     ISSUER,
     REPORTS,
@@ -32,6 +32,7 @@ from wsgiauth.features.oauth_server.grants import ENDED
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.testing import api_key, logged_in, make_settings, make_user
+from wsgiauth.throttling.counts import AttemptCount
 
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 PROVIDER = "https://accounts.example.com"
@@ -134,6 +135,17 @@ def as_refresh_token(held, token):
     return "access_token" in held.wiki.refresh(token, "*")
 
 
+def as_device_code(held, token):
+    sent = {"grant_type": DEVICE_GRANT, "device_code": token}
+    return "access_token" in held.wiki.ask("*", sent)
+
+
+def as_user_code(held, token):
+    return (
+        held.browser.post_json("/auth/device", {"user_code": token}, status="*").status_int == 200
+    )
+
+
 def by_introspection(held, token):
     sent, headers = {"token": token}, held.introspecting
     return TestApp(held.site).post("/auth/introspect", sent, headers=headers).json["active"]
@@ -156,6 +168,8 @@ PLACES = {
     "userinfo": by_userinfo,
     "code": as_code,
     "app's refresh": as_refresh_token,
+    "user code": as_user_code,
+    "device code": as_device_code,
     "verify": by_verify,
     "PyJWT": by_pyjwt,
     "joserfc": by_joserfc,
@@ -265,6 +279,22 @@ def app_refresh_token(held):
     return new_tokens(held)["refresh_token"]
 
 
+def device_code(held):
+    codes = device_codes(held)
+    sent = {"user_code": codes["user_code"], "decision": "allow", "scope": "openid"}
+    held.browser.post_json("/auth/device", sent)
+    return codes["device_code"]
+
+
+def user_code(held):
+    return device_codes(held)["user_code"]
+
+
+def device_codes(held):
+    AttemptCount.delete().execute()  # of wrong codes in other places
+    return held.wiki.program.post("/auth/oauth/device", {"scope": "openid"}).json
+
+
 def app_code(held):
     return code_in(walk(held.browser, held.wiki.url()))
 
@@ -296,6 +326,8 @@ def app_code(held):
             id="app's refresh token",
         ),
         pytest.param(app_code, {"code"}, id="app's code"),
+        pytest.param(device_code, {"device code"}, id="device code"),
+        pytest.param(user_code, {"user code"}, id="user code"),
         pytest.param(foreign_id_token, set(), id="another provider's ID token"),
         pytest.param(another_issuers, set(), id="another issuer's token"),
         pytest.param(by_header(), set(), id="jwk in the header"),

@@ -26,6 +26,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RESET, Key, OneTimeSecret, Session
 from wsgiauth.authentication import one_time, sessions
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.events import actors
@@ -35,7 +36,7 @@ from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
-from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server import clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
@@ -136,6 +137,9 @@ def use_app(site, user, now):
     session_id = sessions.start(user, site.site.tokens).session_id
     code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
     assert grants.redeem(code, client, site.site.settings, now)
+    made = devices.begin(client, "openid", "", AT_HOME, now)
+    row = devices.find(made.user_code, now)
+    assert devices.allow(row, UserSession(user, session_id), ["openid"], now)
 
 
 def fail(site, name):
