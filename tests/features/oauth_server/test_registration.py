@@ -9,7 +9,7 @@ from tests.support.oauth_apps import App, code_in, consent_form, follow, walk
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features.oauth_server import registration
+from wsgiauth.features.oauth_server import client_files, registration
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS
 
@@ -134,6 +134,32 @@ def test_a_mistake_of_such_an_app_leads_no_browser_away(site):
     page = TestApp(site).get(app.url(response_type="token"), headers=BROWSER, status=400)
     (link,) = [each["href"] for each in page.html.main.find_all("a")]
     assert link.startswith(f"{CALLBACK}?error=unsupported_response_type")
+
+
+@pytest.mark.promise(93)
+def test_trust_spares_such_an_app_no_consent(site, browser):
+    app = RegisteredApp(site, redirect_uris=["https://editor.example/callback"])
+    app.uri = "https://editor.example/callback"
+    Client.update(is_trusted=True).execute()
+    app.log_in(browser)
+    assert consent_form(follow(browser, app.url()))
+
+
+@pytest.mark.promise(93)
+def test_such_an_app_is_not_in_the_file_of_clients(site, wiki):
+    """An import would create it as an app of an operator, without an end."""
+    register(site)
+    assert [each["id"] for each in client_files.exported_clients()] == [wiki.id]
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize("name", ["expires_at", "is_trusted", "group_id", "id", "digest"])
+def test_an_app_chooses_no_column_of_its_client(site, name):
+    register(site, **{name: 1, "is_public": False})
+    client = Client.get()
+    assert (client.is_public, client.is_trusted, client.group_id) == (True, False, None)
+    assert (client.digest, len(client.id)) == ("", 20)
+    assert client.expires_at > client.created_at
 
 
 @pytest.mark.promise(93)

@@ -51,9 +51,13 @@ class Imported(NamedTuple):
 
 
 def exported_clients() -> list[dict[str, object]]:
-    """Return all clients, ready for JSON, as `import_clients` reads them."""
+    """Return the clients of operators, ready for JSON, as `import_clients` reads them.
+
+    An import would turn apps that have registered themselves into apps of operators.
+    """
     documents = []
-    for row, listed in rows_of_clients():
+    of_operators = (each for each in rows_of_clients() if each[0].expires_at is None)
+    for row, listed in of_operators:
         document = listed.document()
         del document["secrets"]
         documents.append({**document, "digests": digests_of(row)})

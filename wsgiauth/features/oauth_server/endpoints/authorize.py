@@ -171,13 +171,13 @@ def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -
 
 def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: list[str]) -> bool:
     """Return whether the user has to be asked."""
-    if request.client.is_trusted:
-        return False
     # Any app can register a name, and any app on a computer can use the id of another one there
     # (RFC 8252 section 8.6).
     is_imitable = request.client.is_public and is_of_this_computer(request.target.uri)
     if request.client.expires_at is not None or is_imitable:
         return True
+    if request.client.is_trusted:
+        return False
     is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
     wanted = with_resource(scopes, request.resource)
     return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(wanted)
