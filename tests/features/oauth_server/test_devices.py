@@ -3,6 +3,7 @@
 import pytest
 from webtest import TestApp
 
+from tests.support.factors import FACTOR_KEY
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
 from tests.support.sites import BROWSER
 from wsgiauth import Group, User
@@ -11,6 +12,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.features.oauth_server import devices
 from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
+from wsgiauth.testing import api_key, logged_in
 from wsgiauth.throttling.throttle import DEVICE_CODES
 from wsgiauth.web.clients import Client as Origin
 
@@ -230,8 +232,9 @@ def test_a_device_is_decided_once(tv, browser):
 
 @pytest.mark.promise(90)
 @pytest.mark.parametrize("decision", ["allow", "refuse"])
-def test_a_decision_that_comes_too_late_changes_nothing(tv, browser, monkeypatch, decision):
+def test_a_decision_that_comes_too_late_changes_nothing(tv, browser, monkeypatch, caplog, decision):
     """Another one was taken after this one had found the device."""
+    caplog.set_level("INFO")
     codes = begin(tv)
     find = devices.find
 
@@ -244,6 +247,7 @@ def test_a_decision_that_comes_too_late_changes_nothing(tv, browser, monkeypatch
     sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
     assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
     assert Consent.select().count() == 0
+    assert "event=device_refused" not in caplog.text
 
 
 @pytest.mark.promise(90)
@@ -345,6 +349,41 @@ def test_a_long_device_code_is_wrong(tv):
     codes = begin(tv)
     codes["device_code"] += "x" * 5000
     assert poll(tv, codes, 400)["error"] == "invalid_grant"
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize("further", [{"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}], ids=[""])
+def test_a_session_without_its_second_factor_decides_nothing(site, ada, tv):
+    codes = begin(tv)
+    browser = logged_in(site, ada, second_factor=False)
+    for decision in ("", "allow", "refuse"):
+        sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
+        browser.post_json(PAGE, sent, status=401)
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+
+
+@pytest.mark.promise(90)
+def test_an_api_key_decides_nothing(site, ada, tv):
+    sent = {"user_code": begin(tv)["user_code"], "decision": "allow", "scope": "openid"}
+    answer = TestApp(site).post_json(PAGE, sent, headers=api_key(site, ada, []), status=403)
+    assert answer.json["code"] == "insufficient_scope"
+
+
+@pytest.mark.promise(90)
+def test_a_form_of_another_site_decides_nothing(tv, browser):
+    sent = {"user_code": begin(tv)["user_code"], "decision": "allow", "scope": "openid"}
+    headers = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    answer = browser.post(PAGE, sent, headers=headers, status=403)
+    assert answer.json["code"] == "cross_origin"
+    assert Consent.select().count() == 0
+
+
+@pytest.mark.promise(90)
+def test_scopes_that_the_page_did_not_show_are_not_allowed(tv, browser):
+    codes = begin(tv, scope="openid profile")
+    sent = {"user_code": codes["user_code"], "decision": "allow", "scope": "openid email groups"}
+    browser.post_json(PAGE, sent)
+    assert poll(tv, codes)["scope"] == "openid"
 
 
 def test_the_page_needs_a_login(client):
