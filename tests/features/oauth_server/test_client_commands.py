@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import time
 
 import pytest
 
@@ -11,8 +12,9 @@ from tests.support.service_keys import new_key, pem_of, write_key
 from wsgiauth import Group
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server import clients, registration
 from wsgiauth.features.oauth_server.tables import Client, Consent
+from wsgiauth.storage.models import from_timestamp, utc_text
 
 CALLBACK = "https://wiki.example.org/callback"
 OFF = "note: OAUTH_SERVER is off here, so no app can use its client\n"
@@ -86,6 +88,8 @@ def test_add_takes_every_option(wsgiauth, provider):
         "group": "Editors",
         "secrets": 0,
         "algorithm": "ES256",
+        "registered_itself": False,
+        "expires_at": None,
     }
 
 
@@ -93,6 +97,8 @@ def test_add_refuses_an_invalid_client(wsgiauth, provider):
     status, printed, error = wsgiauth("client", "add", "Wiki", "--redirect", "http://wiki.example")
     assert (status, printed) == (1, "")
     assert error.startswith("wsgiauth: http://wiki.example: A redirect URI must begin with https")
+    unknown = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--scope", "openid", "mail")
+    assert unknown[2].startswith("wsgiauth: mail: The scopes must be openid, ")
     refused = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--group", "Editors")
     assert refused == (1, "", "wsgiauth: there is no group 'Editors'; `groups` lists them\n")
     assert not Client.select().exists()
@@ -143,8 +149,10 @@ def test_any_of_several_keys_is_enough(wsgiauth, made, monkeypatch, tmp_path):
 
 def test_list_prints_a_table(wsgiauth, made):
     heading, row = wsgiauth("client", "list")[1].splitlines()
-    assert heading.split() == ["id", "name", "kind", "trusted", "group", "redirect", "URIs"]
-    assert row.split() == [made.id, "Wiki", "confidential", "no", "everyone", CALLBACK]
+    assert re.split("  +", heading) == [
+        *("id", "name", "kind", "trusted", "registered itself", "group", "redirect URIs")
+    ]
+    assert row.split() == [made.id, "Wiki", "confidential", "no", "no", "everyone", CALLBACK]
 
 
 def test_list_and_show_print_json(wsgiauth, made):
@@ -152,6 +160,29 @@ def test_list_and_show_print_json(wsgiauth, made):
     assert json.loads(wsgiauth("client", "show", made.id, "--json")[1]) == listed
     assert listed["group"] is None
     assert json.loads(wsgiauth("client", "list", "--json")[1])[0]["redirect_uris"] == [CALLBACK]
+
+
+@pytest.fixture
+def editor(made):
+    """Return the row of a client that has registered itself, beside another one."""
+    metadata = {"client_name": "Editor", "redirect_uris": ["http://localhost/cb"]}
+    return registration.register(metadata, now=time.time())
+
+
+def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):
+    marked = [line.split()[1:5] for line in wsgiauth("client", "list")[1].splitlines()[1:]]
+    assert marked == [["Editor", "public", "no", "yes"], ["Wiki", "confidential", "no", "no"]]
+    printed = wsgiauth("client", "show", editor.id)[1]
+    assert "\nregistered    by itself\n" in printed
+    end = utc_text(from_timestamp(editor.expires_at))
+    assert f"\nends unused   {end}\n" in printed
+    document = json.loads(wsgiauth("client", "show", editor.id, "--json")[1])
+    assert (document["registered_itself"], document["expires_at"]) == (True, end)
+
+
+def test_clients_that_registered_themselves_are_listed_alone(wsgiauth, made, editor):
+    (listed,) = json.loads(wsgiauth("client", "list", "--self-registered", "--json")[1])
+    assert listed["id"] == editor.id
 
 
 def test_show_prints_a_client(wsgiauth, made, ada):
@@ -189,7 +220,8 @@ def test_a_client_whose_group_was_deleted_is_shown_as_closed(wsgiauth, made):
 def test_an_unknown_client_is_refused(wsgiauth, made, action, client_id):
     status, printed, error = wsgiauth("client", action, client_id)
     assert (status, printed) == (1, "")
-    assert error.endswith("`client list` lists them\n")
+    assert "no client with the id" in error
+    assert error.endswith("`client list` lists ids and names\n")
 
 
 CHANGES = {
@@ -294,22 +326,22 @@ def test_the_operator_is_the_actor(wsgiauth, made):
 def test_import_reads_what_export_prints(wsgiauth, made, tmp_path):
     file = tmp_path / "clients.json"
     file.write_text(wsgiauth("client", "export")[1], encoding="utf-8-sig")
-    same = (0, "Created 0 clients; 0 changed, and 1 did not.\n", "")
+    same = (0, "Created 0 clients, changed 0, and left 1 as before.\n", "")
     assert wsgiauth("client", "import", str(file)) == same
     wsgiauth("client", "remove", made.id, "--yes")
     assert wsgiauth("client", "import", "-", stdin=file.read_text("utf-8-sig")) == (
         0,
-        "Created 1 client; 0 changed, and 0 did not.\n",
+        "Created 1 client, changed 0, and left 0 as before.\n",
         "",
     )
     assert Client.get().digest == made.digest
     wsgiauth("client", "change", made.id, "--name", "Notes")
     changed = wsgiauth("client", "import", str(file))
-    assert changed == (0, "Created 0 clients; 1 changed, and 0 did not.\n", "")
+    assert changed == (0, "Created 0 clients, changed 1, and left 0 as before.\n", "")
 
 
 def test_import_says_if_the_site_is_no_provider(wsgiauth):
-    nothing = "Created 0 clients; 0 changed, and 0 did not.\n"
+    nothing = "Created 0 clients, changed 0, and left 0 as before.\n"
     assert wsgiauth("client", "import", "-", stdin="[]") == (0, nothing, OFF)
 
 

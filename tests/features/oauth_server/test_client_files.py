@@ -7,7 +7,7 @@ import pytest
 from wsgiauth import Group
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server import clients, registration
 from wsgiauth.features.oauth_server.client_files import (
     Imported,
     exported_clients,
@@ -15,6 +15,7 @@ from wsgiauth.features.oauth_server.client_files import (
     read_clients,
 )
 from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.features.services.service_tokens import CLIENT_ID
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 DIGEST = "0" * 64
@@ -71,6 +72,13 @@ def test_a_repeated_import_changes_nothing(several):
     before = events()
     assert load(*exported_clients()) == Imported(created=0, changed=0, same=3)
     assert events() == before
+
+
+@pytest.mark.promise(93)
+def test_an_export_has_no_client_that_registered_itself(database):
+    load(WIKI)
+    registration.register({"redirect_uris": ["http://localhost/cb"]}, NOW)
+    assert [each["id"] for each in exported_clients()] == ["wiki"]
 
 
 @pytest.mark.promise(93)
@@ -141,6 +149,7 @@ WRONG = {
             "a long id": {"id": "a" * 33},
             "an id with a space": {"id": "wi ki"},
             "an id of other letters": {"id": "größe"},
+            "the id in tokens for services": {"id": CLIENT_ID},
             "no name": {"name": ""},
             "an unknown kind": {"kind": "secret"},
             "a secret of a public client": {"kind": "public"},

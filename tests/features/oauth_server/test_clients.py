@@ -62,6 +62,8 @@ def test_a_client_is_stored_as_it_was_described(database):
         "secrets": 1,
         "algorithm": "EdDSA",
         "created_at": "2033-05-18T03:33:20Z",
+        "registered_itself": False,
+        "expires_at": None,
     }
 
 

@@ -39,6 +39,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "digests": (list,),
 }
 _ID = re.compile("[0-9A-Za-z]{1,32}")
+_OWN_ID = "wsgiauth"  # the client_id of tokens for services that this site obtains itself
 _DIGEST = re.compile("[0-9a-f]{64}")  # of SHA-256
 
 
@@ -53,14 +54,13 @@ class Imported(NamedTuple):
 def exported_clients() -> list[dict[str, object]]:
     """Return the clients of operators, ready for JSON, as `import_clients` reads them.
 
-    An import would turn apps that have registered themselves into apps of operators.
+    An import would make approved clients of those that have registered themselves.
     """
     documents = []
-    of_operators = (each for each in rows_of_clients() if each[0].expires_at is None)
-    for row, listed in of_operators:
-        document = listed.document()
-        del document["secrets"]
-        documents.append({**document, "digests": digests_of(row)})
+    for row, listed in rows_of_clients():
+        if not listed.registered_itself:
+            document = {**listed.document(), "digests": digests_of(row)}
+            documents.append({name: document[name] for name in _KINDS})
     return documents
 
 
@@ -120,6 +120,8 @@ def _problem_of(document: object) -> str | None:
             return f"{name} has the wrong type."
     if not _ID.fullmatch(document["id"]):
         return "the id must be 1 to 32 ASCII letters and digits."
+    if document["id"] == _OWN_ID:
+        return f"the id must not be {_OWN_ID}, which tokens for services have."
     if _seconds(document["created_at"]) is None:
         return "created_at must be a time such as 2026-11-02T09:05:00Z."
     digests = document["digests"]

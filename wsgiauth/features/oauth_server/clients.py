@@ -121,6 +121,8 @@ class ListedClient(NamedTuple):
     secrets: int  # how many are valid
     algorithm: str | None
     created_at: datetime
+    registered_itself: bool
+    expires_at: datetime | None  # when it ends without further use, if it registered itself
 
     @classmethod
     def of(cls, row: Client, group: str | None) -> "ListedClient":
@@ -140,6 +142,8 @@ class ListedClient(NamedTuple):
             len(digests_of(row)),
             row.algorithm or None,
             from_timestamp(row.created_at),
+            row.expires_at is not None,
+            None if row.expires_at is None else from_timestamp(row.expires_at),
         )
 
     def document(self) -> dict[str, object]:
@@ -304,12 +308,14 @@ def remove(client: Client) -> bool:
 
 
 def _problem_of_scopes(scopes: Sequence[str]) -> str | None:
-    if scopes and all(map(is_scope, scopes)) and len(" ".join(scopes)) <= MAX_SCOPE:
+    unknown = next((each for each in scopes if not is_scope(each)), None)
+    if scopes and unknown is None and len(" ".join(scopes)) <= MAX_SCOPE:
         return None
-    return _(
+    problem = _(
         "The scopes must be openid, profile, email, groups, offline_access or permissions"
         " of the form <app>.<action>."
     )
+    return problem if unknown is None else f"{unknown[:100]}: {problem}"
 
 
 def _problem_of_algorithm(algorithm: str) -> str | None:

@@ -46,7 +46,7 @@ _ACTIONS = {
     "change": "change a client",
     "secret": "print a new secret of a client; the former one stays valid, too",
     "remove": "remove a client, and end all that it got from users",
-    "export": "print all clients as JSON, with the digests of their secrets",
+    "export": "print the clients that operators created as JSON, with digests of their secrets",
     "import": "create or change the clients in a file of `export`: the same ids and secrets",
 }
 _COLUMNS = {
@@ -54,6 +54,7 @@ _COLUMNS = {
     "name": "name",
     "kind": "kind",
     "trusted": "is_trusted",
+    "registered itself": "registered_itself",
     "group": "group",
     "redirect URIs": "redirect_uris",
 }
@@ -63,7 +64,12 @@ _DEFAULT = "default"
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
     client = parser.with_actions("client", _ACTIONS)
-    client.command("list", print_clients, "--json")
+    listed = client.command("list", print_clients, "--json")
+    listed.add_argument(
+        "--self-registered",
+        action="store_true",
+        help="only the apps that have registered themselves",
+    )
     shown = client.command("show", print_client, "--json")
     added = client.command("add", add_client, "--json")
     added.add_argument("name", metavar="NAME", type=typed, help="the name of the app, for people")
@@ -109,8 +115,8 @@ def _add_lists(parser: Parser, *, is_required: bool) -> None:
         metavar="URI",
         action="append",
         required=is_required,
-        help="where a login leads; can be repeated; compared exactly, except the port of a loopback"
-        f" address of a public client{instead}",
+        help="where a login leads; repeat --redirect for several; compared exactly, except the port"
+        f" of a loopback address of a public client{instead}",
     )
     parser.add_argument(
         "--scope",
@@ -126,6 +132,8 @@ def print_clients(arguments: Arguments) -> None:
     """Print all clients by name."""
     open_database(arguments)
     listed = clients.list_clients()
+    if arguments.self_registered:
+        listed = [each for each in listed if each.registered_itself]
     if arguments.json:
         documents = [each.document() for each in listed]
     else:
@@ -223,7 +231,7 @@ def import_file(arguments: Arguments) -> None:
     _note_settings(settings)
     done = import_clients(read_clients(_text_of(arguments.file)))
     created = counted(done.created, "client")
-    print_line(f"Created {created}; {done.changed} changed, and {done.same} did not.")
+    print_line(f"Created {created}, changed {done.changed}, and left {done.same} as before.")
 
 
 def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
@@ -277,7 +285,9 @@ def _note_settings(settings: Settings) -> None:
 def _require_client(client_id: str) -> tuple[Client, ListedClient]:
     found = clients.find_listed(client_id)
     if found is None:
-        raise CommandError(f"there is no client {client_id!r}; `client list` lists them")
+        raise CommandError(
+            f"there is no client with the id {client_id!r}; `client list` lists ids and names"
+        )
     return found
 
 
@@ -294,6 +304,8 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
         ("redirect URIs", listed.redirect_uris),
         ("algorithm", [listed.algorithm or _DEFAULT]),
         ("created", [utc_text(listed.created_at)]),
+        ("registered", ["by itself"] if listed.registered_itself else []),
+        ("ends unused", [] if listed.expires_at is None else [utc_text(listed.expires_at)]),
         ("allowed by", [counted(clients.count_users(row), "user")]),
     ]
     for label, values in fields:
