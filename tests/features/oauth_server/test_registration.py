@@ -70,6 +70,18 @@ REFUSED = {
         {"redirect_uris": ["javascript:alert(1)"]},
         "invalid_redirect_uri",
     ),
+    "web servers of two hosts": (
+        {"redirect_uris": ["https://wiki.example/cb", "https://evil.example/cb"]},
+        "invalid_redirect_uri",
+    ),
+    "a host that ends like another": (
+        {"redirect_uris": ["https://wiki.example/cb", "https://evilwiki.example/cb"]},
+        "invalid_redirect_uri",
+    ),
+    "two hosts below a third one": (
+        {"redirect_uris": [f"https://{each}co.example/" for each in ("", "wiki.", "evil.")]},
+        "invalid_redirect_uri",
+    ),
     "too many redirect URIs": ({"redirect_uris": [CALLBACK] * 21}, "invalid_redirect_uri"),
     "a secret": (
         {"token_endpoint_auth_method": "client_secret_basic"},
@@ -94,6 +106,12 @@ REFUSED = {
 def test_a_registration_is_refused(site, metadata, error):
     assert register(site, 400, **metadata)["error"] == error
     assert Client.select().count() == 0
+
+
+def test_hosts_below_each_other_are_one_app(site):
+    hosts = ("https://insiders.editor.example", "https://editor.example", "http://127.0.0.1:33418")
+    uris = [f"{host}{path}" for host in hosts for path in ("/", "/redirect")]
+    assert register(site, redirect_uris=uris)["redirect_uris"] == uris
 
 
 def test_a_form_is_no_registration(site):

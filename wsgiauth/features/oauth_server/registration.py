@@ -5,7 +5,8 @@ nothing that the app names, such as a logo, is fetched or shown.
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from wsgiauth.accounts import names
@@ -81,7 +82,19 @@ def _uris(metadata: Mapping[str, object]) -> list[str]:
         if not isinstance(each, str) or problem_of(each, is_public=True) is not None:
             description = "a redirect URI must be https, of localhost, or have the scheme of an app"
             raise OAuthError("invalid_redirect_uri", description)
+    if not _have_one_host(uris):
+        description = "the https redirect URIs must have one host, or hosts below each other"
+        raise OAuthError("invalid_redirect_uri", description)
     return uris
+
+
+def _have_one_host(uris: Iterable[str]) -> bool:
+    """Return whether the web servers belong together, as vscode.dev and insiders.vscode.dev do.
+
+    A list names an app by its first host, which must not be that of someone else.
+    """
+    hosts = sorted({host_of(each) for each in uris if each.startswith("https:")}, key=len)
+    return all(longer.endswith(f".{shorter}") for shorter, longer in pairwise(hosts))
 
 
 def _string(metadata: Mapping[str, object], name: str) -> str:
