@@ -37,12 +37,17 @@ def problem_of(uri: str, *, is_public: bool) -> str | None:
     found = _URI.fullmatch(uri)
     if found is None or len(uri) > MAX_LENGTH or not _is_readable(uri):
         return _("A redirect URI must be a valid, absolute URI in ASCII, without a fragment.")
+    if "*" in uri:
+        return _("A redirect URI must have no *, because it is compared exactly.")
     scheme = found[1]
     if scheme in ("http", "https"):
         if not _WEB.match(uri):
-            return _("A redirect URI must have a host in lower case, and no username or wildcard.")
+            return _("A redirect URI must have a host in lower case, and no username.")
         if scheme == "http" and not _LOOPBACK.match(uri):
-            return _("A redirect URI must begin with https://; http:// is only for localhost.")
+            return _(
+                "A redirect URI must begin with https://;"
+                " http:// is only for localhost, 127.0.0.1 and [::1]."
+            )
         return None
     if scheme.lower() != scheme or _FORBIDDEN.fullmatch(scheme):
         return _("A redirect URI must not have the scheme %(scheme)s.", scheme=scheme)
