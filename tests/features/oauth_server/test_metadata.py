@@ -29,6 +29,7 @@ def test_the_document_has_what_openid_connect_demands(client):
     assert document["response_types_supported"] == ["code"]
     assert document["code_challenge_methods_supported"] == ["S256"]
     assert document["id_token_signing_alg_values_supported"] == ["ES256"]
+    assert document["introspection_endpoint_auth_methods_supported"] == ["Bearer"]
     assert document["authorization_response_iss_parameter_supported"] is True
 
 

@@ -52,6 +52,7 @@ def _document(site: Site) -> dict[str, object]:
         "id_token_signing_alg_values_supported": list(site.require(SignedTokens).algorithms),
         "token_endpoint_auth_methods_supported": _AUTHENTICATION,
         "revocation_endpoint_auth_methods_supported": _AUTHENTICATION,
+        "introspection_endpoint_auth_methods_supported": ["Bearer"],  # an API key
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": list(PROMPTS),
         "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],
