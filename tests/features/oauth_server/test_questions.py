@@ -28,8 +28,9 @@ def findings(site):
     return [finding for question in QUESTIONS for finding in question.ask(site)]
 
 
-def add_client():
-    clients.create("Wiki", ["https://wiki.example.org/login"], now=0)
+def add_client(algorithm=""):
+    uris = ["https://wiki.example.org/login"]
+    return clients.create("Wiki", uris, algorithm=algorithm, now=0).row
 
 
 def test_keys_without_rsa_are_a_risk(make_site):
@@ -48,6 +49,18 @@ def test_a_provider_without_an_app_is_a_note(make_site):
     assert not finding.is_risk
     add_client()
     assert findings(site) == []
+
+
+@pytest.mark.every_database
+def test_an_app_whose_algorithm_has_no_key_any_more_is_a_risk(make_site):
+    site = make_site()
+    add_client("RS256")
+    client = add_client("ES256")
+    (finding,) = findings(site)
+    assert finding.sentence.startswith(
+        f"OAUTH_SERVER: SERVICE_KEYS has no key for ES256, which the app Wiki ({client.id}) demands"
+    )
+    assert finding.is_risk
 
 
 def test_a_site_that_is_no_provider_is_asked_nothing(make_site):

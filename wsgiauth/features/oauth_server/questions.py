@@ -25,4 +25,21 @@ def _lacks_clients(site: Site) -> Iterator[Finding]:
         )
 
 
-QUESTIONS = (Question(_lacks_rsa, needs_database=False), Question(_lacks_clients))
+def _lacks_algorithms(site: Site) -> Iterator[Finding]:
+    if not site.settings.OAUTH_SERVER:
+        return
+    signed = site.require(SignedTokens)
+    usable = ("", *signed.algorithms)
+    for each in Client.select().where(Client.algorithm.not_in(usable)).order_by(Client.id):
+        yield Finding(
+            f"OAUTH_SERVER: SERVICE_KEYS has no key for {each.algorithm}, which the app"
+            f" {each.name} ({each.id}) demands, so {signed.default} signs its ID tokens. Add a key,"
+            f" or let `python -m wsgiauth client change {each.id} --alg default` end the demand."
+        )
+
+
+QUESTIONS = (
+    Question(_lacks_rsa, needs_database=False),
+    Question(_lacks_clients),
+    Question(_lacks_algorithms),
+)
