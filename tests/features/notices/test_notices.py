@@ -386,7 +386,17 @@ def test_the_owner_is_told_which_app_can_do_what(site, ada, deliver, post):
     lines += ["Use your permission reports.publish"]
     assert re.findall("^- (.*)", text, re.MULTILINE) == lines
     assert "\nApp: Wiki\n" in text
-    assert text.rstrip().endswith("on the page “Apps that use your account”.")
+    assert text.rstrip().endswith("“Apps that use your account”:\n\nhttps://example.org/auth/apps")
+
+
+def test_a_notice_of_an_app_has_no_link_if_the_mount_is_not_known(
+    site, ada, deliver, post, settings
+):
+    record(site.database, [Notices(with_mail(settings))])  # a command's
+    events.emit("consent_given", user_id=ada.id, details=ALLOWED)
+    deliver()
+    assert body(post).endswith("on the page “Apps that use your account”.")
+    assert "/auth/" not in body(post)
 
 
 def test_an_app_without_scopes_knows_that_there_is_an_account(site, ada, deliver, post):

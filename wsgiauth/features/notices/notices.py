@@ -54,6 +54,7 @@ class Notice(Letter):
     scopes: tuple[str, ...] = ()  # what the app has been allowed
     # Of /auth/forgot, or of /auth/sessions without passwords; empty if a command does not know it.
     forgot_url: str
+    apps_url: str = ""  # of /auth/apps; empty if a command does not know it
     new_email: str = ""  # in part, such as `g…@example.net`, for a former address that was proven
     restore_url: str = ""  # restores a former address that was proven for long enough
     restore_until: str = ""  # in UTC
@@ -236,6 +237,7 @@ def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
     root = (settings.PUBLIC_URL or "").rstrip("/")
     page = "forgot" if settings.PASSWORD_LOGIN else "sessions"
     forgot_url = f"{root}{quote(mount)}/{page}" if mount else ""
+    apps_url = f"{root}{quote(mount)}/apps" if mount else ""
     former, mark = data.pop("former", None), data.pop("mark", "")
     link = former and make_restore_link(
         user_id, FormerAddress(*former), mark, settings, mount=mount, now=now
@@ -247,7 +249,7 @@ def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
         data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
     data["browser"] = browser_in_words(data["browser"])
     event = mail.kind.removeprefix(_KIND)
-    notice = Notice(event=event, **data, forgot_url=forgot_url)
+    notice = Notice(event=event, **data, forgot_url=forgot_url, apps_url=apps_url)
     return Addressed(notice, email, user_id, mail.language)
 
 
@@ -269,6 +271,7 @@ def _sample(event: str, **further: str) -> Notice:
         app="Wiki",
         scopes=("openid", "email", "reports.publish"),
         forgot_url=f"{SAMPLE_ROOT}/forgot",
+        apps_url=f"{SAMPLE_ROOT}/apps",
         **further,
     )
 
