@@ -16,7 +16,7 @@ from tests.support.service_keys import new_key, pem_of, with_services, write_key
 from tests.support.sites import BROWSER, SAME_ORIGIN, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.authentication.scopes import STANDARD, in_words
-from wsgiauth.features.oauth_server import codes, grants, redirect_uris
+from wsgiauth.features.oauth_server import clients, codes, grants, redirect_uris
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.server import ACCESS_MINUTES
 from wsgiauth.testing import make_user
@@ -206,6 +206,18 @@ def test_the_claims_of_each_scope_are_those_of_the_code(site):
     for scope, _words, claims in SCOPES[:-1]:
         named = {"sub", *re.findall("`([a-z_]+)`", claims)}
         assert named == claims_of(user, [scope.strip("`")]).keys()
+
+
+# When an app cannot log in
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["the client", "the redirect URI"])
+def test_the_page_has_the_message_about_a_wrong_request(site, is_known):
+    made = clients.create("…", ["https://wiki.example.org/"], now=0)
+    asked = {"client_id": made.row.id if is_known else "x", "redirect_uri": "https://wiki.example/"}
+    text = TestApp(site).get("/auth/authorize", asked, headers=BROWSER, status=400).html.get_text()
+    rows = table(section(PAGE, "When an app cannot log in"))
+    assert [message in text for message, _cause in rows] == [not is_known, is_known, False]
 
 
 def test_the_lifetimes_are_those_of_the_code():
