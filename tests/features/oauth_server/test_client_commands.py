@@ -180,6 +180,14 @@ def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):
     assert (document["registered_itself"], document["expires_at"]) == (True, end)
 
 
+@pytest.mark.promise(93)
+def test_a_client_that_registered_itself_is_never_trusted(wsgiauth, editor):
+    Client.update(redirect_uris="https://editor.example/").where(Client.id == editor.id).execute()
+    reason = "wsgiauth: Editor has registered itself; `client add` creates a trusted app\n"
+    assert wsgiauth("client", "change", editor.id, "--trusted") == (1, "", reason)
+    assert wsgiauth("client", "change", editor.id, "--name", "Writer")[0] == 0
+
+
 def test_clients_that_registered_themselves_are_listed_alone(wsgiauth, made, editor):
     (listed,) = json.loads(wsgiauth("client", "list", "--self-registered", "--json")[1])
     assert listed["id"] == editor.id

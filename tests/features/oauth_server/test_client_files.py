@@ -82,6 +82,15 @@ def test_an_export_has_no_client_that_registered_itself(database):
 
 
 @pytest.mark.promise(93)
+def test_an_import_does_not_change_a_client_that_registered_itself(database):
+    row = registration.register({"redirect_uris": ["http://localhost/cb"]}, NOW)
+    before = rows()
+    with pytest.raises(ValidationError, match=f"Client {row.id} has registered itself here"):
+        load({**WIKI, "id": row.id})
+    assert rows() == before
+
+
+@pytest.mark.promise(93)
 def test_an_export_has_no_secret(several):
     text = json.dumps(exported_clients())
     assert not [each for each in several[1] if each in text]

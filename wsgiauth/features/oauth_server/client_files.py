@@ -91,7 +91,7 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
     """Create the clients of a file, or give those with the same ids what it says: all or none.
 
     Raises:
-        ValidationError: A client breaks a rule, or its group is missing.
+        ValidationError: A client breaks a rule, has registered itself, or its group is missing.
     """
     created = changed = same = 0
     with database.atomic():
@@ -102,6 +102,8 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
                 Client.insert(id=each["id"], **columns).execute()
                 events.emit("client_created", reason=each["id"])
                 created += 1
+            elif row.expires_at is not None:  # it would be deleted when unused, even if trusted
+                raise _invalid(f"Client {row.id} has registered itself here: remove it first.")
             elif write(row, columns):
                 changed += 1
             else:

@@ -180,7 +180,9 @@ def add_client(arguments: Arguments) -> None:
 def change_client(arguments: Arguments) -> None:
     """Change a client, and print it."""
     settings = open_database(arguments)
-    row, _listed = _require_client(arguments.id)
+    row, listed = _require_client(arguments.id)
+    if arguments.trusted and listed.registered_itself:
+        raise CommandError(f"{row.name} has registered itself; `client add` creates a trusted app")
     fields = _changed(ClientFields.of(row), arguments)
     _check_algorithm(arguments.alg, settings)
     is_changed = clients.change(row, fields)
