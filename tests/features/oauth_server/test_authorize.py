@@ -296,10 +296,11 @@ def test_lasting_access_needs_a_recent_proof(browser, site):
 
 @pytest.mark.promise(92)
 def test_a_second_factor_that_the_site_demands_later_counts_for_apps_too(browser, wiki, settings):
-    tokens = wiki.log_in(browser)
+    tokens, code = wiki.log_in(browser), code_in(walk(browser, wiki.url()))
     stricter = AuthMiddleware(echo, replace(settings, SECOND_FACTOR="all", FACTOR_KEY=FACTOR_KEY))
     wiki.program.app = stricter
     assert wiki.refresh(tokens["refresh_token"], 400)["error"] == "invalid_grant"
+    assert wiki.exchange(code, 400)["error"] == "invalid_grant"
 
 
 @pytest.mark.promise(90)

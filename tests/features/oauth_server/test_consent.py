@@ -1,6 +1,7 @@
 """GET, POST /auth/consent: what the page says, and what its form does."""
 
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 from webtest import TestApp
@@ -17,6 +18,7 @@ from tests.support.oauth_apps import (
     consent_form,
     walk,
 )
+from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -308,4 +310,13 @@ def test_a_user_who_changes_during_the_decision_decides_nothing(browser, ada, wi
     page = open_consent(browser, wiki)
     monkeypatch.setattr(grants, "lock_user", change_and_lock)
     assert decide(page, status=302).location.startswith("/auth/login?")
+    assert allowed() == {}
+
+
+@pytest.mark.promise(90)
+def test_a_form_that_did_not_show_the_service_allows_nothing(browser, wiki):
+    form = consent_form(open_consent(browser, wiki, resource=REPORTS))
+    form["scope"] = "openid profile email"
+    answer = form.submit("decision", value="allow", headers=BROWSER)
+    assert urlsplit(answer.location).path == AUTHORIZE
     assert allowed() == {}
