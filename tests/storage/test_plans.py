@@ -43,6 +43,9 @@ WHOLE = {
     ("features/oauth_server/clients.py", "rows_of_clients", "wsgiauth_oauth_client"): (
         "the commands `client list` and `client export` list all clients"
     ),
+    ("features/oauth_server/questions.py", "_lacks_algorithms", "wsgiauth_oauth_client"): (
+        "`check` looks for rare clients"
+    ),
     ("features/oauth_server/questions.py", "_lacks_clients", "wsgiauth_oauth_client"): (
         "`check` asks whether there is one"
     ),

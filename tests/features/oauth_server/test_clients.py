@@ -386,7 +386,7 @@ def insert_uses(made, user):
     Consent.insert(own).execute()
     Grant.insert(
         own,
-        id=f"{made.row.id}-{user.id}",
+        id=f"{made.row.id[:10]}-{user.id}",
         sid="s",
         stamp=user.security_stamp,
         resource="",
