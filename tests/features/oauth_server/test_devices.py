@@ -1,15 +1,21 @@
 """Devices: what they ask for, what a person sees and decides, and what they get (RFC 8628)."""
 
+from urllib.parse import urlsplit
+
+import jwt
 import pytest
 from webtest import TestApp
 
 from tests.support.factors import FACTOR_KEY
+from tests.support.logins import make_stale
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
+from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER
 from wsgiauth import Group, User
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.tables import Session
-from wsgiauth.features.oauth_server import devices
+from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION as STALE
+from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
 from wsgiauth.testing import api_key, logged_in
@@ -388,3 +394,40 @@ def test_scopes_that_the_page_did_not_show_are_not_allowed(tv, browser):
 
 def test_the_page_needs_a_login(client):
     assert client.get(PAGE, headers=BROWSER, status=302).location.endswith("next=%2Fauth%2Fdevice")
+
+
+@pytest.mark.promise(90)
+def test_a_device_gets_a_token_for_a_service_that_the_page_names(tv, browser):
+    codes = begin(tv, resource=REPORTS)
+    sent = {"user_code": codes["user_code"]}
+    shown = " ".join(browser.post_json(PAGE, sent).json["scopes"])
+    without = {**sent, "decision": "allow", "scope": "openid profile"}
+    assert "decision" in browser.post_json(PAGE, without, status=422).json["errors"]
+    browser.post_json(PAGE, {**without, "scope": shown})
+    claims = jwt.decode(poll(tv, codes)["access_token"], options={"verify_signature": False})
+    assert claims["aud"] == REPORTS
+
+
+@pytest.mark.promise(90)
+def test_lasting_access_of_a_device_needs_a_recent_proof(site, browser):
+    app = App(site, "TV", is_public=True, scopes=["openid", "offline_access"])
+    sent = {"user_code": begin(app, scope="openid offline_access")["user_code"]}
+    make_stale()
+    form = {**sent, "decision": "allow", "scope": "openid offline_access"}
+    assert browser.post_json(PAGE, form, status=401).json["code"] == STALE
+    question = browser.get(f"{PAGE}?user_code={sent['user_code']}", headers=BROWSER)
+    first = next(each for each in question.forms.values() if "user_code" in each.fields)
+    page = first.submit(headers=BROWSER)
+    second = next(each for each in page.forms.values() if "scope" in each.fields)
+    answer = second.submit("decision", value="allow", headers=BROWSER)
+    assert urlsplit(answer.location).path == "/auth/confirm"
+    assert sent["user_code"] in answer.location
+
+
+@pytest.mark.promise(92)
+def test_a_device_that_was_revoked_before_it_asked_gets_nothing(tv, browser, ada):
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    grants.revoke(ada, tv.id)
+    decide(browser, begin(tv), "allow")
+    assert poll(tv, codes, 400)["error"] == "invalid_grant"

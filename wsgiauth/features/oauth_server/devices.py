@@ -2,7 +2,7 @@
 
 A device shows a short code, and asks for its tokens until a person has typed the code at
 /auth/device and allowed it. The code alone opens nothing: it only tells which device the person
-means. Nobody can guess one in time: 20**8 codes, some 35 bits, and few guesses (section 5.1).
+means. It cannot be guessed in time: 20**8 codes, some 35 bits, and few guesses (section 5.1).
 """
 
 import secrets
@@ -17,6 +17,7 @@ from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.scopes import with_resource
 from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.grants import Code
@@ -103,7 +104,8 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
     with database.atomic() as transaction:
-        is_allowed = grants.allow(row.client, session.user, scopes, now) and bool(
+        wanted = with_resource(scopes, row.resource)
+        is_allowed = grants.allow(row.client, session.user, wanted, now) and bool(
             DeviceRequest.update(changes).where(is_ours).execute()
         )
         if not is_allowed:

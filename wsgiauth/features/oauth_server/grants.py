@@ -19,7 +19,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE, with_resource
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server.registration import keep_client
-from wsgiauth.features.oauth_server.tables import Client, Consent, Grant, values_of
+from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -105,7 +105,7 @@ _BEGINNING = Statement(
 
 
 class Code(NamedTuple):
-    """What a code grants, and to whom.
+    """What a code grants, and to which client and user.
 
     Attributes:
         grant_id: The id of the row that its use inserts.
@@ -186,6 +186,9 @@ def revoke(user: User, client_id: str) -> bool:
         is_allowed = bool(Consent.delete().where(own).execute())
         valid = (Grant.user == user.id) & (Grant.client == client_id) & (Grant.stamp != ENDED)
         is_granted = bool(Grant.update(stamp=ENDED).where(valid).execute())
+        # A device that was allowed, and has not asked for its tokens yet.
+        allowed = (DeviceRequest.user == user.id) & (DeviceRequest.client == client_id)
+        DeviceRequest.delete().where(allowed).execute()
         if is_allowed or is_granted:
             events.emit("consent_revoked", user_id=user.id, reason=client_id)
     return is_allowed or is_granted

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.scopes import OFFLINE, STANDARD, ScopeInWords, in_words, with_resource
+from wsgiauth.authentication.scopes import ScopeInWords, in_words, with_resource
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     UnauthenticatedError,
@@ -27,7 +27,7 @@ from wsgiauth.features.oauth_server.authorization import (
     NONE,
     AuthorizationRequest,
 )
-from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE
+from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
 from wsgiauth.features.oauth_server.endpoints.authorize import (
     is_recent,
     request_of,
@@ -86,7 +86,7 @@ class Consent(MemberForm):
         session = session_of(environ, site, request)
         if not _is_next(request, session, site):
             return _to_authorize(environ, request, site)
-        if not _is_fresh(request, session, site):
+        if not is_fresh_for(scopes_of(request, session, site), session, site):
             raise InsufficientAuthenticationError(site.freshness.max_age)
         return super().get(environ, site)
 
@@ -100,7 +100,10 @@ class Consent(MemberForm):
             return _send(submission, request, error_fields(refusal))
         if decision != ALLOW:
             raise ValidationError({"decision": [_("Allow the app, or refuse it.")]})
-        if not (_is_next(request, session, site) and _is_fresh(request, session, site)):  # any more
+        if not (
+            _is_next(request, session, site)
+            and is_fresh_for(scopes_of(request, session, site), session, site)
+        ):  # any more
             return _to_authorize(submission.environ, request, site)
         shown = submission.fields["scope"].split()
         if not set(shown).issuperset(with_resource([], request.resource)):
@@ -149,17 +152,6 @@ def _is_next(request: AuthorizationRequest, session: UserSession, site: Site) ->
     if NONE in request.prompts or not is_recent(request, session, site):
         return False
     return grants.allowance(request.client, session.user).is_admitted
-
-
-def _is_fresh(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
-    """Return whether the last proof is recent enough for what the app asks for.
-
-    Access that outlasts the session, or that can use a permission, needs a recent one: a thief of a
-    session must not get it.
-    """
-    scopes = scopes_of(request, session, site)
-    is_sensitive = any(each == OFFLINE or each not in STANDARD for each in scopes)
-    return not is_sensitive or site.freshness.is_fresh(session.session_id)
 
 
 def _to_authorize(environ: WSGIEnvironment, request: AuthorizationRequest, site: Site) -> Response:

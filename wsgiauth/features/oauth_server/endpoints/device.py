@@ -6,10 +6,10 @@ each guess counts.
 
 from http import HTTPStatus
 
-from wsgiauth.authentication.scopes import ScopeInWords, in_words
-from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.authentication.scopes import ScopeInWords, in_words, with_resource
+from wsgiauth.exceptions import InsufficientAuthenticationError, RequestError, ValidationError
 from wsgiauth.features.oauth_server import devices, grants
-from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE
+from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.tables import DeviceRequest
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
@@ -20,6 +20,7 @@ from wsgiauth.web.clients import user_agent_in_words
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import mount_url, with_next
 
 _CODE = "user_code"
 _NOTICES = {
@@ -68,8 +69,12 @@ class Device(MemberForm):
             raise ValidationError({"decision": [_("Allow the device, or refuse it.")]})
         now, is_allowed = site.tokens.now(), fields["decision"] == ALLOW
         if is_allowed:
-            shown = fields["scope"].split()
-            scopes = [each for each in _scopes(submission, row) if each in shown]
+            shown, scopes = fields["scope"].split(), _scopes(submission, row)
+            if not set(shown).issuperset(with_resource([], row.resource)):
+                raise ValidationError({"decision": [_("Allow the device, or refuse it.")]})
+            scopes = [each for each in scopes if each in shown]
+            if not is_fresh_for(scopes, session, site):
+                return _ask_to_confirm(submission, row)
             is_done = devices.allow(row, session, scopes, now)
         else:
             is_done = devices.refuse(row, session.user, now)
@@ -93,14 +98,14 @@ class Device(MemberForm):
 
 
 def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
-    scopes = _scopes(submission, row)
+    wanted = with_resource(_scopes(submission, row), row.resource)
     return DevicePage(
         user_code=devices.in_words(row.user_code),
         client_name=row.client.name,
         address=row.address,
         browser=user_agent_in_words(row.agent),
-        scopes=in_words(scopes),
-        scope=" ".join(scopes),
+        scopes=in_words(wanted),
+        scope=" ".join(wanted),
         username=submission.member.user.username,
     )
 
@@ -116,6 +121,14 @@ def _require_device(submission: MemberSubmission, typed: str) -> DeviceRequest:
     if not grants.allowance(row.client, submission.member.user).is_admitted:
         raise RequestError(HTTPStatus.FORBIDDEN, "forbidden", _("You cannot use this app"))
     return row
+
+
+def _ask_to_confirm(submission: MemberSubmission, row: DeviceRequest) -> Response:
+    """Send the browser to a new proof, and back with the code."""
+    if submission.wants_json:
+        raise InsufficientAuthenticationError(submission.site.freshness.max_age)
+    page = f"{mount_url(submission.environ)}/device?user_code={devices.in_words(row.user_code)}"
+    return see_other(submission, with_next("confirm", page))
 
 
 def _scopes(submission: MemberSubmission, row: DeviceRequest) -> list[str]:
