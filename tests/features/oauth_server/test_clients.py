@@ -1,6 +1,7 @@
 """Clients: what can be registered, their secrets, and what ends with them."""
 
 import re
+import secrets
 import socket
 from urllib.request import urlopen
 
@@ -386,7 +387,7 @@ def insert_uses(made, user):
     Consent.insert(own).execute()
     Grant.insert(
         own,
-        id=f"{made.row.id[:10]}-{user.id}",
+        id=secrets.token_urlsafe(16),
         sid="s",
         stamp=user.security_stamp,
         resource="",
