@@ -56,6 +56,8 @@ APP = {
     "scopes": ["openid"],
     "group": None,
     "algorithm": None,
+    "logout_uri": None,
+    "logout_redirects": [],
     "created_at": "2026-11-02T09:05:00Z",
     "digests": ["0" * 64],
 }

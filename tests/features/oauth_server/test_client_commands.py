@@ -73,6 +73,7 @@ def test_add_takes_every_option(wsgiauth, provider):
     Group.objects.create(name="Editors")
     argv = ["--redirect", CALLBACK, "--redirect", "https://b.example/", "--trusted", "--public"]
     argv += ["--scope", "openid", "email", "--scope", "a.b", "--group", "editors"]
+    argv += ["--logout-uri", "https://b.example/out", "--logout-redirect", "https://b.example/"]
     status, printed, errors = wsgiauth("client", "add", *argv, "--alg", "ES256", " Wiki\u200b")
     assert (status, errors) == (0, "")
     assert "client_secret" not in printed
@@ -88,9 +89,25 @@ def test_add_takes_every_option(wsgiauth, provider):
         "group": "Editors",
         "secrets": 0,
         "algorithm": "ES256",
+        "logout_uri": "https://b.example/out",
+        "logout_redirects": ("https://b.example/",),
         "registered_itself": False,
         "expires_at": None,
     }
+
+
+def test_add_creates_a_service(wsgiauth, provider):
+    wsgiauth("client", "add", "Nightly", "--service", "--scope", "reports.read")
+    row = Client.get()
+    assert (row.is_service, row.redirect_uris, row.scopes) == (True, "", "reports.read")
+    shown = wsgiauth("client", "show", row.id)[1]
+    assert "kind          service\n" in shown
+    assert "URI" not in shown
+
+
+def test_add_needs_a_redirect_uri_or_a_service(wsgiauth, provider):
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("client", "add", "Wiki")
 
 
 def test_add_refuses_an_invalid_client(wsgiauth, provider):
@@ -242,6 +259,10 @@ CHANGES = {
     "no group": (["--no-group"], {"group": None}),
     "the algorithm": (["--alg", "ES256"], {"algorithm": "ES256"}),
     "the usual algorithm": (["--alg", "default"], {"algorithm": None}),
+    "the logout URI": (["--logout-uri", CALLBACK], {"logout_uri": CALLBACK}),
+    "no logout URI": (["--logout-uri", ""], {"logout_uri": None}),
+    "the ways out": (["--logout-redirect", CALLBACK], {"logout_redirects": [CALLBACK]}),
+    "no ways out": (["--logout-redirect", ""], {"logout_redirects": []}),
 }
 
 
@@ -254,7 +275,8 @@ def test_change_changes_only_what_is_said_and_can_be_repeated(
         Group.objects.create(name=name)
     if not is_default:
         other = ("--trusted", "--group", "Readers", "--alg", "ES256")
-        wsgiauth("client", "change", made.id, *other)
+        ways_out = ("--logout-uri", "https://b.example/", "--logout-redirect", "https://b.example/")
+        wsgiauth("client", "change", made.id, *other, *ways_out)
     before = json.loads(wsgiauth("client", "show", made.id, "--json")[1])
     after = {**before, **changes}
     done = f"Changed the client {after['name']}."

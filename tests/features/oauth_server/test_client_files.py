@@ -28,6 +28,8 @@ WIKI = {
     "scopes": ["openid"],
     "group": None,
     "algorithm": None,
+    "logout_uri": None,
+    "logout_redirects": [],
     "created_at": "2026-11-02T09:05:00Z",
     "digests": [DIGEST],
 }
@@ -52,7 +54,9 @@ def several(database):
     editors = Group.objects.create(name="Editors")
     uris = ["https://wiki.example.org/callback"]
     made = clients.create("Wiki", uris, group=editors, algorithm="RS256", now=NOW)
-    clients.create("Blog", uris, scopes=["openid", "a.b"], is_trusted=True, now=NOW)
+    ways_out = {"logout_uri": uris[0], "logout_redirects": uris}
+    clients.create("Blog", uris, scopes=["openid", "a.b"], is_trusted=True, now=NOW, **ways_out)
+    clients.create("Nightly", scopes=["a.b"], is_service=True, now=NOW)
     clients.create("Desktop", ["com.example.app:/cb"], is_public=True, now=NOW)
     return made.row.id, (made.secret, clients.renew_secret(made.row))
 
@@ -61,7 +65,7 @@ def several(database):
 def test_what_was_exported_is_imported_as_it_was(several):
     before, exported = rows(), exported_clients()
     Client.delete().execute()
-    assert load(*exported) == Imported(created=3, changed=0, same=0)
+    assert load(*exported) == Imported(created=4, changed=0, same=0)
     assert rows() == before
     found, (former, newest) = clients.find(several[0]), several[1]
     assert [clients.has_secret(found, each) for each in (former, newest)] == [True, True]
@@ -70,7 +74,7 @@ def test_what_was_exported_is_imported_as_it_was(several):
 @pytest.mark.every_database
 def test_a_repeated_import_changes_nothing(several):
     before = events()
-    assert load(*exported_clients()) == Imported(created=0, changed=0, same=3)
+    assert load(*exported_clients()) == Imported(created=0, changed=0, same=4)
     assert events() == before
 
 
@@ -172,6 +176,7 @@ WRONG = {
             "an unknown scope": {"scopes": ["admin"]},
             "no scope": {"scopes": []},
             "an unknown algorithm": {"algorithm": "none"},
+            "a wrong logout URI": {"logout_uri": "http://wiki.example.org/"},
             "an unknown group": {"group": "Editors"},
             "a deleted group": {"group": ""},
             "a date": {"created_at": "2026-11-02"},

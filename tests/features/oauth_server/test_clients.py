@@ -50,6 +50,8 @@ def test_a_client_is_stored_as_it_was_described(database):
         group=group,
         is_trusted=True,
         algorithm="EdDSA",
+        logout_uri=LOOPBACK,
+        logout_redirects=[CALLBACK, LOOPBACK, CALLBACK],
     )
     (listed,) = clients.list_clients()
     assert listed.document() == {
@@ -62,6 +64,8 @@ def test_a_client_is_stored_as_it_was_described(database):
         "group": "Editors",
         "secrets": 1,
         "algorithm": "EdDSA",
+        "logout_uri": LOOPBACK,
+        "logout_redirects": (CALLBACK, LOOPBACK),
         "created_at": "2033-05-18T03:33:20Z",
         "registered_itself": False,
         "expires_at": None,
@@ -109,6 +113,7 @@ def test_a_public_client_has_no_secret(database):
         assert not clients.has_secret(stored(made), presented)
 
 
+SERVICE = {"uris": (), "is_service": True, "scopes": ["a.b"]}
 REFUSED = {
     "no name": ("name", {"name": ""}),
     "a long name": ("name", {"name": "a" * 101}),
@@ -129,6 +134,33 @@ REFUSED = {
     ),
     "an unknown algorithm": ("algorithm", {"algorithm": "HS256"}),
     "no signature": ("algorithm", {"algorithm": "none"}),
+    "a wrong way out": (
+        "logout_redirects",
+        {"logout_redirects": [CALLBACK, "http://wiki.example"]},
+    ),
+    "too many ways out": (
+        "logout_redirects",
+        {"logout_redirects": [f"{CALLBACK}/{number}" for number in range(MOST_URIS + 1)]},
+    ),
+    "a logout URI without TLS": ("logout_uri", {"logout_uri": "http://wiki.example.org/"}),
+    "a logout URI of a phone": (
+        "logout_uri",
+        {"logout_uri": "com.example.app:/cb", "is_public": True},
+    ),
+    "a logout URI with a fragment": ("logout_uri", {"logout_uri": f"{CALLBACK}#x"}),
+    "a service with a redirect URI": ("is_service", {"is_service": True, "scopes": ["a.b"]}),
+    **{
+        f"a service with {name}": ("is_service", {**SERVICE, name: value})
+        for name, value in {
+            "is_public": True,
+            "algorithm": "ES256",
+            "is_trusted": True,
+            "logout_uri": CALLBACK,
+            "logout_redirects": [CALLBACK],
+        }.items()
+    },
+    "a service of a login": ("is_service", {**SERVICE, "scopes": ["a.b", "openid"]}),
+    "a service that can do nothing": ("scopes", {**SERVICE, "scopes": []}),
     "trust in an app of the computer": (
         "is_trusted",
         {"uris": [CALLBACK, LOOPBACK], "is_public": True, "is_trusted": True},
@@ -156,6 +188,8 @@ ACCEPTED = {
     "every kind of scope": {
         "scopes": ["openid", "profile", "email", "groups", "offline_access", "a.b"]
     },
+    "a service": SERVICE,
+    "logout URIs": {"logout_uri": f"{LOOPBACK}?x=1", "logout_redirects": [CALLBACK, LOOPBACK]},
 }
 
 

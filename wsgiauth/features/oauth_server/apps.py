@@ -8,7 +8,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import pages_of
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.grants import list_grants
-from wsgiauth.features.oauth_server.redirect_uris import host_of
+from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
@@ -82,5 +82,5 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
 
 
 def _app(client: Client, scopes: list[str], since: int) -> App:
-    host = host_of(client.redirect_uris.split("\n")[0])
+    host = host_of(uris_of(client.redirect_uris)[0])
     return App(client.id, client.name, host, tuple(scopes), from_timestamp(since), None)

@@ -17,6 +17,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server.clients import (
     CONFIDENTIAL,
     PUBLIC,
+    SERVICE,
     ClientFields,
     digests_of,
     rows_of_clients,
@@ -35,6 +36,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "scopes": (list,),
     "group": (str, NoneType),
     "algorithm": (str, NoneType),
+    "logout_uri": (str, NoneType),
+    "logout_redirects": (list,),
     "created_at": (str,),
     "digests": (list,),
 }
@@ -127,9 +130,11 @@ def _problem_of(document: object) -> str | None:
     if _seconds(document["created_at"]) is None:
         return "created_at must be a time such as 2026-11-02T09:05:00Z."
     digests = document["digests"]
-    numbers = {PUBLIC: (0,), CONFIDENTIAL: (1, 2)}.get(document["kind"], ())
+    numbers = {PUBLIC: (0,), CONFIDENTIAL: (1, 2), SERVICE: (1, 2)}.get(document["kind"], ())
     if len(digests) not in numbers or not all(map(_DIGEST.fullmatch, digests)):
-        return "the kind must be public, or confidential with one or two SHA-256 digests."
+        return (
+            "the kind must be public, or confidential or service with one or two SHA-256 digests."
+        )
     return None
 
 
@@ -141,8 +146,11 @@ def _columns(document: Mapping[str, Any]) -> dict[str, object]:
         tuple(document["scopes"]),
         _group_id(document),
         document["kind"] == PUBLIC,
+        document["kind"] == SERVICE,
         document["is_trusted"],
         document["algorithm"] or "",
+        document["logout_uri"] or "",
+        tuple(document["logout_redirects"]),
     )
     try:
         fields.check()

@@ -14,9 +14,15 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, problem_of
+from wsgiauth.features.oauth_server.redirect_uris import (
+    can_receive_logouts,
+    is_of_this_computer,
+    problem_of,
+    uris_of,
+)
 from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.messages import _
@@ -25,7 +31,7 @@ from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
 
 MOST_URIS = 20  # of a client
-PUBLIC, CONFIDENTIAL = "public", "confidential"
+PUBLIC, CONFIDENTIAL, SERVICE = "public", "confidential", "service"
 ALGORITHMS = ("RS256", "ES256", "EdDSA")  # of the keys that `features.services.signing` reads
 
 _ID_BYTES = 10
@@ -41,22 +47,28 @@ class ClientFields(NamedTuple):
     name: str
     redirect_uris: tuple[str, ...]
     scopes: tuple[str, ...]
-    group_id: int | None
-    is_public: bool
-    is_trusted: bool
-    algorithm: str
+    group_id: int | None = None
+    is_public: bool = False
+    is_service: bool = False
+    is_trusted: bool = False
+    algorithm: str = ""
+    logout_uri: str = ""
+    logout_redirects: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, row: Client) -> "ClientFields":
         """Return the fields of a client."""
         return cls(
             row.name,
-            tuple(row.redirect_uris.split("\n")),
+            uris_of(row.redirect_uris),
             tuple(row.scopes.split()),
             row.group_id,
             row.is_public,
+            row.is_service,
             row.is_trusted,
             row.algorithm,
+            row.logout_uri,
+            uris_of(row.logout_redirects),
         )
 
     def columns(self) -> dict[str, object]:
@@ -65,14 +77,18 @@ class ClientFields(NamedTuple):
             **self._asdict(),
             "redirect_uris": "\n".join(dict.fromkeys(self.redirect_uris)),
             "scopes": " ".join(dict.fromkeys(self.scopes)),
+            "logout_redirects": "\n".join(dict.fromkeys(self.logout_redirects)),
         }
 
     def check(self) -> None:
         """Raise ValidationError if a field breaks a rule; its `errors` are by field."""
         problems = {
             "name": names.key_name_problem(self.name),
-            "redirect_uris": self._problem_of_uris(),
+            "redirect_uris": self._problem_of_uris(self.redirect_uris, 0 if self.is_service else 1),
+            "logout_redirects": self._problem_of_uris(self.logout_redirects, 0),
+            "logout_uri": self._problem_of_logout_uri(),
             "scopes": _problem_of_scopes(self.scopes),
+            "is_service": self._problem_of_service(),
             "is_trusted": self._problem_of_trust(),
             "algorithm": _problem_of_algorithm(self.algorithm),
         }
@@ -80,14 +96,31 @@ class ClientFields(NamedTuple):
         if errors:
             raise ValidationError(errors)
 
-    def _problem_of_uris(self) -> str | None:
-        if not 1 <= len(self.redirect_uris) <= MOST_URIS:
+    def _problem_of_uris(self, uris: Sequence[str], least: int) -> str | None:
+        if not least <= len(uris) <= MOST_URIS:
             return _("Give one to %(num)s redirect URIs.", num=MOST_URIS)
-        for each in self.redirect_uris:
+        for each in uris:
             problem = problem_of(each, is_public=self.is_public)
             if problem is not None:
                 return f"{each[:100]}: {problem}"
         return None
+
+    def _problem_of_logout_uri(self) -> str | None:
+        if not self.logout_uri or can_receive_logouts(self.logout_uri):
+            return None
+        return _(
+            "The logout URI must be a valid https:// URI without a fragment;"
+            " http:// is only for localhost, 127.0.0.1 and [::1]."
+        )
+
+    def _problem_of_service(self) -> str | None:
+        """Refuse a service that has something of logins, which it would not use."""
+        of_logins = self._replace(name="", scopes=(), is_service=False)
+        if not self.is_service:
+            return None
+        if of_logins == ClientFields("", (), ()) and all(map(is_permission, self.scopes)):
+            return None
+        return _("A service has permissions as scopes, and nothing else: no user logs in to it.")
 
     def _problem_of_trust(self) -> str | None:
         """Refuse trust in an app that any other program can imitate (RFC 8252 section 8.6)."""
@@ -113,13 +146,15 @@ class ListedClient(NamedTuple):
 
     id: str
     name: str
-    kind: str  # `PUBLIC` or `CONFIDENTIAL`
+    kind: str  # `PUBLIC`, `CONFIDENTIAL` or `SERVICE`
     is_trusted: bool
     redirect_uris: tuple[str, ...]
     scopes: tuple[str, ...]
     group: str | None  # the name; None: everyone; "": the group was deleted, so nobody gets in
     secrets: int  # how many are valid
     algorithm: str | None
+    logout_uri: str | None
+    logout_redirects: tuple[str, ...]
     created_at: datetime
     registered_itself: bool
     expires_at: datetime | None  # when it ends without further use, if it registered itself
@@ -134,13 +169,15 @@ class ListedClient(NamedTuple):
         return cls(
             row.id,
             row.name,
-            PUBLIC if row.is_public else CONFIDENTIAL,
+            kind_of(row),
             row.is_trusted,
-            tuple(row.redirect_uris.split("\n")),
+            uris_of(row.redirect_uris),
             tuple(row.scopes.split()),
             None if row.group_id is None else group or "",
             len(digests_of(row)),
             row.algorithm or None,
+            row.logout_uri or None,
+            uris_of(row.logout_redirects),
             from_timestamp(row.created_at),
             row.expires_at is not None,
             None if row.expires_at is None else from_timestamp(row.expires_at),
@@ -151,16 +188,22 @@ class ListedClient(NamedTuple):
         return json_fields(self._asdict())
 
 
+def kind_of(row: Client) -> str:
+    """Return the kind of a client: `PUBLIC`, `CONFIDENTIAL` or `SERVICE`."""
+    if row.is_service:
+        return SERVICE
+    return PUBLIC if row.is_public else CONFIDENTIAL
+
+
 def create(
     name: str,
-    uris: Sequence[str],
+    uris: Sequence[str] = (),
     *,
     scopes: Sequence[str] = (),
     group: Group | None = None,
-    is_public: bool = False,
-    is_trusted: bool = False,
-    algorithm: str = "",
+    logout_redirects: Sequence[str] = (),
     now: float,
+    **fields: Any,
 ) -> MadeClient:
     """Create a client.
 
@@ -168,27 +211,28 @@ def create(
         uris: Its redirect URIs.
         scopes: What it can ask for; by default, what a login needs.
         group: Lets only its members in.
-        algorithm: See `Client`; the caller checks that the site has a key for it.
+        fields: Further ones of `ClientFields`; the caller checks that the site has a key for the
+            algorithm.
 
     Raises:
         ValidationError: An argument is invalid; `errors` has the messages by argument.
     """
-    fields = ClientFields(
+    of_login = () if fields.get("is_service") else DEFAULT
+    checked = ClientFields(
         name,
         tuple(uris),
-        tuple(scopes) or DEFAULT,
+        tuple(scopes) or of_login,
         None if group is None else group.id,
-        is_public,
-        is_trusted,
-        algorithm,
+        logout_redirects=tuple(logout_redirects),
+        **fields,
     )
-    fields.check()
-    secret = "" if is_public else _new_secret()
+    checked.check()
+    secret = "" if checked.is_public else _new_secret()
     row = Client(
         id=secrets.token_hex(_ID_BYTES),
         digest=digest(secret) if secret else "",
         created_at=int(now),
-        **fields.columns(),
+        **checked.columns(),
     )
     with database.atomic():
         row.save(force_insert=True)

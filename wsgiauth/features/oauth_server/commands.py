@@ -73,15 +73,21 @@ def add_commands(parser: Parser) -> None:
     shown = client.command("show", print_client, "--json")
     added = client.command("add", add_client, "--json")
     added.add_argument("name", metavar="NAME", type=typed, help="the name of the app, for people")
-    _add_lists(added, is_required=True)
-    added.add_argument(
+    _add_lists(added, is_new=True)
+    kind = added.add_mutually_exclusive_group()
+    kind.add_argument(
         "--public",
         action="store_true",
         help="the app has no secret, because it is on a phone, a computer or a page of its users",
     )
+    kind.add_argument(
+        "--service",
+        action="store_true",
+        help="a program that logs in as itself, without a user: give it permissions as scopes",
+    )
     changed = client.command("change", change_client)
     changed.add_argument("--name", metavar="NAME", type=typed, help="the new name")
-    _add_lists(changed, is_required=False)
+    _add_lists(changed, is_new=False)
     renewed = client.command("secret", renew_secret)
     renewed.add_argument(
         "--end-former", action="store_true", help="end the former secret; print no new one"
@@ -93,6 +99,11 @@ def add_commands(parser: Parser) -> None:
     for each in (shown, changed, renewed, removed):
         each.add_argument("id", metavar="ID", help="the client_id")
     for each in (added, changed):
+        each.add_argument(
+            "--logout-uri",
+            metavar="URI",
+            help="where to send a logout token when a session has ended; an empty string: nowhere",
+        )
         each.add_argument(
             "--alg",
             choices=(_DEFAULT, *ALGORITHMS),
@@ -108,15 +119,21 @@ def add_commands(parser: Parser) -> None:
     changed.add_argument("--trusted", action=argparse.BooleanOptionalAction, help=trusted)
 
 
-def _add_lists(parser: Parser, *, is_required: bool) -> None:
-    instead = "" if is_required else "; replaces all former ones"
+def _add_lists(parser: Parser, *, is_new: bool) -> None:
+    instead = "" if is_new else "; replaces all former ones"
     parser.add_argument(
         "--redirect",
         metavar="URI",
         action="append",
-        required=is_required,
         help="where a login leads; repeat --redirect for several; compared exactly, except the port"
         f" of a loopback address of a public client{instead}",
+    )
+    parser.add_argument(
+        "--logout-redirect",
+        metavar="URI",
+        action="append",
+        help=f"where a logout that the app began can lead; repeat it for several; compared"
+        f" exactly{'' if is_new else '; replaces all former ones, an empty string: with none'}",
     )
     parser.add_argument(
         "--scope",
@@ -124,7 +141,7 @@ def _add_lists(parser: Parser, *, is_required: bool) -> None:
         nargs="+",
         action="extend",
         help="what it can ask for: openid, profile, email, groups, offline_access, or permissions"
-        + (f" ({' '.join(DEFAULT)})" if is_required else instead),
+        + (f" ({' '.join(DEFAULT)})" if is_new else instead),
     )
 
 
@@ -156,14 +173,19 @@ def add_client(arguments: Arguments) -> None:
     settings = open_database(arguments)
     _note_settings(settings)
     _check_algorithm(arguments.alg, settings)
+    if not (arguments.redirect or arguments.service):
+        raise UsageError("--redirect is needed: where a login leads; only --service has none")
     made = clients.create(
         arguments.name,
-        arguments.redirect,
+        arguments.redirect or (),
         scopes=arguments.scope or (),
         group=require_group(arguments.group) if arguments.group else None,
+        logout_redirects=_logout_redirects(arguments) or (),
         is_public=arguments.public,
+        is_service=arguments.service,
         is_trusted=arguments.trusted,
         algorithm=_algorithm(arguments.alg),
+        logout_uri=arguments.logout_uri or "",
         now=time.time(),
     )
     if arguments.json:
@@ -244,6 +266,8 @@ def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
         "scopes": arguments.scope and tuple(arguments.scope),
         "is_trusted": arguments.trusted,
         "algorithm": arguments.alg and _algorithm(arguments.alg),
+        "logout_uri": arguments.logout_uri,
+        "logout_redirects": _logout_redirects(arguments),
         "group_id": require_group(arguments.group).id if arguments.group else None,
     }
     changes = {name: value for name, value in given.items() if value is not None}
@@ -252,6 +276,12 @@ def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
     if not changes:
         raise UsageError("nothing to change: give at least one option")
     return fields._replace(**changes)
+
+
+def _logout_redirects(arguments: Arguments) -> tuple[str, ...] | None:
+    """Return the URIs of --logout-redirect; none for an empty one, and None without the option."""
+    given = arguments.logout_redirect
+    return None if given is None else tuple(filter(None, given))
 
 
 def _algorithm(chosen: str | None) -> str:
@@ -304,6 +334,8 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
         ("group", [_group_in_words(listed)]),
         ("scopes", [" ".join(listed.scopes)]),
         ("redirect URIs", listed.redirect_uris),
+        ("logout URI", [listed.logout_uri] if listed.logout_uri else []),
+        ("after a logout", listed.logout_redirects),
         ("algorithm", [listed.algorithm or _DEFAULT]),
         ("created", [utc_text(listed.created_at)]),
         ("registered", ["by itself"] if listed.registered_itself else []),

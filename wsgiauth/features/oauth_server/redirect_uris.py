@@ -1,4 +1,4 @@
-"""The redirect URIs of clients: which ones can be registered, and which one a request may use.
+"""The URIs of clients: which ones can be registered, and which one a request may use.
 
 A URI is compared exactly, as a string (RFC 9700 section 2.1). Only the port of a loopback address
 is free, for the apps of a computer, which cannot choose it before (RFC 8252 section 7.3).
@@ -56,13 +56,23 @@ def problem_of(uri: str, *, is_public: bool) -> str | None:
     return None
 
 
+def can_receive_logouts(uri: str) -> bool:
+    """Return whether a client can register a URI for logout tokens: of a web server."""
+    return uri.startswith("http") and problem_of(uri, is_public=False) is None
+
+
+def uris_of(stored: str) -> tuple[str, ...]:
+    """Return the URIs in a column of a client, which line feeds separate."""
+    return tuple(stored.split("\n")) if stored else ()
+
+
 def is_registered(sent: str, registered: str, *, is_public: bool) -> bool:
     """Return whether a URI of a request is one of those that a client has registered.
 
     Args:
-        registered: Separated by line feeds.
+        registered: As a column has them.
     """
-    uris = registered.split("\n")
+    uris = uris_of(registered)
     if sent in uris:
         return True
     # The rules of `problem_of`, because the port of what was sent was not checked there.

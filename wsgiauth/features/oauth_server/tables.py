@@ -23,11 +23,15 @@ class Client(Model):
         name: For people.
         digest: The SHA-256 digest of its secret, in hexadecimal digits; "" for a public client.
         former_digest: The same of its former secret, which is valid, too; "" without one.
-        redirect_uris: Separated by line feeds.
+        redirect_uris: Separated by line feeds; "" for a service.
+        logout_uri: Where logout tokens are sent (OpenID Connect Back-Channel Logout 1.0); "":
+            nowhere.
+        logout_redirects: Where a logout that it began can lead, separated by line feeds.
         scopes: What it can ask for, separated by spaces.
         group_id: The only group whose members it lets in; None: everyone. No foreign key: a client
             whose group was deleted lets nobody in.
         is_public: Whether it has no secret, as an app on a phone or in a browser.
+        is_service: Whether it is a program that logs in as itself, without a user.
         is_trusted: Whether users are not asked for their consent.
         algorithm: What signs its ID tokens; "": the key that signs all other tokens.
         expires_at: When a client that has registered itself ends without further use; None: an
@@ -39,9 +43,12 @@ class Client(Model):
     digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     former_digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     redirect_uris: peewee.TextField[str] = peewee.TextField()
+    logout_uri: peewee.TextField[str] = peewee.TextField(default="")
+    logout_redirects: peewee.TextField[str] = peewee.TextField(default="")
     scopes: peewee.TextField[str] = peewee.TextField()
     group_id: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
     is_public: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
+    is_service: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
     is_trusted: peewee.BooleanField[bool] = peewee.BooleanField(default=False)
     algorithm: peewee.CharField[str] = peewee.CharField(max_length=8, default="")
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()

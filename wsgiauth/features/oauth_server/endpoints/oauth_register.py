@@ -5,6 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.redirect_uris import uris_of
 from wsgiauth.features.oauth_server.registration import register
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone
@@ -42,7 +43,7 @@ def _document(row: Client) -> dict[str, object]:
         "client_id": row.id,
         "client_id_issued_at": row.created_at,
         "client_name": row.name,
-        "redirect_uris": row.redirect_uris.split("\n"),
+        "redirect_uris": uris_of(row.redirect_uris),
         "scope": row.scopes,
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
