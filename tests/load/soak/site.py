@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from wsgiref.util import setup_testing_defaults
 
 from peewee import chunked
+from webtest import TestApp
 
 from tests.support.authenticators import ORIGIN, Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
@@ -16,10 +17,12 @@ from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, echo, serving
 from wsgiauth import AuthMiddleware, Settings, User, cli, hash_password, login_required, storage
 from wsgiauth.authentication.tokens import CACHE_SIZE, Tokens
+from wsgiauth.features.keys.api_keys import make_key
 from wsgiauth.storage.schema import migrate
-from wsgiauth.testing import api_key, make_user
+from wsgiauth.testing import api_key, bearer, make_user
 
 PEOPLE = 10_000  # more than SQLite's caches hold, so that these are soon as large as they get
+FURTHER = 4200  # as many as the other caches of a process hold, and some more
 MANY = 1_000_000  # counted, but not reached
 SPECIAL = {
     "boss": 12,
@@ -144,6 +147,7 @@ def serve(settings, longest, pipe):
     logger.addHandler(logging.FileHandler(os.devnull))  # written, but not kept
     site = AuthMiddleware(login_required(echo), settings)
     fill_cache(site, settings)
+    fill_further_caches(site)
     behind_proxy = {"trusted_proxy": "127.0.0.1", "trusted_proxy_headers": "x-forwarded-for"}
     with serving(site, threads=4, **behind_proxy) as address:  # waitress's default
         pipe.send(address.removeprefix("http://"))
@@ -160,6 +164,20 @@ def fill_cache(site, settings):
         setup_testing_defaults(environ)
         for _ in site(environ, lambda *_: None):
             pass
+
+
+def fill_further_caches(site):
+    """Let the site answer about more users, service tokens and API keys than it remembers."""
+    app = TestApp(site, lint=False)
+    asker = User.get(User.username == "key0")
+    key = api_key(site, asker, ["wsgiauth.introspect"])
+    for user in User.select().limit(FURTHER):
+        login = bearer(site, user)
+        app.get("/auth/check", headers=login, status=204)
+        issued = app.post_json("/auth/token", {"audience": REPORTS}, headers=login).json
+        app.post_json("/auth/introspect", {"token": issued["access_token"]}, headers=key)
+        _, unknown = make_key()
+        app.get("/", headers={"Authorization": f"Bearer {unknown}"}, status=401)
 
 
 def purge(settings, longest):
