@@ -5,6 +5,7 @@ import io
 import logging
 import os
 import sys
+import time
 from dataclasses import dataclass
 from wsgiref.util import setup_testing_defaults
 
@@ -13,11 +14,13 @@ from webtest import TestApp
 
 from tests.support.authenticators import ORIGIN, Authenticator, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.oauth_apps import CALLBACK
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, echo, serving
 from wsgiauth import AuthMiddleware, Settings, User, cli, hash_password, login_required, storage
 from wsgiauth.authentication.tokens import CACHE_SIZE, Tokens
 from wsgiauth.features.keys.api_keys import make_key
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.storage.schema import migrate
 from wsgiauth.testing import api_key, bearer, make_user
 
@@ -46,6 +49,7 @@ class People:
         regulars: Names of those with nothing but a password.
         special: Names of the others, by what they have; all have the password, too.
         keys, apps, authenticators: What they have, by name.
+        clients: The id and the secret of an app of the site, and of one that needs consent.
     """
 
     regulars: list[str]
@@ -53,6 +57,7 @@ class People:
     keys: dict[str, str]
     apps: dict[str, object]
     authenticators: dict[str, Authenticator]
+    clients: dict[str, tuple[str, str]]
 
 
 def settings_of(url, folder, mail_port, provider):
@@ -71,6 +76,8 @@ def settings_of(url, folder, mail_port, provider):
         FORWARD_AUTH=True,
         SERVICE_KEYS=str(write_key(folder / "key.pem")),
         SERVICES=(REPORTS,),
+        OAUTH_SERVER=True,
+        OAUTH_REGISTRATION=True,
         OIDC_PROVIDERS=(provider.entry("google"),),
         # As short as can be, so that sessions and events expire and are purged meanwhile.
         JWT_EXPIRY_MINUTES=1,
@@ -125,9 +132,16 @@ def fill(settings):
         {name: api_key(site, users[name], asked)["Authorization"] for name in special["key"]},
         {name: add_app(site, users[name]) for name in special["app"]},
         {name: add_passkey(site, users[name]) for name in special["passkey"]},
+        {name: _add_client(name, is_trusted=name == "own") for name in ("own", "other")},
     )
     storage.discard_connection(site.database)
     return people
+
+
+def _add_client(name, *, is_trusted):
+    scopes = ["openid", "profile", "offline_access"]
+    made = clients.create(name, [CALLBACK], scopes=scopes, is_trusted=is_trusted, now=time.time())
+    return made.row.id, made.secret
 
 
 def _further(kind, name):

@@ -6,23 +6,26 @@ Each client has users of its own, so that it knows what every answer must be.
 import base64
 import json
 import re
+import secrets
 import time
 from html import unescape
 from itertools import cycle
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pyotp
 
 from tests.load.soak.clients import Client, UnexpectedError
 from tests.load.soak.mails import CODE, TOKEN
 from tests.support.authenticators import Authenticator
+from tests.support.oauth_apps import CALLBACK, DEVICE_GRANT, challenge_of
 from tests.support.service_keys import REPORTS
-from tests.support.sites import BROWSER, PASSWORD
+from tests.support.sites import BROWSER, EMAIL, PASSWORD
 
 NEW_PASSWORD = "four further unrelated words"
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 PANEL = "/auth/admin"
 HIDDEN = re.compile(r'<input type="hidden" name="(account|login)" value="([^"]*)"')
+CONSENT = re.compile(r'action="(/auth/[^"]*)"|name="(account|scope)" value="([^"]*)"')
 OPTIONS = re.compile(r'data-options="([^"]*)"')
 
 
@@ -170,6 +173,46 @@ class Visitor(Client):
             self.send("POST", "/auth/oidc/google/logout", body, headers, status=200)
             self.get("/", status=401)
 
+    # Apps
+
+    def own_app(self):
+        self.log_in_browser()
+        tokens = self.tokens_of("own", self.authorize("own", "openid profile"))
+        self.get("/auth/userinfo", tokens["access_token"])
+        tokens = self.refresh("own", tokens)
+        if self.random.random() < 0.5:
+            self.as_program("own", "revoke", {"token": tokens["refresh_token"]})
+        self.submit("/auth/logout", {})
+        self.refresh("own", tokens, status=400)
+
+    def other_app(self):
+        self.log_in_browser()
+        page = self.authorize("other", "openid profile offline_access")
+        self.refresh("other", self.tokens_of("other", self.answer(page, "allow")))
+        self.get("/auth/apps", **BROWSER)
+        other = self.world.people.clients["other"][0]
+        body = json.dumps({"revoke": other})
+        headers = SCRIPT | {"Content-Type": "application/json"}
+        self.send("POST", "/auth/apps", body, headers, status=200)
+        self.answer(self.authorize("other", "openid"), "refuse")
+
+    def device(self):
+        asked = self.as_program("own", "device", {"scope": "openid profile"}).document
+        poll = {"grant_type": DEVICE_GRANT, "device_code": asked["device_code"]}
+        self.as_program("own", "token", poll, status=400)
+        self.log_in_browser()
+        typed = f"/auth/device?user_code={asked['user_code']}"
+        form = self.form_in(self.get(typed, **BROWSER)) | {"user_code": asked["user_code"]}
+        form |= self.form_in(self.submit("/auth/device", form, status=200, **BROWSER))
+        self.submit("/auth/device", {**form, "decision": "allow"}, **BROWSER)
+        tokens = self.as_program("own", "token", poll).document
+        self.get("/auth/userinfo", tokens["access_token"])
+
+    def registration(self):
+        app = {"redirect_uris": [CALLBACK], "client_name": "soak"}
+        self.post("/auth/oauth/register", app, status=(201, 400))
+        self.get("/.well-known/openid-configuration")
+
     # Strangers
 
     def failures(self):
@@ -249,7 +292,7 @@ class Visitor(Client):
     def panel(self):
         token = self.log_in(next(self._special["boss"]))
         name = self.regular()
-        found = self.get(f"{PANEL}/users?q={name}", token).document["users"]
+        found = self.get(f"{PANEL}/users?q={name}.{EMAIL}", token).document["users"]
         path = f"{PANEL}/users/{next(each['id'] for each in found if each['username'] == name)}"
         for page in (f"{PANEL}/users?sort=-last_login", f"{PANEL}/users?q=9&active=yes", path):
             self.get(page, token, **BROWSER)
@@ -272,7 +315,7 @@ class Visitor(Client):
 
     def invitation(self):
         token = self.log_in(next(self._special["boss"]))
-        group = f"group{self.seed}"
+        group = f"group{self.seed}-{next(self.numbers)}"
         made = self.post(f"{PANEL}/groups", {"name": group}, token, status=201).document
         name = f"guest{self.seed}-{next(self.numbers)}"
         address = f"{name}@example.org"
@@ -308,6 +351,58 @@ class Visitor(Client):
                 raise UnexpectedError(f"introspection says {said}")
 
     # How they do it
+
+    def log_in_browser(self):
+        self.submit("/auth/login", {"username": self.regular(), "password": PASSWORD, "next": "/"})
+
+    def authorize(self, app, scope):
+        """Return the answer to a browser that an app sends."""
+        self.verifier = secrets.token_urlsafe(32)
+        query = {
+            "response_type": "code",
+            "client_id": self.world.people.clients[app][0],
+            "redirect_uri": CALLBACK,
+            "scope": scope,
+            "state": "state",
+            "code_challenge": challenge_of(self.verifier),
+            "code_challenge_method": "S256",
+        }
+        answer = self.get(f"/auth/authorize?{urlencode(query)}", status=303, **BROWSER)
+        if answer.headers["Location"].startswith(CALLBACK):
+            return answer
+        return self.get(answer.headers["Location"], **BROWSER)
+
+    def answer(self, page, decision):
+        """Answer a page of consent; return the redirect to the app."""
+        action = unescape(next(each[0] for each in CONSENT.findall(page.body.decode()) if each[0]))
+        return self.submit(action, {**self.form_in(page), "decision": decision})
+
+    def form_in(self, page):
+        """Return the hidden fields of a form about an app."""
+        found = CONSENT.findall(page.body.decode())
+        return {name: unescape(value) for _, name, value in found if name}
+
+    def tokens_of(self, app, redirect):
+        """Return the tokens for the code in a redirect to an app."""
+        (code,) = parse_qs(urlsplit(redirect.headers["Location"]).query)["code"]
+        fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": CALLBACK}
+        return self.as_program(app, "token", {**fields, "code_verifier": self.verifier}).document
+
+    def refresh(self, app, tokens, *, status=200):
+        fields = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+        return self.as_program(app, "token", fields, status=status).document
+
+    def as_program(self, app, path, fields, *, status=200):
+        """Send a request of the program of an app, which is no browser."""
+        credentials = base64.b64encode(":".join(self.world.people.clients[app]).encode()).decode()
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        headers["Authorization"] = f"Basic {credentials}"
+        cookies, self.cookies = self.cookies, {}
+        try:
+            path = f"/auth/oauth/{path}"
+            return self.send("POST", path, urlencode(fields), headers, status=status)
+        finally:
+            self.cookies = cookies
 
     def regular(self):
         return self.random.choice(self.regulars)
@@ -358,6 +453,10 @@ STORIES = {
     "panel": 1,
     "trail": 1,
     "invitation": 1,
+    "own_app": 3,
+    "other_app": 2,
+    "device": 1,
+    "registration": 1,
     "proxy": 3,
     "services": 2,
 }
