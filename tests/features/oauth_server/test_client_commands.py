@@ -145,7 +145,7 @@ def test_an_algorithm_that_cannot_be_checked_is_accepted_with_a_note(
     monkeypatch.delenv("OAUTH_SERVER")
     monkeypatch.setenv("SERVICES", "reports")
     monkeypatch.setenv("SERVICE_KEYS", str(tmp_path / "missing"))
-    note = "note: nobody has checked that the site has a key for RS256"
+    note = "note: this command did not check that the site has a key for RS256"
     status, _, errors = wsgiauth("client", "change", made.id, "--alg", "RS256")
     assert (status, errors.startswith(f"{note}: SERVICE_KEYS")) == (0, True)
     monkeypatch.delenv("SERVICES")
@@ -236,8 +236,8 @@ def test_a_client_whose_group_was_deleted_is_shown_as_closed(wsgiauth, made):
     wsgiauth("client", "change", made.id, "--group", "editors")
     assert "group         Editors\n" in wsgiauth("client", "show", made.id)[1]
     group.delete_instance()
-    assert "nobody: the group was deleted" in wsgiauth("client", "list")[1]
-    assert "nobody: the group was deleted" in wsgiauth("client", "show", made.id)[1]
+    assert "no user: the group was deleted" in wsgiauth("client", "list")[1]
+    assert "no user: the group was deleted" in wsgiauth("client", "show", made.id)[1]
 
 
 @pytest.mark.parametrize("action", ["show", "secret", "remove"])

@@ -141,7 +141,7 @@ def test_every_login_to_such_an_app_asks_for_consent(site, browser):
     again = browser.get(app.url(), headers=BROWSER).follow(headers=BROWSER)
     shown = again.html.find("main").get_text(" ", strip=True)
     assert consent_form(again)
-    assert "Nobody here has checked this app" in shown
+    assert "This site has not checked this app" in shown
     silent = browser.get(app.url(prompt="none"), headers=BROWSER, status=400)
     assert "sent a request that this site cannot answer" in silent
 
@@ -189,12 +189,12 @@ def test_such_an_app_is_no_device(site):
 
 @pytest.mark.promise(93)
 def test_a_name_and_a_host_of_another_app_bring_nothing(site, browser, wiki):
-    """The page says that nobody has checked it, and the code goes to the other app."""
+    """The page says that this site has not checked it, and the code goes to the other app."""
     false = RegisteredApp(site, client_name="Wiki", redirect_uris=[wiki.uri])
     false.uri = wiki.uri
     wiki.log_in(browser)
     page = follow(browser, false.url())
-    assert "Nobody here has checked this app" in page
+    assert "This site has not checked this app" in page
     location = walk(browser, false.url())
     assert location.startswith(f"{wiki.uri}?")
     assert wiki.exchange(code_in(location), 400)["error"] == "invalid_grant"

@@ -80,7 +80,7 @@ class AuthorizationRequest:
         scopes: As the client asked for them.
         max_age: The seconds since the last proof that the client accepts; None: any number.
         resource: The service for which it wants a token (RFC 8707), or "".
-        id_token_hint: An ID token of the user whom the client means, not verified, or "".
+        id_token_hint: An ID token of the user that the client means, not verified, or "".
         asked_at: When this site asked for a new proof for this request; 0: it did not.
         query: The parameters that count, without `ASKED`. After a login, they fit into a `next`.
     """

@@ -150,7 +150,7 @@ class ListedClient(NamedTuple):
     is_trusted: bool
     redirect_uris: tuple[str, ...]
     scopes: tuple[str, ...]
-    group: str | None  # the name; None: everyone; "": the group was deleted, so nobody gets in
+    group: str | None  # the name; None: everyone; "": it was deleted, so no user gets in
     secrets: int  # how many are valid
     algorithm: str | None
     logout_uri: str | None

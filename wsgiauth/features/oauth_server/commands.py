@@ -292,7 +292,7 @@ def _check_algorithm(chosen: str | None, settings: Settings) -> None:
     """Refuse an algorithm that the site has no key for, if the keys can be read here."""
     if not _algorithm(chosen):
         return
-    unchecked = f"note: nobody has checked that the site has a key for {chosen}"
+    unchecked = f"note: this command did not check that the site has a key for {chosen}"
     if settings.SERVICE_KEYS is None:
         print_error(f"{unchecked}, because SERVICE_KEYS is not set here")
         return
@@ -350,7 +350,7 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
 def _group_in_words(listed: ListedClient) -> str:
     if listed.group is None:
         return "everyone"
-    return listed.group or "nobody: the group was deleted"
+    return listed.group or "no user: the group was deleted"
 
 
 def _text_of(name: str) -> str:

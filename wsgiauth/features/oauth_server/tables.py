@@ -29,7 +29,7 @@ class Client(Model):
         logout_redirects: Where a logout that it began can lead, separated by line feeds.
         scopes: What it can ask for, separated by spaces.
         group_id: The only group whose members it lets in; None: everyone. No foreign key: a client
-            whose group was deleted lets nobody in.
+            whose group was deleted lets no user in.
         is_public: Whether it has no secret, as an app on a phone or in a browser.
         is_service: Whether it is a program that logs in as itself, without a user.
         is_trusted: Whether users are not asked for their consent.
@@ -143,7 +143,7 @@ class DeviceRequest(Model):
         grant_id: The id of the row that the use of the device code inserts, as in `grants.Code`.
         scopes: As the client asked for them, separated by spaces.
         resource: See `Grant`.
-        user_id, stamp, session_id: Of the user who has allowed the device; None: nobody yet.
+        user_id, stamp, session_id: Of the user who has allowed the device; None: no user yet.
         is_refused: Whether a user has refused it.
         address, agent: See `Session`: of the device.
         interval: The seconds that the client has to wait between two questions.
