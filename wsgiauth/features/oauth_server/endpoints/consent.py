@@ -55,7 +55,7 @@ class ConsentPage(FormPage):
     client_name: str
     host: str  # to which the answer goes
     is_on_device: bool  # whether that is an app of this computer or phone, which anyone can imitate
-    is_self_registered: bool = False  # so that nobody has checked its name
+    is_self_registered: bool = False  # so its name is unchecked
     since: datetime  # when the app was registered here
     scopes: tuple[ScopeInWords, ...]
     scope: str  # the same, for the form
@@ -100,15 +100,13 @@ class Consent(MemberForm):
             return _send(submission, request, error_fields(refusal))
         if decision != ALLOW:
             raise ValidationError({"decision": [_("Allow the app, or refuse it.")]})
-        if not (
-            _is_next(request, session, site)
-            and is_fresh_for(scopes_of(request, session, site), session, site)
-        ):  # any more
+        if not _is_next(request, session, site):  # any more
             return _to_authorize(submission.environ, request, site)
-        shown = submission.fields["scope"].split()
-        if not set(shown).issuperset(with_resource([], request.resource)):
+        possible, shown = scopes_of(request, session, site), submission.fields["scope"].split()
+        has_service = set(shown).issuperset(with_resource([], request.resource))
+        if not (has_service and is_fresh_for(possible, session, site)):
             return _to_authorize(submission.environ, request, site)
-        scopes = [each for each in scopes_of(request, session, site) if each in shown]
+        scopes = [each for each in possible if each in shown]
         wanted = with_resource(scopes, request.resource)
         if not grants.allow(request.client, session.user, wanted, site.tokens.now()):
             raise UnauthenticatedError("invalid_token")  # the user or the app has changed meanwhile
