@@ -44,7 +44,7 @@ def test_an_app_is_listed_with_what_it_can_do(browser, wiki, clock):
         {
             "id": wiki.id,
             "name": "Wiki",
-            "host": "wiki.example.org",
+            "hosts": ["wiki.example.org"],
             "scopes": ["email", "openid", "profile"],
             "allowed_at": utc_text(from_timestamp(start)),
             "last_used_at": utc_text(from_timestamp(start + 60)),
@@ -82,7 +82,15 @@ def test_the_app_that_was_used_last_is_the_first(site, browser, clock):
 
 def test_an_app_on_a_device_is_listed_by_its_scheme(site, browser):
     App(site, uri="com.example.wiki:/callback", is_public=True).log_in(browser)
-    assert listed(browser)[0]["host"] == "com.example.wiki:"
+    assert listed(browser)[0]["hosts"] == ["com.example.wiki:"]
+
+
+def test_an_app_is_listed_with_every_host_once(site, browser, wiki):
+    others = ["https://wiki.example.org/other", "http://localhost:8080/callback"]
+    Client.update(redirect_uris="\n".join([wiki.uri, *others])).execute()
+    wiki.log_in(browser)
+    assert listed(browser)[0]["hosts"] == ["wiki.example.org", "localhost:8080"]
+    browser.get(APPS, headers=BROWSER).mustcontain("localhost:8080")
 
 
 def test_a_grant_whose_session_has_ended_is_no_use(browser, wiki, site, ada):

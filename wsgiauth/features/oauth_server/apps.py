@@ -19,7 +19,7 @@ class App(NamedTuple):
 
     id: str  # the `client_id`
     name: str
-    host: str  # where it is, or the scheme of an app on a device
+    hosts: tuple[str, ...]  # where it is, or the schemes of an app on a device
     scopes: tuple[str, ...]
     allowed_at: datetime
     last_used_at: datetime | None  # when it last got tokens that are still valid
@@ -82,5 +82,5 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
 
 
 def _app(client: Client, scopes: list[str], since: int) -> App:
-    host = host_of(uris_of(client.redirect_uris)[0])
-    return App(client.id, client.name, host, tuple(scopes), from_timestamp(since), None)
+    hosts = tuple(dict.fromkeys(map(host_of, uris_of(client.redirect_uris))))
+    return App(client.id, client.name, hosts, tuple(scopes), from_timestamp(since), None)

@@ -91,7 +91,7 @@ def _uris(metadata: Mapping[str, object]) -> list[str]:
 def _have_one_host(uris: Iterable[str]) -> bool:
     """Return whether the web servers belong together, as vscode.dev and insiders.vscode.dev do.
 
-    A list names an app by its first host, which must not be that of someone else.
+    Otherwise, the list of a user's apps would show the host of another app beside its own.
     """
     hosts = sorted({host_of(each) for each in uris if each.startswith("https:")}, key=len)
     return all(longer.endswith(f".{shorter}") for shorter, longer in pairwise(hosts))

@@ -11,7 +11,8 @@ from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
-_APP = App("0123456789abcdef0123", "Wiki", "wiki.example.org", _SCOPES, THEN, THEN)
+_HOSTS = ("wiki.example.org", "localhost:8080")
+_APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _SCOPES, THEN, THEN)
 _CONSENT = ConsentPage(
     consent_url="/x",
     client_name="Wiki",
