@@ -256,8 +256,9 @@ def test_a_request_without_our_time_is_the_same(read, request_of, asked):
 
 
 def test_the_registered_uri_of_a_request_is_known_in_spite_of_other_mistakes(wiki, site):
-    assert registered_uri(urlencode(wiki.parameters(response_type="token"))) == CALLBACK
-    assert registered_uri(urlencode(wiki.parameters(redirect_uri="https://evil.example"))) == ""
+    assert registered_uri(urlencode(wiki.parameters(response_type="token")), NOW) == CALLBACK
+    wrong = wiki.parameters(redirect_uri="https://evil.example")
+    assert registered_uri(urlencode(wrong), NOW) == ""
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_what_was_exported_is_imported_as_it_was(several):
     Client.delete().execute()
     assert load(*exported) == Imported(created=4, changed=0, same=0)
     assert rows() == before
-    found, (former, newest) = clients.find(several[0]), several[1]
+    found, (former, newest) = clients.find(several[0], NOW), several[1]
     assert [clients.has_secret(found, each) for each in (former, newest)] == [True, True]
 
 

@@ -32,7 +32,7 @@ def make(name="Wiki", uris=(CALLBACK,), **options):
 
 def stored(made):
     """Return the row of a client as it is now."""
-    return clients.find(made.row.id)
+    return clients.find(made.row.id, NOW)
 
 
 def events():
@@ -218,15 +218,15 @@ NO_ID = {
 @pytest.mark.parametrize("client_id", NO_ID.values(), ids=NO_ID)
 def test_a_string_that_is_no_id_finds_no_client(database, client_id):
     make()
-    assert clients.find(client_id) is None
+    assert clients.find(client_id, NOW) is None
     assert clients.find_listed(client_id) is None
 
 
 @pytest.mark.every_database
 def test_an_id_is_compared_exactly(database):
     Client.insert(id="abc", name="Wiki", redirect_uris="", scopes="", created_at=0).execute()
-    assert clients.find("abc").name == "Wiki"
-    assert [clients.find(each) for each in ("ABC", "Abc", "ab", "abcd")] == [None] * 4
+    assert clients.find("abc", NOW).name == "Wiki"
+    assert [clients.find(each, NOW) for each in ("ABC", "Abc", "ab", "abcd")] == [None] * 4
 
 
 @pytest.mark.every_database
@@ -480,13 +480,13 @@ def test_nothing_that_a_client_names_is_fetched(site, browser, monkeypatch):
 @pytest.mark.promise(92)
 def test_the_tokens_of_a_removed_client_end_at_once(site, wiki, browser):
     tokens = wiki.log_in(browser)
-    clients.remove(clients.find(wiki.id))
+    clients.remove(Client.get_by_id(wiki.id))
     assert wiki.refresh(tokens["refresh_token"], status=401)["error"] == "invalid_client"
 
 
 @pytest.mark.promise(89)
 def test_a_uri_that_was_removed_gets_no_more_answers(site, wiki, browser):
-    row = clients.find(wiki.id)
+    row = Client.get_by_id(wiki.id)
     wanted = ClientFields.of(row)._replace(redirect_uris=("https://wiki.example.org/other",))
     clients.change(row, wanted)
     answer = browser.get(wiki.url(), headers=BROWSER, status=400)

@@ -222,7 +222,7 @@ def test_a_revocation_is_an_event_if_there_was_something(browser, wiki, ada):
 
 
 def test_no_consent_is_recorded_for_who_has_changed_meanwhile(wiki, ada, settings):
-    client = clients.find(wiki.id)
+    client = Client.get_by_id(wiki.id)
     assert grants.allow(client, ada, ["openid"], 1)
     change_password(type(ada).get_by_id(ada.id), NEW_PASSWORD, settings=settings)
     assert not grants.allow(client, ada, ["openid"], 1)
@@ -231,7 +231,7 @@ def test_no_consent_is_recorded_for_who_has_changed_meanwhile(wiki, ada, setting
 
 
 def test_no_consent_is_recorded_for_a_removed_client(wiki, ada):
-    client = clients.find(wiki.id)
+    client = Client.get_by_id(wiki.id)
     clients.remove(client)
     assert not grants.allow(client, ada, ["openid"], 1)
     assert grants.allowance(client, ada) == (None, False)

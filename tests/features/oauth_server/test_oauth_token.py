@@ -8,7 +8,7 @@ from webtest import TestApp
 from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, challenge_of, code_in, walk
 from tests.support.service_keys import MAPS, REPORTS
 from wsgiauth.features.oauth_server import clients
-from wsgiauth.features.oauth_server.tables import Grant
+from wsgiauth.features.oauth_server.tables import Client, Grant
 
 CHALLENGE = 'Basic realm="wsgiauth", charset="UTF-8"'
 
@@ -116,7 +116,7 @@ def test_a_client_is_authenticated_by_its_secret(site, wiki, code, way):
 
 
 def test_both_secrets_of_a_change_are_valid(site, wiki, code, browser):
-    renewed = clients.renew_secret(clients.find(wiki.id))
+    renewed = clients.renew_secret(Client.get_by_id(wiki.id))
     send(site, form(code), 200, Authorization=basic(wiki.id, renewed))
     other = code_in(walk(browser, wiki.url()))
     send(site, form(other), 200, Authorization=basic(wiki.id, wiki.secret))
@@ -220,7 +220,7 @@ def test_contradictory_authentication_is_refused(site, wiki, code, way):
 
 
 def test_a_secret_that_was_ended_is_refused(site, wiki, code):
-    client = clients.find(wiki.id)
+    client = Client.get_by_id(wiki.id)
     clients.renew_secret(client)
     clients.end_former(client)
     send(site, form(code), 401, Authorization=basic(wiki.id, wiki.secret))

@@ -218,6 +218,17 @@ def test_an_app_stays_while_it_is_used(site, browser, clock):
     assert Client.select().where(Client.id == app.id).exists()
 
 
+@pytest.mark.promise(93)
+def test_an_app_that_has_expired_is_unknown_before_its_row_is_deleted(site, browser, clock):
+    app = RegisteredApp(site)
+    tokens = app.log_in(browser, scope="openid offline_access")
+    Client.update(expires_at=int(clock.now)).execute()
+    assert app.refresh(tokens["refresh_token"], 401)["error"] == "invalid_client"
+    page = browser.get(app.url(), headers=BROWSER, status=400)
+    assert "The app that sent you here is not known to this site." in page
+    assert Client.select().count() == 1
+
+
 def test_an_app_that_is_gone_has_no_grants(site, browser, clock):
     app = RegisteredApp(site)
     app.exchange(code_in(walk(browser, app.url())))

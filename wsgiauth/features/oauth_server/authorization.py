@@ -151,7 +151,7 @@ def read_request(
         AuthorizationError: Another parameter is wrong.
     """
     pairs = _pairs(query)
-    client, uri = _client_of(pairs)
+    client, uri = _client_of(pairs, now)
     fields, counts = dict(pairs), Counter(name for name, _value in pairs)
     mode = fields.get("response_mode", QUERY)
     state = fields.get("state", "") if counts["state"] == 1 else ""
@@ -186,10 +186,10 @@ def read_request(
     )
 
 
-def registered_uri(query: str) -> str:
+def registered_uri(query: str, now: float) -> str:
     """Return the redirect URI of a request, which can have other mistakes; "" if it is wrong."""
     try:
-        return _client_of(_pairs(query))[1]
+        return _client_of(_pairs(query), now)[1]
     except RequestError:
         return ""
 
@@ -204,10 +204,10 @@ def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:
     return f"{uri}{'&' if '?' in uri else '?'}{urlencode(parameters)}"
 
 
-def _client_of(pairs: Sequence[tuple[str, str]]) -> tuple[Client, str]:
+def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, str]:
     """Return the client of a request, and a redirect URI that it has registered."""
     ids = [value for name, value in pairs if name == "client_id"]
-    client = clients.find(ids[0]) if len(ids) == 1 else None
+    client = clients.find(ids[0], now) if len(ids) == 1 else None
     if client is None:
         detail = _("The app that sent you here is not known to this site.")
         raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)

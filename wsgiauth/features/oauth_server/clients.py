@@ -240,10 +240,11 @@ def create(
     return MadeClient(row, secret)
 
 
-def find(client_id: str) -> Client | None:
-    """Return the client with this id, or None."""
+def find(client_id: str, now: float) -> Client | None:
+    """Return the client with this id, or None. One that has expired is not found."""
     row = _FIND.fetchone(client_id) if names.is_handle(client_id) else None
-    return None if row is None else Client.of_row(row)
+    client = None if row is None else Client.of_row(row)
+    return None if client is None or client.has_expired(now) else client
 
 
 def list_clients() -> list[ListedClient]:

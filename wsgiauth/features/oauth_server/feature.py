@@ -27,7 +27,7 @@ from wsgiauth.web.pages import Page
 
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.OAUTH_SERVER:
-        server = OAuthServer(settings)
+        server = OAuthServer(settings, tokens)
         yield from (server, DescribedGrants(settings, server.refresh_tokens))
 
 

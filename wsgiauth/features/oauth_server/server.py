@@ -3,6 +3,7 @@
 from urllib.parse import quote
 
 from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.features.oauth_server.authorization import Asked, login_hint, registered_uri
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
@@ -22,9 +23,10 @@ class OAuthServer(OnwardRedirects):
         lifetime: Of an access token, in seconds.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens) -> None:
         from wsgiauth.features.oauth_server.codes import Codes  # imports cryptography
 
+        self._tokens = tokens
         self.issuer: str = settings.PUBLIC_URL or ""
         self.services: frozenset[str] = frozenset(settings.SERVICES)
         self.lifetime: int = min(settings.SERVICE_TOKEN_MINUTES, ACCESS_MINUTES) * MINUTE
@@ -34,7 +36,7 @@ class OAuthServer(OnwardRedirects):
 
     def source_after(self, destination: str, mount: str) -> str:
         """Return the origin of the app to which a login with this `next` leads."""
-        uri = registered_uri(_request_in(destination, mount))
+        uri = registered_uri(_request_in(destination, mount), self._tokens.now())
         return origin_of(uri) if uri else ""
 
     def name_for(self, destination: str, mount: str) -> str:

@@ -62,6 +62,10 @@ class Client(Model):
         """Return the client in a row with its columns."""
         return cls(**values_of(cls, row))
 
+    def has_expired(self, now: float) -> bool:
+        """Return whether it has ended; its row may stay for a while."""
+        return self.expires_at is not None and self.expires_at <= int(now)
+
 
 class Consent(Model):
     """What a user has allowed an app.

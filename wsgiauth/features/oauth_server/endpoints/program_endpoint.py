@@ -40,7 +40,8 @@ class ProgramEndpoint(Endpoint):
         """Take the form; answer failures as RFC 6749 section 5.2 demands."""
         try:
             fields = _read_fields(environ)
-            return self.respond(_authenticate(environ, fields), fields, environ, site)
+            client = _authenticate(environ, fields, site.tokens.now())
+            return self.respond(client, fields, environ, site)
         except OAuthError as error:
             return error.response()
 
@@ -56,7 +57,7 @@ def _read_fields(environ: WSGIEnvironment) -> dict[str, str]:
     return {name: value for name, value in sent.items() if isinstance(value, str) and value}
 
 
-def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str]) -> Client:
+def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: float) -> Client:
     """Return the client that sent a request."""
     header = environ.get("HTTP_AUTHORIZATION")
     client_id, secret = fields.get("client_id", ""), fields.get("client_secret", "")
@@ -67,7 +68,7 @@ def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str]) -> Client
         if client_id not in ("", named):
             raise OAuthError(INVALID_REQUEST, "client_id is of another client")
         client_id = named
-    client = clients.find(client_id)
+    client = clients.find(client_id, now)
     if client is not None and client.is_public and not secret:
         return client
     if client is not None and not client.is_public and clients.has_secret(client, secret):
