@@ -20,7 +20,8 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
-UNUSED_DAYS = 30
+NEW_DAYS = 1  # before it gets tokens for the first time, so that a flood blocks others for a day
+UNUSED_DAYS = 30  # after it got tokens
 MOST_CLIENTS = 10_000  # that have registered themselves
 
 _ID_BYTES = 10
@@ -54,7 +55,7 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
         scopes=" ".join(dict.fromkeys(scopes)),
         is_public=True,
         created_at=int(now),
-        expires_at=int(now) + UNUSED_DAYS * DAY,
+        expires_at=int(now) + NEW_DAYS * DAY,
     )
     with database.atomic():
         row.save(force_insert=True)
@@ -62,7 +63,7 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
 
 
 def keep_client(client_id: str, now: float) -> None:
-    """Let a client that has registered itself stay, because it is used; once a day."""
+    """Let a client that has registered itself stay, because it gets tokens; once a day."""
     end = int(now) + UNUSED_DAYS * DAY
     is_due = (Client.id == client_id) & (Client.expires_at <= end - DAY)
     _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
