@@ -40,6 +40,7 @@ from wsgiauth import (
 from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.restoring import (
     FormerAddress,
     find_restoration,
@@ -634,6 +635,10 @@ def use_an_app(scene):
     grants.revoke(scene.ada, client.id)
     made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
     assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)
+    assert grants.allow(client, scene.ada, ["openid"], now)
+    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
+    session = UserSession(scene.ada, Session.get().id)
+    assert devices.allow(devices.find(made.user_code, now), session, ["openid"], now)
     clients.remove(client)
 
 
@@ -648,6 +653,8 @@ IN_CODE = [
             ("grant_reused", USERNAME, None, ANY),
             ("consent_revoked", USERNAME, None, ANY),
             ("device_refused", USERNAME, None, ANY),
+            ("consent_given", USERNAME, None, ANY),
+            ("device_allowed", USERNAME, None, ANY),
             ("client_removed", None, None, ANY),
         ],
         id="app that users log in to",

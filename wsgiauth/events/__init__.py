@@ -61,6 +61,7 @@ CHANGES = (
     "consent_given",
     "consent_revoked",
     "grant_reused",
+    "device_allowed",
     "device_refused",
     "client_created",
     "client_changed",
@@ -85,7 +86,8 @@ class Event(NamedTuple):
             response is streamed after its request.
         reason: The cause or the detail; None if the name is enough.
         actor: Who did it: `user 7`, `user 7 key 4fD8…` (by an API key), `command line ada` (the
-            system's user) or `code`; None for a refused attempt of an anonymous client.
+            system's user), `code`, or `other app` (which registers itself); None for a refused
+            attempt of an anonymous client.
     """
 
     name: str

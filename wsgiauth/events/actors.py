@@ -1,4 +1,4 @@
-"""The actor of a change: `user 7`, `user 7 key 4fD8…`, `command line ada` or `code`.
+"""The actor of a change: `user 7`, `user 7 key 4fD8…`, `command line ada`, `code` or `other app`.
 
 Below the mount, `app` begins with `OWNER`, because the client of a login or of a link acts for the
 account of the event. Endpoints that identify their caller then name the caller. In the views of the
@@ -21,6 +21,7 @@ logger = logging.getLogger("wsgiauth")
 
 CODE = "code"
 COMMAND_LINE = "command line"
+APP = "other app"  # which registers itself
 OWNER = ""  # the user of the event
 
 _USER = re.compile("user ([0-9]+)(?: key ([0-9A-Za-z]+))?")
@@ -79,7 +80,7 @@ def user_id_of(actor: str) -> int | None:
 def is_actor(text: str) -> bool:
     """Return whether a string has the form of an actor, and is not the name of a user."""
     return (
-        text == CODE
+        text in (CODE, APP)
         or f"{text} ".startswith(f"{COMMAND_LINE} ")
         or _USER.fullmatch(text) is not None
     )

@@ -8,6 +8,7 @@ from webtest import TestApp
 from tests.support.oauth_apps import App, code_in, consent_form, follow, walk
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.oauth_server import client_files, registration
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -53,6 +54,12 @@ def test_an_app_registers_itself_as_a_public_client(site, clock):
         "response_types": ["code"],
     }
     assert (client.is_public, client.is_trusted, client.digest) == (True, False, "")
+
+
+def test_the_trail_says_that_an_app_registered_itself(site):
+    client_id = register(site)["client_id"]
+    (event,) = RecordedEvent.select()
+    assert (event.name, event.actor, event.reason) == ("client_created", "other app", client_id)
 
 
 def test_an_app_without_a_name_has_that_of_its_host(site):

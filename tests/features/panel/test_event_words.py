@@ -88,6 +88,7 @@ def test_an_actor_that_is_no_user_is_shown_in_words_that_can_be_translated():
         "code": "application code",
         "command line": "command line",
         "command line ada": "command line ada",
+        "other app": "the app itself",
     }.items():
         shown = actor_in_words(actor)
         assert shown == words

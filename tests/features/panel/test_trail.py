@@ -99,6 +99,8 @@ def test_a_filter_leaves_the_events_that_match(program, boss, make):
     RecordedEvent.update(actor=f"user {boss.id}").execute()
     for user in (boss, tim):
         events.emit("registration", user_id=user.id)
+    with actors.acting(actors.APP):
+        events.emit("client_created")
     counts = {
         "user=Tim": 1,
         "user=tim@example.org": 1,
@@ -109,13 +111,15 @@ def test_a_filter_leaves_the_events_that_match(program, boss, make):
         f"actor=user {boss.id}": 1,
         "actor=nobody": 0,
         "actor=command line": 0,
+        "actor=other app": 1,
+        "actor=the app itself": 1,
         "actor=command line%00": 0,
         "name=login": 1,
-        "name=&since=&until=": 3,
-        "since=2020-01-01": 3,
+        "name=&since=&until=": 4,
+        "since=2020-01-01": 4,
         "since=2120-01-01T00:00:00Z": 0,
         "until=2020-01-01": 0,
-        "before=x": 3,
+        "before=x": 4,
     }
     found = {query: program(f"{EVENTS}?{query}").json["events"] for query in counts}
     assert {query: len(each) for query, each in found.items()} == counts

@@ -108,7 +108,9 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         is_allowed = grants.allow(row.client, session.user, wanted, now) and bool(
             DeviceRequest.update(changes).where(is_ours).execute()
         )
-        if not is_allowed:
+        if is_allowed:
+            events.emit("device_allowed", user_id=session.user.id, reason=row.client_id)
+        else:
             transaction.rollback()
     return is_allowed
 

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
+from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.authentication.scopes import OFFLINE
+from wsgiauth.events import actors
 from wsgiauth.features.oauth_server.clients import MOST_URIS
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import host_of, problem_of
@@ -57,8 +59,9 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
         created_at=int(now),
         expires_at=int(now) + NEW_DAYS * DAY,
     )
-    with database.atomic():
+    with database.atomic(), actors.acting(actors.APP):
         row.save(force_insert=True)
+        events.emit("client_created", reason=row.id)
     return row
 
 

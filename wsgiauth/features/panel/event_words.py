@@ -40,6 +40,7 @@ TITLES: Mapping[str, str] = {
     "identity_disconnected": _("Account of another provider disconnected"),
     "consent_given": _("App allowed"),
     "consent_revoked": _("App revoked"),
+    "device_allowed": _("Device allowed"),
     "device_refused": _("Device refused"),
     "grant_reused": _("Token of an app used twice"),
     "client_created": _("App registered"),
@@ -55,7 +56,12 @@ _FLAGS: Mapping[str, str] = {
     "is_superuser on": pgettext("event", "Made superuser"),
     "is_superuser off": pgettext("event", "Superuser status removed"),
 }
-APPLICATION_CODE = _("application code")
+# Actors that are no users.
+ACTORS: Mapping[str, str] = {
+    actors.CODE: _("application code"),
+    actors.COMMAND_LINE: _("command line"),
+    actors.APP: _("the app itself"),
+}
 
 _FACTORS = {
     ONE_TIME_CODE: pgettext("reason of an event", "authenticator app"),
@@ -164,10 +170,8 @@ def reason_in_words(event: Event) -> str:
 
 def actor_in_words(actor: str) -> str:
     """Return the words for an actor that is not a user; keep an unknown actor."""
-    if actor == actors.CODE:
-        return APPLICATION_CODE
-    if actor == actors.COMMAND_LINE:
-        return _("command line")
+    if actor in ACTORS:
+        return ACTORS[actor]
     who, name = actors.split(actor)
     return _("command line %(name)s", name=name) if who == actors.COMMAND_LINE else actor
 

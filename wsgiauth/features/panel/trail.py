@@ -15,7 +15,7 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Entry, Filters, Position
 from wsgiauth.features.panel.event_words import (
-    APPLICATION_CODE,
+    ACTORS,
     TITLES,
     actor_in_words,
     reason_in_words,
@@ -156,10 +156,9 @@ def _filters(fields: dict[str, str]) -> Filters:
         errors["name"] = [_("name must be the name of an event.")]
     if errors:
         raise ValidationError(errors)
-    actor = fields["actor"]
-    if actor == APPLICATION_CODE:  # as the page shows it
-        actor = actors.CODE
-    elif actor and not actors.is_actor(actor):
+    as_shown = {str(words): actor for actor, words in ACTORS.items()}
+    actor = as_shown.get(fields["actor"], fields["actor"])
+    if actor and not actors.is_actor(actor):
         actor = actors.user(_user_id(actor))
     if not actor.isprintable():
         actor = actors.user(_NO_USER)
