@@ -39,13 +39,14 @@ class App:
 
     Attributes:
         id, secret: Of its client.
-        uri: Its redirect URI.
+        uri: Its redirect URI; "" for a service, to which no user logs in.
         program: Sends requests of the app's program.
     """
 
     def __init__(self, site, name="Wiki", uri=CALLBACK, **options):
         with context.using(site.database):
-            made = clients.create(name, [uri], now=site.site.tokens.now(), **options)
+            uris = [uri] if uri else []
+            made = clients.create(name, uris, now=site.site.tokens.now(), **options)
         self.site, self.uri = site, uri
         self.id, self.secret = made.row.id, made.secret
         self.program = TestApp(site)
@@ -84,6 +85,10 @@ class App:
         """Exchange a refresh token, and return the answer of the token endpoint."""
         return self.ask(status, {"grant_type": "refresh_token", "refresh_token": token, **changes})
 
+    def log_in_as_itself(self, status=200, **fields):
+        """Ask for a token by the client's own credentials; return the answer."""
+        return self.ask(status, {"grant_type": "client_credentials", **fields})
+
     def ask(self, status, fields):
         """Send a form to the token endpoint; None leaves a field out."""
         if not self.secret:
@@ -94,6 +99,11 @@ class App:
     def log_in(self, browser, **changes):
         """Let a browser that has logged in to the site log in to the app; return the tokens."""
         return self.exchange(code_in(walk(browser, self.url(**changes))))
+
+
+def service_client(site, *scopes):
+    """Return a program that logs in as itself, with permissions."""
+    return App(site, "Nightly export", uri="", is_service=True, scopes=scopes)
 
 
 def consent_form(page):

@@ -238,7 +238,6 @@ def test_a_cookie_authenticates_no_client(browser, wiki, code):
     [
         ({"grant_type": None}, "invalid_request"),
         ({"grant_type": "password"}, "unsupported_grant_type"),
-        ({"grant_type": "client_credentials"}, "unsupported_grant_type"),
         ({"code": None}, "invalid_request"),
         ({"code": ""}, "invalid_request"),
         ({"code": "wrong"}, "invalid_grant"),
@@ -256,7 +255,6 @@ def test_a_cookie_authenticates_no_client(browser, wiki, code):
     ids=[
         "no type",
         "a password",
-        "client credentials",
         "no code",
         "an empty code",
         "a wrong code",

@@ -208,7 +208,7 @@ def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, st
     """Return the client of a request, and a redirect URI that it has registered."""
     ids = [value for name, value in pairs if name == "client_id"]
     client = clients.find(ids[0], now) if len(ids) == 1 else None
-    if client is None:
+    if client is None or client.is_service:
         detail = _("The app that sent you here is not known to this site.")
         raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
     uris = [value for name, value in pairs if name == "redirect_uri"]

@@ -3,12 +3,12 @@
 import hashlib
 import secrets
 from base64 import urlsafe_b64encode
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
-from wsgiauth.features.oauth_server.presented import GRANT
+from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS, GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
@@ -30,7 +30,9 @@ def tokens_of(
     """
     server = site.require(OAuthServer)
     now = int(site.tokens.now())
-    access_token = _access_token(grant, user, client, scopes, site, now)
+    claims = {"sub": str(user.id), GRANT: grant.id, **_proof(grant)}
+    audience = grant.resource or userinfo_url(site)
+    access_token = _access_token(claims, audience, client, scopes, site, now)
     response: dict[str, object] = {
         "access_token": access_token,
         "token_type": "Bearer",
@@ -43,6 +45,23 @@ def tokens_of(
             grant, user, client, scopes, site, now, access_token=access_token, nonce=nonce
         )
     return response
+
+
+def token_of_client(
+    client: Client, scopes: Collection[str], resource: str, site: Site
+) -> dict[str, object]:
+    """Return the response for a client that logs in as itself (RFC 6749 section 4.4.3).
+
+    Its `sub` can never be the number of a user (RFC 9068 section 5).
+    """
+    claims = {"sub": f"client:{client.id}", GRANT_TYPE: CLIENT_CREDENTIALS}
+    now = int(site.tokens.now())
+    return {
+        "access_token": _access_token(claims, resource, client, scopes, site, now),
+        "token_type": "Bearer",
+        "expires_in": site.require(OAuthServer).lifetime,
+        "scope": " ".join(scopes),
+    }
 
 
 def claims_of(user: User, scopes: Collection[str]) -> dict[str, object]:
@@ -66,20 +85,23 @@ def acr_of(methods: str) -> str:
 
 
 def _access_token(
-    grant: Grant, user: User, client: Client, scopes: Collection[str], site: Site, now: int
+    claims: Mapping[str, object],
+    audience: str,
+    client: Client,
+    scopes: Collection[str],
+    site: Site,
+    now: int,
 ) -> str:
-    lifetime = site.require(OAuthServer).lifetime
+    """Return a token with the claims of RFC 9068 section 2.2, and others."""
     return site.require(SignedTokens).sign(
         {
-            "sub": str(user.id),
-            "aud": grant.resource or userinfo_url(site),
-            "exp": now + lifetime,
+            **claims,
+            "aud": audience,
+            "exp": now + site.require(OAuthServer).lifetime,
             "iat": now,
             "jti": secrets.token_urlsafe(16),
             "client_id": client.id,
             "scope": " ".join(scopes),
-            GRANT: grant.id,
-            **_proof(grant),
         }
     )
 

@@ -4,10 +4,11 @@ from http import HTTPStatus
 
 from wsgiauth.web.responses import Header, Response, json_response
 
-INVALID_REQUEST, INVALID_CLIENT, INVALID_GRANT = (
+INVALID_REQUEST, INVALID_CLIENT, INVALID_GRANT, UNAUTHORIZED_CLIENT = (
     "invalid_request",
     "invalid_client",
     "invalid_grant",
+    "unauthorized_client",
 )
 
 

@@ -8,6 +8,8 @@ from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site
 
 GRANT = "grant"  # the claim of access tokens with the id of their grant
+# The claim of access tokens that have none, because no user has allowed them.
+GRANT_TYPE, CLIENT_CREDENTIALS = "grant_type", "client_credentials"
 
 
 def access_claims(token: str, site: Site) -> Mapping[str, Any] | None:

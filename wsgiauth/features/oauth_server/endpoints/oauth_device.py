@@ -5,7 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.features.oauth_server import devices
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
-from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.oauth_errors import UNAUTHORIZED_CLIENT, OAuthError
 from wsgiauth.features.oauth_server.scopes import MAX_SCOPE
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url
 from wsgiauth.features.oauth_server.tables import Client
@@ -22,7 +22,9 @@ class OAuthDevice(ProgramEndpoint):
     ) -> Response:
         """Answer with both codes (section 3.2)."""
         if client.expires_at is not None:  # anyone can register the name of a device to deceive
-            raise OAuthError("unauthorized_client", "an app that registered itself is no device")
+            raise OAuthError(UNAUTHORIZED_CLIENT, "an app that registered itself is no device")
+        if client.is_service:
+            raise OAuthError(UNAUTHORIZED_CLIENT, "no user logs in to this client")
         scopes = fields.get("scope", "")
         if not set(scopes.split()) <= set(client.scopes.split()) or len(scopes) > MAX_SCOPE:
             raise OAuthError("invalid_scope", "the client has not all of these scopes")

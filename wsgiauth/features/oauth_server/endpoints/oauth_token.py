@@ -1,4 +1,4 @@
-"""POST /auth/oauth/token: an app exchanges a code or a refresh token for tokens (RFC 6749)."""
+"""POST /auth/oauth/token: an app exchanges what it has for tokens (RFC 6749)."""
 
 import hashlib
 import hmac
@@ -10,12 +10,14 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.grants import Code
-from wsgiauth.features.oauth_server.issuing import tokens_of
+from wsgiauth.features.oauth_server.issuing import token_of_client, tokens_of
 from wsgiauth.features.oauth_server.oauth_errors import (
     INVALID_GRANT,
     INVALID_REQUEST,
+    UNAUTHORIZED_CLIENT,
     OAuthError,
 )
+from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -38,6 +40,8 @@ class OAuthToken(ProgramEndpoint):
         if kind not in GRANT_TYPES:
             error = "unsupported_grant_type" if kind else INVALID_REQUEST
             raise OAuthError(error, f"grant_type must be one of {', '.join(GRANT_TYPES)}")
+        if client.is_service != (kind == CLIENT_CREDENTIALS):
+            raise OAuthError(UNAUTHORIZED_CLIENT, "this client cannot use this grant_type")
         return json_response(GRANT_TYPES[kind](client, fields, site))
 
 
@@ -94,9 +98,23 @@ def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, ob
     return _redeemed(code, client, site)
 
 
+def _by_client_credentials(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
+    services = site.require(OAuthServer).services
+    (only,) = services if len(services) == 1 else ("",)
+    resource = fields.get("resource", only)
+    if resource not in services:
+        raise OAuthError("invalid_target", "resource must be one service of this site")
+    granted = client.scopes.split()
+    asked = list(dict.fromkeys(fields.get("scope", "").split())) or granted
+    if not set(asked) <= set(granted):
+        raise OAuthError("invalid_scope", "the client has not all of these scopes")
+    return token_of_client(client, asked, resource, site)
+
+
 GRANT_TYPES: Mapping[str, Callable[[Client, _Fields, Site], dict[str, object]]] = {
     "authorization_code": _by_code,
     "refresh_token": _by_refresh_token,
+    CLIENT_CREDENTIALS: _by_client_credentials,
     "urn:ietf:params:oauth:grant-type:device_code": _by_device_code,  # RFC 8628 section 3.4
 }
 

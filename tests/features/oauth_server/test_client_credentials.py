@@ -1,0 +1,153 @@
+"""Programs that log in as themselves: the grant of client credentials (RFC 6749 section 4.4)."""
+
+import jwt
+import pytest
+
+from tests.support.oauth_apps import (
+    AUTHORIZE,
+    CALLBACK,
+    CONSENT,
+    DEVICE_GRANT,
+    ISSUER,
+    App,
+    service_client,
+)
+from tests.support.service_keys import MAPS, REPORTS
+from tests.support.sites import BROWSER
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.tables import Client
+
+CLIENT_CREDENTIALS = "client_credentials"
+
+
+@pytest.fixture
+def program(site):
+    """Return a program that logs in as itself."""
+    return service_client(site, "a.read", "a.write")
+
+
+def claims_of(program, token, audience):
+    """Return the claims of a token, as a service verifies them."""
+    keys = jwt.PyJWKSet.from_dict(program.program.get("/auth/jwks.json").json)
+    header = jwt.get_unverified_header(token)
+    assert header["typ"] == "at+jwt"
+    return jwt.decode(token, keys[header["kid"]], [header["alg"]], audience=audience, issuer=ISSUER)
+
+
+# What it gets
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(91)
+def test_a_program_gets_an_access_token_of_its_own_and_nothing_else(program, clock):
+    answer = program.log_in_as_itself(resource=MAPS)
+    claims = claims_of(program, answer.pop("access_token"), MAPS)
+    assert answer == {"token_type": "Bearer", "expires_in": 300, "scope": "a.read a.write"}
+    assert claims.pop("jti")
+    assert claims == {
+        "iss": ISSUER,
+        "sub": f"client:{program.id}",
+        "aud": MAPS,
+        "iat": clock(),
+        "exp": clock() + 300,
+        "client_id": program.id,
+        "scope": "a.read a.write",
+        "grant_type": CLIENT_CREDENTIALS,
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "scope"),
+    [("a.write", "a.write"), ("a.read a.read", "a.read"), (" ", "a.read a.write")],
+    ids=["one", "one twice", "none"],
+)
+def test_a_program_can_ask_for_less(program, asked, scope):
+    answer = program.log_in_as_itself(resource=MAPS, scope=asked)
+    assert answer["scope"] == scope
+    assert claims_of(program, answer["access_token"], MAPS)["scope"] == scope
+
+
+@pytest.mark.parametrize("further", [{"SERVICES": (REPORTS,)}], ids=["one service"])
+def test_the_only_service_needs_no_name(program):
+    answer = program.log_in_as_itself()
+    assert claims_of(program, answer["access_token"], REPORTS)["aud"] == REPORTS
+
+
+@pytest.mark.parametrize("further", [{"SERVICE_TOKEN_MINUTES": 2}], ids=["two minutes"])
+def test_a_site_can_let_the_token_expire_earlier(program):
+    answer = program.log_in_as_itself(resource=MAPS)
+    claims = claims_of(program, answer["access_token"], MAPS)
+    assert answer["expires_in"] == claims["exp"] - claims["iat"] == 120
+
+
+def test_a_token_costs_one_select_and_no_row(program, queries):
+    (statement,) = queries(lambda: program.log_in_as_itself(resource=MAPS))
+    assert statement.startswith("SELECT")
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"scope": "a.read openid"}, "invalid_scope"),
+        ({"scope": "a.read a.delete"}, "invalid_scope"),
+        ({"resource": None}, "invalid_target"),
+        ({"resource": f"{MAPS}/"}, "invalid_target"),
+        ({"resource": f"{ISSUER}/auth/userinfo"}, "invalid_target"),
+    ],
+    ids=["an OpenID scope", "another permission", "no service", "another service", "userinfo"],
+)
+@pytest.mark.promise(90)
+def test_a_program_gets_nothing_that_it_was_not_given(program, fields, error):
+    assert program.log_in_as_itself(400, **{"resource": MAPS, **fields})["error"] == error
+
+
+@pytest.mark.parametrize("further", [{"SERVICES": ()}], ids=["no service"])
+def test_without_a_service_there_is_no_token(program):
+    assert program.log_in_as_itself(400)["error"] == "invalid_target"
+
+
+@pytest.mark.promise(93)
+@pytest.mark.parametrize("secret", ["", "x", None], ids=["none", "a guess", "of another client"])
+def test_only_its_secret_authenticates_a_program(program, wiki, secret):
+    """A guess is one of 2**256, as for every client: see `test_clients`."""
+    secret = wiki.secret if secret is None else secret
+    program.program.authorization = ("Basic", (program.id, secret))
+    assert program.log_in_as_itself(401, resource=MAPS)["error"] == "invalid_client"
+
+
+def test_the_former_secret_of_a_change_is_valid_until_it_is_ended(program):
+    client = clients.find(program.id)
+    clients.renew_secret(client)
+    program.log_in_as_itself(resource=MAPS)
+    clients.end_former(client)
+    program.log_in_as_itself(401, resource=MAPS)
+
+
+@pytest.mark.parametrize("options", [{}, {"is_trusted": True}, {"is_public": True}], ids=str)
+def test_a_client_of_users_cannot_log_in_as_itself(site, options):
+    app = App(site, scopes=["a.read"], **options)
+    assert app.log_in_as_itself(400, resource=MAPS)["error"] == "unauthorized_client"
+
+
+@pytest.mark.parametrize("kind", ["authorization_code", "refresh_token", DEVICE_GRANT])
+def test_a_program_has_no_other_grant(program, kind):
+    assert program.ask(400, {"grant_type": kind})["error"] == "unauthorized_client"
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize("path", [AUTHORIZE, CONSENT])
+def test_no_user_can_log_in_to_a_program(program, browser, path):
+    """Not even if it had the redirect URI of a login."""
+    Client.update(redirect_uris=CALLBACK).where(Client.id == program.id).execute()
+    url = program.url(path, redirect_uri=CALLBACK, prompt="none")
+    page = browser.get(url, headers=BROWSER, status=400)
+    assert "is not known to this site" in page.html.main.text
+
+
+@pytest.mark.promise(90)
+def test_no_user_can_allow_a_program_as_a_device(program):
+    answer = program.program.post("/auth/oauth/device", {"scope": "a.read"}, status=400)
+    assert answer.json["error"] == "unauthorized_client"
