@@ -49,6 +49,9 @@ WHOLE = {
     ("features/oauth_server/questions.py", "_lacks_clients", "wsgiauth_oauth_client"): (
         "`check` asks whether there is one"
     ),
+    ("features/oauth_server/questions.py", "_lacks_services", "wsgiauth_oauth_client"): (
+        "`check` looks for programs"
+    ),
     ("features/panel/user_search.py", "_select", "wsgiauth_user"): (
         "a search of the panel's list can examine all users, until its time limit"
     ),

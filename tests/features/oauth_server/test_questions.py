@@ -14,9 +14,10 @@ def make_site(settings, tmp_path):
     """Return a function that makes a provider with one key."""
     made = []
 
-    def make(algorithm="RS256", *, is_on=True):
+    def make(algorithm="RS256", *, is_on=True, services=("reports",)):
         path = write_key(tmp_path / algorithm, pem_of(new_key(algorithm)))
-        made.append(AuthMiddleware(echo, with_services(settings, path, OAUTH_SERVER=is_on)))
+        changes = {"OAUTH_SERVER": is_on, "SERVICES": services}
+        made.append(AuthMiddleware(echo, with_services(settings, path, **changes)))
         return made[-1].site
 
     yield make
@@ -61,6 +62,19 @@ def test_an_app_whose_algorithm_has_no_key_any_more_is_a_risk(make_site):
         f"OAUTH_SERVER: SERVICE_KEYS has no key for ES256, which the app Wiki ({client.id}) demands"
     )
     assert finding.is_risk
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize(("services", "count"), [((), 1), (("reports",), 0)], ids=["none", "one"])
+def test_a_program_without_a_service_to_use_is_a_risk(make_site, services, count):
+    site = make_site(services=services)
+    add_client()
+    made = clients.create("Export", is_service=True, scopes=["reports.read"], now=0)
+    found = findings(site)
+    assert len(found) == count
+    for each in found:
+        assert f"the program Export ({made.row.id}) can get no token" in each.sentence
+        assert each.is_risk
 
 
 def test_a_site_that_is_no_provider_is_asked_nothing(make_site):

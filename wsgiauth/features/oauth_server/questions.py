@@ -38,8 +38,19 @@ def _lacks_algorithms(site: Site) -> Iterator[Finding]:
         )
 
 
+def _lacks_services(site: Site) -> Iterator[Finding]:
+    if not site.settings.OAUTH_SERVER or site.settings.SERVICES:
+        return
+    for each in Client.select().where(Client.is_service).order_by(Client.id):
+        yield Finding(
+            f"SERVICES is empty, so the program {each.name} ({each.id}) can get no token: it needs"
+            " a service that the token is for."
+        )
+
+
 QUESTIONS = (
     Question(_lacks_rsa, needs_database=False),
     Question(_lacks_clients),
     Question(_lacks_algorithms),
+    Question(_lacks_services),
 )
