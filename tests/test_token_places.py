@@ -18,7 +18,15 @@ from joserfc import jwt as joserfc_jwt
 from joserfc.errors import JoseError
 from webtest import TestApp
 
-from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, as_provider, code_in, walk
+from tests.support.oauth_apps import (
+    DEVICE_GRANT,
+    USERINFO,
+    App,
+    as_provider,
+    code_in,
+    service_client,
+    walk,
+)
 from tests.support.service_keys import (
     ISSUER,
     REPORTS,
@@ -275,6 +283,11 @@ def app_id_token(held):
     return new_tokens(held)["id_token"]
 
 
+def token_of_program(held):
+    program = service_client(held.site, "reports.read")
+    return program.log_in_as_itself(resource=REPORTS)["access_token"]
+
+
 def app_refresh_token(held):
     return new_tokens(held)["refresh_token"]
 
@@ -318,6 +331,11 @@ def app_code(held):
             app_access_token_for_reports,
             {"PyJWT", "joserfc", "introspection", "revocation"},
             id="app's access token for a service",
+        ),
+        pytest.param(
+            token_of_program,
+            {"PyJWT", "joserfc", "introspection"},
+            id="access token of a program that logs in as itself",
         ),
         pytest.param(app_id_token, {"joserfc"}, id="app's ID token"),
         pytest.param(

@@ -10,7 +10,7 @@ from typing import Any
 
 from wsgiauth.accounts.models import User
 
-_FROM_TOKEN = ("iss", "aud", "client_id", "iat", "exp")
+_FROM_TOKEN = ("iss", "aud", "sub", "client_id", "iat", "exp")
 
 Description = dict[str, object]
 
@@ -49,11 +49,14 @@ class DescribedClaims(ABC):
 
 
 def described(user: User, scope: Iterable[str], claims: Mapping[str, object]) -> Description:
-    """Return the response about an active token (RFC 7662 section 2.2)."""
+    """Return the response about an active token of a user."""
+    return described_alone(scope, claims) | {"sub": str(user.id), "username": user.username}
+
+
+def described_alone(scope: Iterable[str], claims: Mapping[str, object]) -> Description:
+    """Return the response about an active token (RFC 7662 section 2.2) that is of no user."""
     return {
         "active": True,
-        "sub": str(user.id),
-        "username": user.username,
         "scope": " ".join(sorted(scope)),
         "token_type": "bearer",
         **{name: claims[name] for name in _FROM_TOKEN if name in claims},

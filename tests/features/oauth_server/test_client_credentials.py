@@ -2,6 +2,7 @@
 
 import jwt
 import pytest
+from webtest import TestApp
 
 from tests.support.oauth_apps import (
     AUTHORIZE,
@@ -16,8 +17,10 @@ from tests.support.service_keys import MAPS, REPORTS
 from tests.support.sites import BROWSER
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.testing import api_key
 
 CLIENT_CREDENTIALS = "client_credentials"
+REVOKE = "/auth/oauth/revoke"
 
 
 @pytest.fixture
@@ -118,8 +121,8 @@ def test_only_its_secret_authenticates_a_program(program, wiki, secret):
     assert program.log_in_as_itself(401, resource=MAPS)["error"] == "invalid_client"
 
 
-def test_the_former_secret_of_a_change_is_valid_until_it_is_ended(program):
-    client = clients.find(program.id)
+def test_the_former_secret_of_a_change_is_valid_until_it_is_ended(program, clock):
+    client = clients.find(program.id, clock())
     clients.renew_secret(client)
     program.log_in_as_itself(resource=MAPS)
     clients.end_former(client)
@@ -151,3 +154,83 @@ def test_no_user_can_log_in_to_a_program(program, browser, path):
 def test_no_user_can_allow_a_program_as_a_device(program):
     answer = program.program.post("/auth/oauth/device", {"scope": "a.read"}, status=400)
     assert answer.json["error"] == "unauthorized_client"
+
+
+# Introspection (RFC 7662)
+
+
+@pytest.fixture
+def ask(site, grace):
+    """Return a function that returns what a service learns about a token."""
+    grace.grant("wsgiauth.introspect")
+    headers = api_key(site, grace, ["wsgiauth.introspect"])
+    client = TestApp(site)
+    return lambda token: client.post("/auth/introspect", {"token": token}, headers=headers).json
+
+
+def test_a_token_of_a_program_is_described_without_a_user(program, ask, clock):
+    token = program.log_in_as_itself(resource=MAPS)["access_token"]
+    assert ask(token) == {
+        "active": True,
+        "sub": f"client:{program.id}",
+        "client_id": program.id,
+        "scope": "a.read a.write",
+        "token_type": "bearer",
+        "iss": ISSUER,
+        "aud": MAPS,
+        "iat": clock(),
+        "exp": clock() + 300,
+    }
+
+
+@pytest.mark.promise(92)
+def test_a_token_of_a_program_loses_the_scope_that_the_program_loses(program, ask):
+    token = program.log_in_as_itself(resource=MAPS)["access_token"]
+    Client.update(scopes="a.write a.other").execute()
+    assert ask(token)["scope"] == "a.write"
+
+
+def remove(program, clock):
+    clients.remove(clients.find(program.id, clock()))
+
+
+def lose_the_scopes(program, clock):
+    Client.update(scopes="a.other").execute()
+
+
+def become_a_client_of_users(program, clock):
+    Client.update(is_service=False).execute()
+
+
+def expire(program, clock):
+    clock.move(300)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(92)
+@pytest.mark.parametrize("act", [remove, lose_the_scopes, become_a_client_of_users, expire])
+def test_a_token_of_a_program_ends_at_once(program, ask, clock, queries, act):
+    token = program.log_in_as_itself(resource=MAPS)["access_token"]
+    ask(token)  # the first use of the key is written
+    act(program, clock)
+    answers = []
+    costs = [len(queries(lambda: answers.append(ask(each)))) for each in (token, "x")]  # noqa: B023
+    assert answers == [{"active": False}] * 2
+    assert len({*costs}) == 1
+
+
+# Revocation (RFC 7009)
+
+
+def test_a_token_of_a_program_cannot_be_revoked_and_the_answer_says_so(program, ask):
+    token = program.log_in_as_itself(resource=MAPS)["access_token"]
+    answer = program.program.post(REVOKE, {"token": token}, status=400)
+    assert answer.json["error"] == "unsupported_token_type"
+    assert ask(token)["active"]
+
+
+def test_the_answer_to_others_says_nothing_about_a_token_of_a_program(program, wiki, clock):
+    token = program.log_in_as_itself(resource=MAPS)["access_token"]
+    wiki.program.post(REVOKE, {"token": token}, status=200)
+    clock.move(300)
+    program.program.post(REVOKE, {"token": token}, status=200)

@@ -16,7 +16,7 @@ from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegiste
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
-from wsgiauth.features.oauth_server.introspection import DescribedGrants
+from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
@@ -28,7 +28,7 @@ from wsgiauth.web.pages import Page
 def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
     if settings.OAUTH_SERVER:
         server = OAuthServer(settings, tokens)
-        yield from (server, DescribedGrants(settings, server.refresh_tokens))
+        yield from (server, DescribedGrants(settings, server.refresh_tokens), DescribedClients())
 
 
 def _pages() -> Sequence[Page]:

@@ -8,9 +8,10 @@ from wsgiauth.authentication.descriptions import (
     DescribedStrings,
     Description,
     described,
+    described_alone,
 )
-from wsgiauth.features.oauth_server import grants
-from wsgiauth.features.oauth_server.presented import GRANT
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.presented import GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.refresh_tokens import PREFIX, GrantTokens
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.tables import Grant
@@ -51,3 +52,17 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
     def _described(self, grant: Grant, scope: str, claims: Mapping[str, object]) -> Description:
         scopes = offered(grant.client, scope.split(), grant.user, self._settings)
         return described(grant.user, scopes, claims)
+
+
+class DescribedClients(DescribedClaims):
+    """Describes the access tokens of clients that log in as themselves."""
+
+    claim = GRANT_TYPE
+
+    def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
+        """Return the description of an access token, or None if its client has lost the scope."""
+        client = clients.find(claims["client_id"], now)
+        if client is None or not client.is_service or now >= claims["exp"]:
+            return None
+        scopes = set(claims["scope"].split()) & set(client.scopes.split())
+        return described_alone(scopes, claims) if scopes else None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site
 
@@ -28,3 +29,9 @@ def grant_id_of(token: str, site: Site) -> str | None:
         return str(claims[GRANT])
     named = site.require(OAuthServer).refresh_tokens.verify(token)
     return None if named is None else named[0]
+
+
+def is_of_client_alone(token: str, client: Client, site: Site) -> bool:
+    """Return whether a token is one of client credentials that this client can still use."""
+    claims = site.require(SignedTokens).verify(token, site.tokens.now()) or {}
+    return GRANT_TYPE in claims and claims["client_id"] == client.id
