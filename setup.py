@@ -211,7 +211,7 @@ with TemporaryDirectory() as build:
                 "languages/locale/*/LC_MESSAGES/wsgiauth.mo",
                 "storage/migrations/*.py",
                 "templates/*",
-                "templates/mail/*",
+                "templates/*/*",
                 "features/*/templates/*",
                 "features/*/templates/*/*",
                 "openapi/*.json",

@@ -108,7 +108,7 @@ def test_the_kernel_imports_no_feature():
 
 def test_a_feature_imports_another_one_only_for_a_reason_that_the_page_gives():
     assert pairs_of_features() == PERMITTED.keys()
-    assert len(PERMITTED) <= 14
+    assert len(PERMITTED) <= 13
 
 
 def test_every_feature_of_the_page_has_its_declaration():

@@ -12,9 +12,9 @@ from wsgiauth.accounts.tables import Key, Membership, Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.features.former_passwords.formats import Options
 from wsgiauth.features.keys import api_keys as keys
-from wsgiauth.features.panel.administration import Right, administer
 from wsgiauth.features.transfer.importing import import_rows
 from wsgiauth.features.transfer.rows import parse_row
+from wsgiauth.staff.administration import Right, administer
 
 
 def insert_superuser(name):

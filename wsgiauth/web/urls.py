@@ -197,11 +197,6 @@ def is_number(text: str) -> bool:
     return re.fullmatch(_NUMBER, text) is not None
 
 
-def routing_number(environ: WSGIEnvironment) -> int:
-    """Return the number in the path of this request."""
-    return int(routing_argument(environ, ID))
-
-
 def _plain_path(destination: str) -> str:
     return normpath(unquote(re.split("[?#]", destination)[0]))
 

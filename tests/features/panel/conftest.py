@@ -11,7 +11,7 @@ from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
-from wsgiauth.features.panel.administration import MANAGE_USERS
+from wsgiauth.staff.administration import MANAGE_USERS
 
 KINDS = {
     "user": {},

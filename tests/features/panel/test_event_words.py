@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from wsgiauth.events import CHANGES, Event
 from wsgiauth.features.panel.event_words import (
     TITLES,
-    actor_in_words,
     reason_in_words,
     title_of,
 )
 from wsgiauth.messages import Message
+from wsgiauth.staff.people import actor_in_words
 
 
 def event(name, reason):

@@ -11,7 +11,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.features.panel import groups as groups_module
-from wsgiauth.features.panel.administration import MANAGE_USERS
+from wsgiauth.staff.administration import MANAGE_USERS
 
 GROUPS = "/auth/admin/groups"
 

@@ -14,8 +14,8 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import register
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features.panel.administration import MANAGE_USERS
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.staff.administration import MANAGE_USERS
 
 URL = "/auth/admin/invite"
 GRACE = {"email": "grace@example.net"}

@@ -24,13 +24,13 @@ from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
-from wsgiauth.features.panel.administration import MANAGE_USERS, Right
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.staff.administration import MANAGE_USERS, Right
 from wsgiauth.storage.models import utc_now
 
 every_database = pytest.mark.every_database

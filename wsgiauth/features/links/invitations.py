@@ -15,8 +15,8 @@ from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
 from wsgiauth.events import actors
-from wsgiauth.features.panel.administration import invitation_refusal_now
 from wsgiauth.settings import Settings
+from wsgiauth.staff.administration import invitation_refusal_now
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
 

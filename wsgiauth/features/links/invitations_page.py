@@ -13,8 +13,14 @@ from wsgiauth.features.links.open_invitations import (
     find_invitations,
     open_invitations,
 )
-from wsgiauth.features.panel.administration import TO_INVITE, administer_invitation, can_govern
-from wsgiauth.features.panel.frame import (
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.staff.administration import TO_INVITE, administer_invitation, can_govern
+from wsgiauth.staff.frame import (
     USERS,
     PanelForm,
     PanelPage,
@@ -22,13 +28,7 @@ from wsgiauth.features.panel.frame import (
     panel_url,
     require_staff,
 )
-from wsgiauth.features.panel.trail import Person, people_of
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.done import notice_of
-from wsgiauth.forms.endpoint import BackLink
-from wsgiauth.messages import _
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
+from wsgiauth.staff.people import Person, people_of
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response

@@ -11,19 +11,19 @@ from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.links.open_invitations import find_invitations
-from wsgiauth.features.panel.administration import (
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.messages import _, ngettext
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.staff.administration import (
     TO_INVITE,
     Party,
     administer_invitation,
     can_govern,
     invitation_refusal,
 )
-from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
-from wsgiauth.features.panel.groups import list_groups, require_group
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
-from wsgiauth.messages import _, ngettext
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
+from wsgiauth.staff.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.staff.groups import list_groups, require_group
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 

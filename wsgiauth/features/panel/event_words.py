@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from wsgiauth.authentication.methods import ONE_TIME_CODE, methods_in_words
-from wsgiauth.events import Event, actors
+from wsgiauth.events import Event
 from wsgiauth.messages import _, list_of, pgettext
 
 TITLES: Mapping[str, str] = {
@@ -56,13 +56,6 @@ _FLAGS: Mapping[str, str] = {
     "is_superuser on": pgettext("event", "Made superuser"),
     "is_superuser off": pgettext("event", "Superuser status removed"),
 }
-# Actors that are no users.
-ACTORS: Mapping[str, str] = {
-    actors.CODE: _("application code"),
-    actors.COMMAND_LINE: _("command line"),
-    actors.APP: _("the app itself"),
-}
-
 _FACTORS = {
     ONE_TIME_CODE: pgettext("reason of an event", "authenticator app"),
     "passkey": pgettext("reason of an event", "passkey"),
@@ -166,14 +159,6 @@ def reason_in_words(event: Event) -> str:
     if event.name in _LISTING:
         return list_of(_in_words(event.name, each) for each in reason.split(", "))
     return _in_words(event.name, reason)
-
-
-def actor_in_words(actor: str) -> str:
-    """Return the words for an actor that is not a user; keep an unknown actor."""
-    if actor in ACTORS:
-        return ACTORS[actor]
-    who, name = actors.split(actor)
-    return _("command line %(name)s", name=name) if who == actors.COMMAND_LINE else actor
 
 
 def _in_words(event_name: str, reason: str) -> str:

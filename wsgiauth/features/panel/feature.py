@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from wsgiauth.feature import Feature
 from wsgiauth.features.links.invitations_page import Invitations
 from wsgiauth.features.links.invite import Invite
-from wsgiauth.features.panel.administration import MANAGE_USERS
-from wsgiauth.features.panel.frame import Panel
 from wsgiauth.features.panel.groups import ChangeGroup, Groups, ShowGroup
+from wsgiauth.features.panel.panel import Panel
 from wsgiauth.features.panel.several import ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser
 from wsgiauth.features.panel.users import Users, UsersCsv
 from wsgiauth.settings import Settings
+from wsgiauth.staff.administration import MANAGE_USERS
 from wsgiauth.web.pages import Page
 
 

@@ -6,7 +6,7 @@ GET /auth/admin/groups/{id}: one group. GET, POST …/{action}: asks, and change
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -16,7 +16,13 @@ from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.features.panel.actions import (
+from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
+from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _, pgettext
+from wsgiauth.site import Site
+from wsgiauth.staff.actions import (
     DANGER,
     DELETE,
     NOTHING_CHANGED,
@@ -31,7 +37,7 @@ from wsgiauth.features.panel.actions import (
     read_permission,
     require_action,
 )
-from wsgiauth.features.panel.administration import (
+from wsgiauth.staff.administration import (
     ONLY_SUPERUSERS,
     TO_CHANGE_A_GROUP,
     Right,
@@ -39,38 +45,26 @@ from wsgiauth.features.panel.administration import (
     administer_groups,
     can_govern,
 )
-from wsgiauth.features.panel.frame import (
+from wsgiauth.staff.frame import (
     GROUPS,
     USERS,
     PanelEndpoint,
     PanelForm,
     PanelPage,
+    find_row,
     frame_of,
     panel_url,
     require_row,
     require_staff,
 )
-from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
-from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.done import notice_of
-from wsgiauth.forms.endpoint import BackLink
-from wsgiauth.messages import _, pgettext
-from wsgiauth.site import Site
+from wsgiauth.staff.groups import PAGE, list_groups
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
 
-PAGE = 50  # groups
 AFTER = "after"
 
 TO_GROUPS = BackLink("admin/groups", _("Back to the groups"))
-
-
-class ListedGroup(NamedTuple):
-    """A group in a list."""
-
-    id: int
-    name: str
 
 
 class SizedGroup(NamedTuple):
@@ -149,21 +143,6 @@ class Groups(PanelForm):
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who is not a superuser."""
         return None if can_govern(member) else ONLY_SUPERUSERS
-
-
-def require_group(name: str, field: str) -> Group:
-    """Return the group that a field of a form names, or raise ValidationError."""
-    group = Group.objects.find(name.strip())
-    if group is None:
-        raise ValidationError({field: [_("There is no group with this name.")]})
-    return group
-
-
-def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
-    """Return groups by name: at most `limit` whose `name_key` is after a given one."""
-    query: Any = Group.select(Group.id, Group.name).where(Group.name_key > after)
-    rows = query.order_by(Group.name_key).limit(limit).tuples()
-    return [ListedGroup(*row) for row in rows]
 
 
 USER = Field("user", _("Username or email address"))
@@ -319,7 +298,7 @@ class ChangeGroup(ActionForm):
 
     section = GROUPS
     back = BackLink("admin/groups/{id}", _("Back to the group"))
-    model = Group
+    label = _("Group")
     actions = GROUP_ACTIONS
     fields = ("permission", "user")
     right = TO_CHANGE_A_GROUP
@@ -328,6 +307,10 @@ class ChangeGroup(ActionForm):
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who is not a superuser."""
         return None if can_govern(member) else ONLY_SUPERUSERS
+
+    def find(self, arguments: Mapping[str, str]) -> Group | None:
+        """Return the group."""
+        return find_row(arguments, Group)
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action."""

@@ -10,24 +10,25 @@ from wsgiauth.features.keys.samples import KEY
 from wsgiauth.features.links.invitations_page import InvitationsPage, ListedInvitation
 from wsgiauth.features.links.invite import InvitePage
 from wsgiauth.features.links.open_invitations import OpenInvitation
-from wsgiauth.features.panel.actions import ActionPage
-from wsgiauth.features.panel.frame import USERS, Frame
 from wsgiauth.features.panel.groups import (
     GROUP_ACTIONS,
     GroupPage,
     GroupsPage,
-    ListedGroup,
     SizedGroup,
 )
 from wsgiauth.features.panel.help import Obstacle
 from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
-from wsgiauth.features.panel.trail import EventsPage, Person, TrailRow
+from wsgiauth.features.panel.trail import EventsPage, TrailRow
 from wsgiauth.features.panel.user import Account, UserPage
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS, Choice
 from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.features.providers.identities import ListedIdentity
+from wsgiauth.staff.actions import ActionPage
+from wsgiauth.staff.frame import USERS, Frame
+from wsgiauth.staff.groups import ListedGroup
+from wsgiauth.staff.people import Person
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
@@ -89,9 +90,11 @@ _INVITATION = OpenInvitation(
 _GRANT = ActionPage(
     frame=_FRAME,
     action=ACTIONS["grant"],
+    label="User",
     subject="grace",
     action_url="/auth/admin/users/7/grant",
     back_url="/auth/admin/users/7",
+    back_text="Back to the user",
 )
 _OUTCOMES = (
     Outcome(7, "grace", "changed", ""),
@@ -219,10 +222,11 @@ PAGES: tuple[Page, ...] = (
     ),
     _GRANT.replaced(
         action=GROUP_ACTIONS["delete"],
-        is_of_group=True,
+        label="Group",
         subject="Editors",
         action_url="/auth/admin/groups/3/delete",
         back_url="/auth/admin/groups/3",
+        back_text="Back to the group",
     ),
     ErrorPage(
         status=403,

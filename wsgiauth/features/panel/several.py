@@ -13,20 +13,20 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationError
-from wsgiauth.features.panel.administration import (
+from wsgiauth.features.panel.user import LAST_SUPERUSER
+from wsgiauth.features.panel.user_actions import ACTIONS, GROUP, UserAction
+from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
+from wsgiauth.messages import _, list_of, ngettext
+from wsgiauth.site import Site
+from wsgiauth.staff.administration import (
     Party,
     Right,
     administer,
     can_govern,
     refusal_reason,
 )
-from wsgiauth.features.panel.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
-from wsgiauth.features.panel.groups import list_groups, require_group
-from wsgiauth.features.panel.user import LAST_SUPERUSER
-from wsgiauth.features.panel.user_actions import ACTIONS, GROUP, UserAction
-from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
-from wsgiauth.messages import _, list_of, ngettext
-from wsgiauth.site import Site
+from wsgiauth.staff.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
+from wsgiauth.staff.groups import list_groups, require_group
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_form
 from wsgiauth.web.responses import Response, json_response, redirect

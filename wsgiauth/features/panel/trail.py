@@ -1,27 +1,27 @@
 """GET /auth/admin/events: the audit trail, the newest event first."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
-from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.events import CHANGES, actors
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Entry, Filters, Position
 from wsgiauth.features.panel.event_words import (
-    ACTORS,
     TITLES,
-    actor_in_words,
     reason_in_words,
     title_of,
 )
-from wsgiauth.features.panel.frame import (
+from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
+from wsgiauth.site import Site
+from wsgiauth.staff.frame import (
     EVENTS,
     PanelEndpoint,
     PanelPage,
@@ -29,9 +29,7 @@ from wsgiauth.features.panel.frame import (
     panel_url,
     require_staff,
 )
-from wsgiauth.forms.endpoint import BackLink
-from wsgiauth.messages import _
-from wsgiauth.site import Site
+from wsgiauth.staff.people import ACTORS, Person, actor_in_words, names_of, person
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
@@ -44,14 +42,6 @@ _FIELDS = ("user", "actor", "name", "since", "until")
 _BEFORE = "before"
 _NO_USER = 0  # no user has this number
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
-
-
-class Person(NamedTuple):
-    """A user in the trail."""
-
-    id: int
-    username: str  # empty if the user has been deleted
-    key: str = ""  # the id of the API key that was used
 
 
 class TrailRow(NamedTuple):
@@ -113,28 +103,17 @@ class Events(PanelEndpoint):
         return site.pages.render(environ, page)
 
 
-def people_of(acting: Iterable[str | None]) -> list[Person | str | None]:
-    """Return actors with the names of users, in words if they are none; costs one query."""
-    texts = [each or "" for each in acting]
-    ids = [actors.user_id_of(each) for each in texts]
-    names = _names(set(ids))
-    return [
-        _person(user_id, names, actors.key_of(text)) or (text and actor_in_words(text)) or None
-        for user_id, text in zip(ids, texts, strict=True)
-    ]
-
-
 def trail_rows(entries: list[Entry]) -> list[TrailRow]:
     """Return events with the names of their users; one query reads the names."""
     events = [entry.event for entry in entries]
     acting = [actors.user_id_of(each.actor or "") for each in events]
-    names = _names({each.user_id for each in events} | set(acting))
+    names = names_of({each.user_id for each in events} | set(acting))
     return [
         TrailRow(
             time=event.time,
             title=title_of(event),
-            user=_person(event.user_id, names),
-            actor=_person(actor_id, names, actors.key_of(event.actor or ""))
+            user=person(event.user_id, names),
+            actor=person(actor_id, names, actors.key_of(event.actor or ""))
             or (event.actor and actor_in_words(event.actor)),
             address=event.address or "",
             reason=reason_in_words(event),
@@ -185,15 +164,3 @@ def _time(text: str) -> datetime | None:
         return time.replace(tzinfo=time.tzinfo or UTC)
     except ValueError:
         return None
-
-
-def _names(user_ids: Iterable[int | None]) -> dict[int, str]:
-    wanted = sorted(each for each in user_ids if each is not None)
-    if not wanted:
-        return {}
-    rows: Any = User.select(User.id, User.username).where(User.id.in_(wanted))
-    return dict(rows.tuples())
-
-
-def _person(user_id: int | None, names: dict[int, str], key: str = "") -> Person | None:
-    return None if user_id is None else Person(user_id, names.get(user_id, ""), key)

@@ -19,29 +19,6 @@ from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Filters
 from wsgiauth.features.factors.factors import UserFactors, are_offered
 from wsgiauth.features.keys.api_keys import ListedKey, list_keys
-from wsgiauth.features.panel.actions import (
-    ACCESS,
-    DANGER,
-    DELETE,
-    ONLY_KNOWN,
-    PERMISSION,
-    RIGHTS,
-    ActionForm,
-    Field,
-    require_action,
-)
-from wsgiauth.features.panel.administration import Party, administer, refusal_reason
-from wsgiauth.features.panel.frame import (
-    EVENTS,
-    USERS,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_row,
-    require_staff,
-)
-from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.help import Obstacle, find_obstacles
 from wsgiauth.features.panel.trail import TrailRow, trail_rows
 from wsgiauth.features.panel.user_actions import (
@@ -52,7 +29,7 @@ from wsgiauth.features.panel.user_actions import (
     NOTICES,
     UserAction,
 )
-from wsgiauth.features.panel.user_query import carried_query, carrying
+from wsgiauth.features.panel.user_query import carried_query
 from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.providers.identities import ListedIdentity, list_identities
 from wsgiauth.forms import MemberSubmission
@@ -62,6 +39,31 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
+from wsgiauth.staff.actions import (
+    ACCESS,
+    DANGER,
+    DELETE,
+    ONLY_KNOWN,
+    PERMISSION,
+    RIGHTS,
+    ActionForm,
+    Field,
+    require_action,
+)
+from wsgiauth.staff.administration import Party, administer, refusal_reason
+from wsgiauth.staff.frame import (
+    EVENTS,
+    USERS,
+    PanelEndpoint,
+    PanelPage,
+    carrying,
+    find_row,
+    frame_of,
+    panel_url,
+    require_row,
+    require_staff,
+)
+from wsgiauth.staff.groups import ListedGroup, list_groups
 from wsgiauth.storage.models import json_fields
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import UrlBelow
@@ -214,7 +216,7 @@ class ChangeUser(ActionForm):
 
     section = USERS
     back = BackLink("admin/users/{id}", _("Back to the user"))
-    model = User
+    label = _("User")
     actions = ACTIONS
     fields = ("permission", "group", "login", "key", "identity", "email")
     flags = (ONLY_KNOWN,)
@@ -228,6 +230,14 @@ class ChangeUser(ActionForm):
         return refusal_reason(
             action.right, Party(member, member.permissions), Party(target, target.permissions)
         )
+
+    def find(self, arguments: Mapping[str, str]) -> User | None:
+        """Return the user."""
+        return find_row(arguments, User)
+
+    def list_query(self, environ: WSGIEnvironment) -> str:
+        """Return the query of the list of users."""
+        return carried_query(environ)
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action."""

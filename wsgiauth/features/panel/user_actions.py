@@ -14,7 +14,12 @@ from wsgiauth.features.factors import factors
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.links.letters import send_reset
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.features.panel.actions import (
+from wsgiauth.features.providers import origins as provider_origins
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.endpoint import require_part
+from wsgiauth.messages import _, pgettext
+from wsgiauth.settings import Settings
+from wsgiauth.staff.actions import (
     ACCESS,
     DANGER,
     DELETE,
@@ -27,13 +32,8 @@ from wsgiauth.features.panel.actions import (
     read_new_permission,
     read_permission,
 )
-from wsgiauth.features.panel.administration import Party, Right, refusal_reason
-from wsgiauth.features.panel.groups import require_group
-from wsgiauth.features.providers import origins as provider_origins
-from wsgiauth.forms import MemberSubmission
-from wsgiauth.forms.endpoint import require_part
-from wsgiauth.messages import _, pgettext
-from wsgiauth.settings import Settings
+from wsgiauth.staff.administration import Party, Right, refusal_reason
+from wsgiauth.staff.groups import require_group
 
 GROUP = Field("group", _("Group"))
 LOGIN = Field("login", _("Session"))

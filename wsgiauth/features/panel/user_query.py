@@ -12,12 +12,12 @@ from wsgiauth.accounts.names import typed
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.panel.user_search import SORTS, Criteria
 from wsgiauth.messages import _, list_of, pgettext
+from wsgiauth.staff.frame import LIST
 from wsgiauth.web.request import query_field, query_fields
 from wsgiauth.web.urls import is_number
 
 SORT, AFTER, BEFORE = "sort", "after", "before"
 _SEARCH, _GROUP = "q", "group"
-_LIST = "list"  # in the query of other pages
 
 
 class Filter(NamedTuple):
@@ -136,11 +136,6 @@ def carried_query(environ: WSGIEnvironment) -> str:
     Parse it as the list does, so that the link back leads to a list that exists.
     """
     try:
-        return Query.of({"QUERY_STRING": query_field(environ, _LIST)}).text
+        return Query.of({"QUERY_STRING": query_field(environ, LIST)}).text
     except ValidationError:
         return ""
-
-
-def carrying(text: str) -> str:
-    """Return `?list=…` with the query of the list; empty if the query is empty."""
-    return f"?{urlencode({_LIST: text})}" if text else ""

@@ -13,22 +13,23 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.features.links.invitations_page import invitations_url
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
-from wsgiauth.features.panel.frame import (
-    USERS,
-    PanelEndpoint,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_staff,
-)
-from wsgiauth.features.panel.groups import ListedGroup, list_groups
 from wsgiauth.features.panel.several import SharedAction, shared_actions
-from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query, carrying
+from wsgiauth.features.panel.user_query import AFTER, BEFORE, SORT, Choice, Query
 from wsgiauth.features.panel.user_search import FoundUser, all_users, find_users
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.messages import _, pgettext
 from wsgiauth.site import Site
+from wsgiauth.staff.frame import (
+    USERS,
+    PanelEndpoint,
+    PanelPage,
+    carrying,
+    frame_of,
+    panel_url,
+    require_staff,
+)
+from wsgiauth.staff.groups import ListedGroup, list_groups
 from wsgiauth.storage.models import json_fields
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html

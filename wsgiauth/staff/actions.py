@@ -1,6 +1,7 @@
-"""Actions on a user or a group: a button, perhaps a page that asks first, and the change.
+"""Actions on a user, a group or an app: a button, perhaps a page that asks first, the change.
 
-`user_actions` and `groups` have tables of actions; `administration` decides about rights.
+Features have tables of actions, such as `features.panel.user_actions`; `administration` decides
+about rights.
 """
 
 from abc import abstractmethod
@@ -10,25 +11,21 @@ from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions, similar_permission
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import NotFoundError, ValidationError
-from wsgiauth.features.panel.frame import (
-    GROUPS,
-    USERS,
-    PanelForm,
-    PanelPage,
-    frame_of,
-    panel_url,
-    require_row,
-)
-from wsgiauth.features.panel.user_query import carried_query, carrying
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.messages import Joined, _, pgettext
+from wsgiauth.staff.frame import (
+    PanelForm,
+    PanelPage,
+    carrying,
+    frame_of,
+    panel_url,
+)
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import ID, routing_argument
+from wsgiauth.web.urls import ROUTING_ARGS, routing_argument
 
 DELETE = "delete"
 UNCHANGED = "unchanged"  # as the `done` of a query
@@ -49,7 +46,7 @@ ONLY_KNOWN = "only_known"  # the flag that refuses permissions that nothing asks
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """An action of a member of the staff on a user or a group."""
+    """An action of a member of the staff on a user, a group or an app."""
 
     name: str  # in the path of its URL
     button: str
@@ -64,10 +61,11 @@ class ActionPage(PanelPage, FormPage):
 
     template = "admin/action.html"
     action: Action
-    is_of_group: bool = False
-    subject: str  # the name of the user or of the group
+    label: str  # what it acts on, such as "User"
+    subject: str  # the name of the user or the group
     action_url: str  # where the form is sent
-    back_url: str  # the page of the user or of the group
+    back_url: str  # the page of the user or the group
+    back_text: str
     value: str = ""  # as entered or chosen
     is_unknown: bool = False  # the value is a permission that nothing asks for
     similar: str = ""  # a known permission with a similar name
@@ -81,7 +79,7 @@ class ActionForm(PanelForm):
     """Asks before one of its actions, and does it."""
 
     section: ClassVar[str]  # of the panel, in the path
-    model: ClassVar[type[User] | type[Group]]
+    label: ClassVar[str]  # what its actions act on
     actions: ClassVar[Mapping[str, Action]]  # by name
 
     @abstractmethod
@@ -89,8 +87,12 @@ class ActionForm(PanelForm):
         """Check the right again, and do the action; return False if nothing changed."""
 
     @abstractmethod
+    def find(self, arguments: Mapping[str, str]) -> object | None:
+        """Return the row that the path names, whose `str` is its name, or None."""
+
+    @abstractmethod
     def document(self, submission: MemberSubmission) -> dict[str, object]:
-        """Return the user or the group, ready for JSON."""
+        """Return the changed row, ready for JSON."""
 
     def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
         """Return the thing that a value names, in words; empty if people enter the value."""
@@ -102,9 +104,13 @@ class ActionForm(PanelForm):
         return "" if action is None else action.button
 
     def name_in(self, arguments: Mapping[str, str]) -> str:
-        """Return the name of the user or of the group."""
-        row = self.model.get_or_none(self.model.id == int(arguments[ID]))
+        """Return the name of the row."""
+        row = self.find(arguments)
         return "" if row is None else str(row)
+
+    def list_query(self, environ: WSGIEnvironment) -> str:
+        """Return the query of the list from which the row was opened, or an empty string."""
+        return ""
 
     def act(self, submission: MemberSubmission) -> Response:
         """Do the action; answer with the changed row, or send the browser back to its page."""
@@ -115,7 +121,7 @@ class ActionForm(PanelForm):
             return json_response(
                 {"detail": action.done} if is_deleted else self.document(submission)
             )
-        listed = self._list_query(submission.environ)
+        listed = self.list_query(submission.environ)
         path, query = self._path(submission.environ), carrying(listed).removeprefix("?")
         if is_deleted:
             path, query = self.section, listed
@@ -125,6 +131,9 @@ class ActionForm(PanelForm):
         """Return the page that asks before the action."""
         environ = submission.environ
         action = require_action(environ, self.actions)
+        row = self.find(environ[ROUTING_ARGS][1])
+        if row is None:
+            raise NotFoundError
         name, value, named = "", "", ""
         if action.field is not None:
             name = action.field.name
@@ -133,14 +142,15 @@ class ActionForm(PanelForm):
         # A permission of the right form is refused only if nothing asks for it.
         is_unknown = PERMISSION.name in refusal.errors and names.is_permission(value)
         back_url = f"{panel_url(environ)}/{self._path(environ)}"
-        query = carrying(self._list_query(environ))
+        query = carrying(self.list_query(environ))
         return ActionPage(
             frame=frame_of(environ, submission.member.user, self.section),
             action=action,
-            is_of_group=self.section == GROUPS,
-            subject=str(require_row(environ, self.model)),
+            label=self.label,
+            subject=str(row),
             action_url=f"{back_url}/{action.name}{query}",
             back_url=f"{back_url}{query}",
+            back_text=self.back.text,
             value=value,
             named=named,
             is_unknown=is_unknown,
@@ -149,11 +159,10 @@ class ActionForm(PanelForm):
             errors={} if is_unknown else refusal.errors,
         )
 
-    def _list_query(self, environ: WSGIEnvironment) -> str:
-        return carried_query(environ) if self.section == USERS else ""
-
     def _path(self, environ: WSGIEnvironment) -> str:
-        return f"{self.section}/{routing_argument(environ, ID)}"
+        """Return the path of the row, below the panel: that of the request without the action."""
+        path: str = environ["PATH_INFO"]
+        return path.rpartition("/")[0].removeprefix("/admin/")
 
 
 def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> _Action:

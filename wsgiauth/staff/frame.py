@@ -9,31 +9,33 @@ peewee.DatabaseError if it fails.
 """
 
 from abc import abstractmethod
-from http import HTTPStatus
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, TypeVar
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
-from wsgiauth.features.panel.administration import TO_CHANGE_AN_ACCOUNT, refused
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
 from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.staff.administration import TO_CHANGE_AN_ACCOUNT, refused
 from wsgiauth.web.pages import Around, Page
 from wsgiauth.web.request import JSON, content_type
-from wsgiauth.web.responses import Response, redirect
-from wsgiauth.web.urls import mount_url, root_url, routing_number
+from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import ID, ROUTING_ARGS, mount_url, root_url
 
 _Row = TypeVar("_Row", bound=User | Group)
 
 USERS = "users"
 GROUPS = "groups"
 EVENTS = "events"
+LIST = "list"  # in the query of a page that was opened from a list: the query of that list
 
 
 class Frame(NamedTuple):
@@ -104,15 +106,6 @@ class PanelForm(PanelEndpoint, MemberForm):
         return login
 
 
-class Panel(PanelEndpoint):
-    """Redirects from /auth/admin to the users."""
-
-    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Redirect the staff."""
-        require_staff(environ, site)
-        return redirect(HTTPStatus.SEE_OTHER, f"{panel_url(environ)}/{USERS}")
-
-
 def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
     """Return the member of the staff who sent a request; raise NotFoundError for other users."""
     login = require_login(environ, site)
@@ -123,16 +116,27 @@ def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
 
 def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
     """Return the user or the group whose id is in the path, or raise NotFoundError."""
-    found: Any = model.get_or_none(model.id == routing_number(environ))
-    row: _Row | None = found
+    row = find_row(environ[ROUTING_ARGS][1], model)
     if row is None:
         raise NotFoundError
+    return row
+
+
+def find_row(arguments: Mapping[str, str], model: type[_Row]) -> _Row | None:
+    """Return the user or the group whose id is among the named parts of a path, or None."""
+    found: Any = model.get_or_none(model.id == int(arguments[ID]))
+    row: _Row | None = found
     return row
 
 
 def panel_url(environ: WSGIEnvironment) -> str:
     """Return the percent-encoded path of the panel."""
     return f"{mount_url(environ)}/admin"
+
+
+def carrying(text: str) -> str:
+    """Return `?list=…` with the query of the list; empty if the query is empty."""
+    return f"?{urlencode({LIST: text})}" if text else ""
 
 
 def frame_of(environ: WSGIEnvironment, user: User, section: str) -> Frame:

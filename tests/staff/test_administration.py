@@ -10,7 +10,7 @@ from tests.conftest import HASH
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ForbiddenError, LastSuperuserError
-from wsgiauth.features.panel.administration import (
+from wsgiauth.staff.administration import (
     MANAGE_USERS,
     Party,
     Right,

@@ -1,0 +1,1 @@
+"""What every feature with pages for the staff needs: the frame of the panel, rights, actions."""
