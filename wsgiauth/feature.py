@@ -18,7 +18,7 @@ from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, StaffSection
 from wsgiauth.web.responses import Response
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Feature:
         way_in: Returns whether a user can log in by this feature.
         is_way_in: Returns whether a site with these settings offers logins by this feature.
         factor_kinds: The kinds of second factors that it adds.
+        staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
@@ -105,6 +106,7 @@ class Feature:
     way_in: WayIn | None = None
     is_way_in: Callable[[Settings], bool] = lambda settings: False
     factor_kinds: tuple[FactorKind, ...] = ()
+    staff_sections: Callable[[Settings], Iterable[StaffSection]] = lambda settings: ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()

@@ -132,6 +132,9 @@ class Site:
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
                 onward=[each for each in parts if isinstance(each, OnwardRedirects)],
+                staff_sections=(
+                    section for each in features for section in each.staff_sections(settings)
+                ),
             ),
             Destinations(settings.NEXT_HOSTS),
             Clients(),

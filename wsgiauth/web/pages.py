@@ -4,7 +4,7 @@ import base64
 import hashlib
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote, urlencode
@@ -144,6 +144,13 @@ class SiteLinks(NamedTuple):
         return SiteLinks(*("" if each.startswith("/") else each for each in self))
 
 
+class StaffSection(NamedTuple):
+    """A section of the staff panel, in the navigation of its pages."""
+
+    name: str  # in the path, below /auth/admin
+    title: str
+
+
 class Branding(NamedTuple):
     """The variable `site` of a template."""
 
@@ -156,6 +163,7 @@ class Branding(NamedTuple):
     password_login: bool  # whether users log in with a password
     providers_above: bool = False  # whether the buttons of providers are above the form
     links: SiteLinks = SiteLinks()
+    staff_sections: tuple[StaffSection, ...] = ()
 
     def elsewhere(self) -> "Branding":
         """Return the branding of a page that another host shows."""
@@ -174,6 +182,7 @@ class Pages:
         provider_origins: The origins of providers without https, at this host.
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
         onward: The parts of the site whose URLs redirect to other sites.
+        staff_sections: The sections of the staff panel.
     """
 
     def __init__(
@@ -194,6 +203,7 @@ class Pages:
         provider_origins: tuple[str, ...] = (),
         is_logout_elsewhere: bool = False,
         onward: Sequence[OnwardRedirects] = (),
+        staff_sections: Iterable[StaffSection] = (),
     ) -> None:
         self.mount = mount
         self.readers: Readers = readers or Readers(Languages())
@@ -213,6 +223,7 @@ class Pages:
             password_login=password_login,
             providers_above=providers_above,
             links=links,
+            staff_sections=tuple(staff_sections),
         )
         common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
         passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above

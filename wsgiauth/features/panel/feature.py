@@ -11,9 +11,11 @@ from wsgiauth.features.panel.several import ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser
 from wsgiauth.features.panel.users import Users, UsersCsv
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.staff.administration import MANAGE_USERS
-from wsgiauth.web.pages import Page
+from wsgiauth.staff.frame import EVENTS, GROUPS, USERS
+from wsgiauth.web.pages import Page, StaffSection
 
 
 def _pages() -> Sequence[Page]:
@@ -24,6 +26,16 @@ def _pages() -> Sequence[Page]:
 
 def _permissions(settings: Settings) -> tuple[str, ...]:
     return (MANAGE_USERS,) if settings.ADMIN_PANEL else ()
+
+
+def _sections(settings: Settings) -> tuple[StaffSection, ...]:
+    if not settings.ADMIN_PANEL:
+        return ()
+    return (
+        StaffSection(USERS, _("Users")),
+        StaffSection(GROUPS, _("Groups")),
+        StaffSection(EVENTS, _("Audit trail")),
+    )
 
 
 FEATURE = Feature(
@@ -43,5 +55,6 @@ FEATURE = Feature(
         "/admin/events": Events(),
     },
     permissions=_permissions,
+    staff_sections=_sections,
     pages=_pages,
 )
