@@ -1,4 +1,4 @@
-"""The words for events, reasons and actors on the pages of the audit trail.
+"""The words for events and reasons on the pages of the audit trail.
 
 JSON, the log and the trail itself keep the words of `events`.
 """
