@@ -1,6 +1,7 @@
 """docs/log-in-with-this-site.md: its commands let a user log in to another site, and its facts."""
 
 import re
+import runpy
 import shlex
 import subprocess
 from itertools import pairwise
@@ -10,10 +11,11 @@ import pytest
 from bs4 import BeautifulSoup
 from webtest import TestApp
 
-from tests.conftest import require_program
+from tests.conftest import require, require_program
+from tests.docs.accounts import settings_of
 from tests.docs.pages import PAGES, code, section, shown
 from tests.support.service_keys import new_key, pem_of, with_services, write_key
-from tests.support.sites import BROWSER, SAME_ORIGIN, free_port, started
+from tests.support.sites import BROWSER, SAME_ORIGIN, Stage, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.authentication.scopes import STANDARD, in_words
 from wsgiauth.features.oauth_server import clients, codes, grants, redirect_uris
@@ -135,6 +137,46 @@ def test_a_user_of_the_first_site_logs_in_to_the_second(addresses, reader):
     assert str(reader.page.url) == f"{shop}/"
     reader.open(f"{site}/auth/apps")
     assert "Shop" in reader.page.text
+
+
+# A program that logs in as itself
+
+
+@pytest.fixture
+def provider(folder):
+    """Serve a provider on the accounts of the reader, with two services; return its address."""
+    stage, keys = Stage(), write_key(folder / "key", pem_of(new_key("RS256")))
+    with serving(stage) as address:
+        options = {"OAUTH_SERVER": True, "PUBLIC_URL": address, "SERVICES": ("reports", "notes")}
+        settings = with_services(settings_of(folder), keys, **options)
+        stage.app = AuthMiddleware(lambda *_: [], settings)
+        yield address
+    storage.discard_connection(stage.app.database)
+
+
+@pytest.fixture
+def reports(folder, provider):
+    """Serve the service in Python of the page about programs; return its address."""
+    require("falcon")
+    program = folder / "reports_service.py"
+    program.write_text(program.read_text().replace(ISSUER, provider))
+    with serving(runpy.run_path(str(program))["application"]) as address:
+        yield address
+
+
+def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folder, run):
+    require_program("curl")
+    (add, added), (curl, answered) = shown(PAGE, "A program that logs in as itself")
+    printed = run(add)
+    client_id, secret = re.findall("^client_.*: (.+)$", printed, re.MULTILINE)
+    assert re.sub("(?m)(?<=^client_id: ).+|(?<=^client_secret: ).+", "…", printed) == added
+    answer = run(curl.replace("ID:SECRET", f"{client_id}:{secret}").replace(ISSUER, provider))
+    assert re.sub('(?<="access_token":)"[^"]+"', '"…"', answer) == answered.strip()
+    program = folder / "nightly_export.py"
+    text = program.read_text().replace(ISSUER, provider)
+    program.write_text(text.replace("http://127.0.0.1:8082", reports))
+    command = f"CLIENT_ID={client_id} CLIENT_SECRET={secret} python nightly_export.py"
+    assert run(command) == f"{{'reports_of': 'client:{client_id}'}}\n"
 
 
 # Registering apps

@@ -7,8 +7,9 @@ import jwt
 import pytest
 
 from tests.conftest import require
-from tests.support.oauth_apps import AUTHORIZE, TOKEN, USERINFO
+from tests.support.oauth_apps import AUTHORIZE, TOKEN, USERINFO, service_client
 from tests.support.provider_site import PROGRAMS
+from tests.support.service_keys import REPORTS
 from tests.support.sites import EMAIL, USERNAME, free_port, started
 
 CALLBACK = "http://127.0.0.1/callback"
@@ -129,6 +130,52 @@ def test_requests_oauthlib_refreshes_until_the_app_is_revoked(site, oauthlib, pe
     person.revoke(oauthlib.client_id)
     with pytest.raises(InvalidGrantError):
         oauthlib.refresh_token(f"{site.address}{TOKEN}", auth=of_client)
+
+
+# Programs that log in as themselves, with both
+
+
+@pytest.fixture
+def program(site):
+    """Return a program with a permission for a service."""
+    return service_client(site.app, "reports.read")
+
+
+def verified(site, token):
+    """Return the claims of an access token, as a service verifies them with PyJWT."""
+    key = jwt.PyJWKClient(f"{site.address}/auth/jwks.json").get_signing_key_from_jwt(token)
+    return jwt.decode(token, key, ["RS256"], audience=REPORTS, issuer=site.address)
+
+
+def token_by_authlib(site, program):
+    require("authlib", "requests")
+    from authlib.integrations.requests_client import OAuth2Session
+
+    with OAuth2Session(program.id, program.secret) as session:
+        return session.fetch_token(
+            f"{site.address}{TOKEN}", grant_type="client_credentials", resource=REPORTS
+        )
+
+
+def token_by_oauthlib(site, program):
+    require("requests_oauthlib")
+    from oauthlib.oauth2 import BackendApplicationClient
+    from requests_oauthlib import OAuth2Session
+
+    with OAuth2Session(client=BackendApplicationClient(program.id)) as session:
+        return session.fetch_token(
+            f"{site.address}{TOKEN}", client_secret=program.secret, resource=REPORTS
+        )
+
+
+@pytest.mark.promise(91)
+@pytest.mark.parametrize("fetch", [token_by_authlib, token_by_oauthlib])
+def test_a_program_gets_a_token_that_a_service_verifies(site, program, fetch, monkeypatch):
+    monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    answer = fetch(site, program)
+    claims = verified(site, answer["access_token"])
+    assert (claims["sub"], claims["scope"]) == (f"client:{program.id}", "reports.read")
+    assert "refresh_token" not in answer
 
 
 # mozilla-django-oidc
