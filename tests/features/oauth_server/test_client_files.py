@@ -95,6 +95,17 @@ def test_an_import_does_not_change_a_client_that_registered_itself(database):
 
 
 @pytest.mark.promise(93)
+@pytest.mark.parametrize("is_service", [True, False], ids=["an app", "a program"])
+def test_an_import_does_not_make_an_app_of_a_program_or_the_reverse(several, is_service):
+    """Users may have allowed the app."""
+    (before,) = [each for each in rows() if each["name"] == ("Wiki", "Nightly")[not is_service]]
+    service = {"kind": "service", "redirect_uris": [], "scopes": ["a.b"]}
+    document = {**WIKI, "id": before["id"], **(service if is_service else {})}
+    with pytest.raises(ValidationError, match=f"Client {before['id']} is of another kind here"):
+        load(document)
+    assert before in rows()
+
+
 def test_an_export_has_no_secret(several):
     text = json.dumps(exported_clients())
     assert not [each for each in several[1] if each in text]

@@ -94,7 +94,8 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
     """Create the clients of a file, or give those with the same ids what it says: all or none.
 
     Raises:
-        ValidationError: A client breaks a rule, has registered itself, or its group is missing.
+        ValidationError: A client breaks a rule, has registered itself, its group is missing, or
+            users log in to it here and not in the file, or the reverse.
     """
     created = changed = same = 0
     with database.atomic():
@@ -107,6 +108,8 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
                 created += 1
             elif row.expires_at is not None:  # it would be deleted when unused, even if trusted
                 raise _invalid(f"Client {row.id} has registered itself here: remove it first.")
+            elif row.is_service != columns["is_service"]:  # users may have allowed it
+                raise _invalid(f"Client {row.id} is of another kind here: remove it first.")
             elif write(row, columns):
                 changed += 1
             else:
