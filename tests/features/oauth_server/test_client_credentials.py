@@ -18,6 +18,7 @@ from tests.support.sites import BROWSER
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.testing import api_key
+from wsgiauth.throttling.counts import AttemptCount
 
 CLIENT_CREDENTIALS = "client_credentials"
 REVOKE = "/auth/oauth/revoke"
@@ -115,7 +116,6 @@ def test_without_a_service_there_is_no_token(program):
 @pytest.mark.promise(93)
 @pytest.mark.parametrize("secret", ["", "x", None], ids=["none", "a guess", "of another client"])
 def test_only_its_secret_authenticates_a_program(program, wiki, secret):
-    """A guess is one of 2**256, as for every client: see `test_clients`."""
     secret = wiki.secret if secret is None else secret
     program.program.authorization = ("Basic", (program.id, secret))
     assert program.log_in_as_itself(401, resource=MAPS)["error"] == "invalid_client"
@@ -127,6 +127,16 @@ def test_the_former_secret_of_a_change_is_valid_until_it_is_ended(program, clock
     program.log_in_as_itself(resource=MAPS)
     clients.end_former(client)
     program.log_in_as_itself(401, resource=MAPS)
+
+
+def test_guesses_keep_no_program_waiting(program):
+    """So no stranger can: a secret is too long to be guessed."""
+    program.program.authorization = ("Basic", (program.id, "a guess"))
+    for _ in range(20):
+        program.log_in_as_itself(401, resource=MAPS)
+    assert not AttemptCount.select().exists()
+    program.program.authorization = ("Basic", (program.id, program.secret))
+    program.log_in_as_itself(resource=MAPS)
 
 
 @pytest.mark.parametrize("options", [{}, {"is_trusted": True}, {"is_public": True}], ids=str)
