@@ -3,9 +3,9 @@
 import gzip
 from wsgiref.validate import validator
 
-import pytest
 from webob import Request
 
+from tests.support.rows import rows
 from wsgiauth.cli.compression import LEAST, MOST, compressed
 
 TEXT = b"All the world is a stage. " * 100
@@ -81,7 +81,7 @@ def test_what_is_no_text_or_not_to_be_changed_passes_unchanged():
         assert "Vary" not in answer.headers
 
 
-@pytest.mark.parametrize("length", [LEAST, MOST])
+@rows("length", [LEAST, MOST])
 def test_the_bounds_are_compressed(length):
     assert gzip.decompress(ask(make(b"a" * length)).body) == b"a" * length
 
@@ -92,9 +92,7 @@ def test_a_strong_etag_becomes_a_weak_one_and_other_reasons_to_vary_stay():
     assert ask(make(ETag='W/"a"')).headers["ETag"] == 'W/"a"'
 
 
-@pytest.mark.parametrize(
-    "credentials", [{"Cookie": "a=b"}, {"Authorization": "Bearer a"}], ids=["cookie", "token"]
-)
+@rows("credentials", [{"Cookie": "a=b"}, {"Authorization": "Bearer a"}], ids=["cookie", "token"])
 def test_a_request_with_credentials_gets_gzip_only_if_no_other_site_caused_it(credentials):
     for site, is_compressed in {
         "same-origin": True,
@@ -123,7 +121,7 @@ def lengths(*pieces, declared, content_type=HTML):
     return dict(started[0][1]), body
 
 
-@pytest.mark.parametrize("declared", [len(TEXT) + 1, len(TEXT) - 1], ids=["short", "long"])
+@rows("declared", [len(TEXT) + 1, len(TEXT) - 1], ids=["short", "long"])
 def test_a_body_of_another_length_is_left_to_the_server(declared):
     headers, body = lengths(TEXT, b"", declared=declared)
     assert (headers["Content-Length"], b"".join(body)) == (str(declared), TEXT)
@@ -173,7 +171,7 @@ class Body:
         self.closed += 1
 
 
-@pytest.mark.parametrize("content_type", [HTML, "image/png"])
+@rows("content_type", [HTML, "image/png"])
 def test_a_body_of_pieces_is_closed_once(content_type):
     body = Body(TEXT, TEXT)
 

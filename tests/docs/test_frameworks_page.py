@@ -6,11 +6,10 @@ The tests of its programs are in tests/frameworks.
 import re
 import tomllib
 
-import pytest
-
 from tests.contrib import test_flask_servers
 from tests.docs.pages import PAGES, ROOT, section
 from tests.frameworks.test_servers import SERVERS, WITH_FRAMEWORKS
+from tests.support.rows import rows
 
 ROWS = dict(
     re.findall(
@@ -42,9 +41,7 @@ def test_any_callable_runs_under_the_servers_of_the_list():
     assert ROWS["any callable"] == f"| {'; '.join(SERVERS)}"
 
 
-@pytest.mark.parametrize(
-    "framework", ["Flask", "Django", "Pyramid", "Bottle", "Falcon", "CherryPy"]
-)
+@rows("framework", ["Flask", "Django", "Pyramid", "Bottle", "Falcon", "CherryPy"])
 def test_a_framework_runs_with_the_versions_and_servers_of_the_list(framework):
     (package,) = (each for each in NEEDED if each.lower() == framework.lower())
     *_, limit = NEEDED[package].partition("<")

@@ -9,6 +9,7 @@ from webtest import TestApp
 
 import wsgiauth
 from tests.docs.pages import PAGES, code, section, shown
+from tests.support.rows import rows
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.languages import SHIPPED
@@ -108,14 +109,14 @@ def test_texts_of_a_template_are_translated(folder, typed, login_page, run):
     assert "Passwort" in text
 
 
-@pytest.mark.parametrize("number", range(len(LANGUAGES)), ids=LANGUAGES)
+@rows("number", range(len(LANGUAGES)), ids=LANGUAGES)
 def test_the_words_are_those_of_the_catalogue(number):
-    rows = [each.split(" | ") for each in WORDS]
-    assert len(rows) >= 20
+    words = [each.split(" | ") for each in WORDS]
+    assert len(words) >= 20
     with (LOCALE / LANGUAGES[number] / "LC_MESSAGES/wsgiauth.po").open("rb") as file:
         texts = [text for each in read_po(file) for text in strings(each.string)]
     used = "\n".join(texts).lower().replace("\u00ad", "")
-    assert [row[number + 1] for row in rows if row[number + 1].lower() not in used] == []
+    assert [row[number + 1] for row in words if row[number + 1].lower() not in used] == []
 
 
 def strings(text):

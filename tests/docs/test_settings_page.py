@@ -7,11 +7,10 @@ import sys
 from dataclasses import fields
 from secrets import token_hex
 
-import pytest
-
 from tests.docs.pages import PAGES, code
 from tests.docs.settings_page import updated
 from tests.support.own_templates import OWN
+from tests.support.rows import rows
 from wsgiauth import Settings
 
 PAGE = PAGES["docs/settings.md"]
@@ -23,7 +22,7 @@ def test_the_page_says_what_is_declared():
     assert updated(PAGE) == PAGE
 
 
-@pytest.mark.parametrize("found", [r"^### (.*)", r"^export (\w+)="], ids=["block", "example"])
+@rows("found", [r"^### (.*)", r"^export (\w+)="], ids=["block", "example"])
 def test_each_setting_has_one(found):
     assert sorted(re.findall(found, PAGE, re.MULTILINE)) == sorted(NAMES)
 

@@ -10,6 +10,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.mails import Post, with_mail
+from tests.support.rows import rows
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
@@ -251,7 +252,7 @@ def test_a_systems_user_of_any_name_can_be_stored(ada):
     assert newest() == ("rights_changed", ada.id, f"command line ??{'x' * 62}")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("actor", "user_id"),
     [
         ("user 7", 7),
@@ -265,7 +266,7 @@ def test_only_a_user_has_an_id(actor, user_id):
     assert actors.user_id_of(actor) == user_id
 
 
-@pytest.mark.parametrize(
+@rows(
     ("actor", "key_id"),
     [
         ("user 7 key 4fD8sKq2ZxLw", "4fD8sKq2ZxLw"),

@@ -7,6 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.support.mails import with_mail
+from tests.support.rows import rows
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features import LETTER_SAMPLES as SAMPLES
@@ -88,7 +89,7 @@ def test_a_value_is_escaped():
     assert "<b>" not in html
 
 
-@pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("de", "ltr")])
+@rows(("language", "direction"), [("ar", "rtl"), ("de", "ltr")])
 def test_the_language_is_that_of_the_text(language, direction):
     html = html_of(RESET, LANGUAGES=(language,)).html
     assert (html["lang"], html["dir"]) == (language, direction)
@@ -117,7 +118,7 @@ def test_paragraphs_are_found_in_the_text(text, expected):
     assert found == expected
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "urls"),
     [
         ("See https://a.example/b, or not.", ["https://a.example/b"]),

@@ -8,6 +8,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.mails import MAIL, Post, with_mail
+from tests.support.rows import rows
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import update_user
@@ -170,7 +171,7 @@ def test_an_email_of_the_version_before_is_sent(site, ada, sent, post):
     assert "9 March 2026, 12:05 UTC" in plain_text_of(post.messages[0])
 
 
-@pytest.mark.parametrize("language", SHIPPED)
+@rows("language", SHIPPED)
 def test_every_email_makes_a_message_in_every_language(language):
     settings = Settings.from_mapping({"LANGUAGES": language, "SITE_NAME": "Library", **MAIL})
     letters = Letters(settings)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.factors import FACTOR_KEY
+from tests.support.rows import rows
 from tests.support.settings import LONG_KEY, refused
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
@@ -51,7 +52,7 @@ def test_a_key_that_signs_tokens_derives_no_others():
             Settings(**former, **{name: signing})
 
 
-@pytest.mark.parametrize("of", ["staff", "all"])
+@rows("of", ["staff", "all"])
 def test_a_second_factor_cannot_be_demanded_where_there_is_none(of):
     expected = (
         f"^FACTOR_KEY must be set, because SECOND_FACTOR is {of}; `python -m wsgiauth secret`"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.rows import rows
 from tests.support.settings import accepted, refused
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
@@ -82,7 +83,7 @@ def test_mail_needs_a_sender_and_a_public_url():
             Settings(MAIL_URL="console:", **{**MAIL, name: None})
 
 
-@pytest.mark.parametrize("name", ["VERIFICATION", "LOGIN_NOTICES"])
+@rows("name", ["VERIFICATION", "LOGIN_NOTICES"])
 def test_what_cannot_do_without_mail_needs_it(name):
     with pytest.raises(ConfigurationError, match=f"^MAIL_URL must be set, because {name} is on"):
         Settings(**{name: True})

@@ -7,6 +7,7 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import empty_tables
+from tests.support.rows import rows
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
@@ -195,9 +196,7 @@ def test_a_pool_gets_back_the_connection_of_a_stream_that_forgets_a_transaction(
 
 @pytest.mark.every_database
 @pytest.mark.promise(5)
-@pytest.mark.parametrize(
-    "begin", [BEGINNINGS["Peewee's begin"], BEGINNINGS["SQL by Peewee"]], ids=["begin", "SQL"]
-)
+@rows("begin", [BEGINNINGS["Peewee's begin"], BEGINNINGS["SQL by Peewee"]], ids=["begin", "SQL"])
 def test_what_a_streamed_answer_began_ends_with_the_next_request(site, begin):
     def view(database, environ):
         begin(database)

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.support.rows import rows
 from tests.support.sites import BROWSER
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.web.request import (
@@ -252,7 +253,7 @@ def test_malformed_json_is_refused():
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize("opening", ["[", "{"])
+@rows("opening", ["[", "{"])
 def test_json_has_500_brackets_at_most(opening):
     text = opening * 499  # one more is the object's own
     assert read_json(sent(json.dumps({"a": text}))) == {"a": text}
@@ -324,7 +325,7 @@ def test_a_form_has_20_fields_at_most():
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize("length", [LIMIT, f"0{LIMIT}"])
+@rows("length", [LIMIT, f"0{LIMIT}"])
 def test_a_body_may_have_16_kib(length):
     assert len(read_json(sent(json_of(LIMIT), str(length)))["username"]) == LIMIT - 15
 
@@ -345,7 +346,7 @@ def test_a_length_that_is_no_number_is_malformed():
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize("missing", [{}, {"CONTENT_LENGTH": ""}], ids=["missing", "empty"])
+@rows("missing", [{}, {"CONTENT_LENGTH": ""}], ids=["missing", "empty"])
 def test_without_a_length_nothing_is_read(missing):
     stream = Stream()
     assert refusal(read_json, {"wsgi.input": stream, **missing}) == (411, "length_required")
@@ -353,7 +354,7 @@ def test_without_a_length_nothing_is_read(missing):
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize("length", ["3", "16384"])
+@rows("length", ["3", "16384"])
 def test_a_body_shorter_than_its_length_is_malformed(length):
     assert refusal(read_json, sent("{}", length)) == MALFORMED
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 from webtest import TestApp
 
+from tests.support.rows import rows
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth.app import ROUTES
@@ -97,9 +98,7 @@ def test_a_problem_has_the_members_of_rfc_9457():
     }
 
 
-@pytest.mark.parametrize(
-    ("status", "name"), [(413, "Content Too Large"), (422, "Unprocessable Content")]
-)
+@rows(("status", "name"), [(413, "Content Too Large"), (422, "Unprocessable Content")])
 def test_the_names_of_statuses_do_not_depend_on_the_version_of_python(status, name):
     answer = shown(problem(HTTPStatus(status), "code", "Detail."))
     assert answer.status == f"{status} {name}"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.rows import rows
 from wsgiauth.web.urls import (
     ASKED_FOR,
     PATHS_ALONE,
@@ -270,7 +271,7 @@ def test_the_path_asked_for_is_encoded():
 
 
 @pytest.mark.promise(18)
-@pytest.mark.parametrize(
+@rows(
     "raw",
     [
         *("//evil.example", "///evil.example", "/", "//", "", "site", ".", "\\\\evil.example"),

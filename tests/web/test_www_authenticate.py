@@ -1,11 +1,10 @@
 """The challenge for Bearer; `authentication/test_basic.py` has those of sites with Basic."""
 
-import pytest
-
+from tests.support.rows import rows
 from wsgiauth.web.www_authenticate import challenge
 
 
-@pytest.mark.parametrize(
+@rows(
     ("error", "value"),
     [
         (None, 'Bearer realm="wsgiauth"'),

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.oauth_apps import CALLBACK, STATE
+from tests.support.rows import rows
 from tests.support.service_keys import MAPS, REPORTS
 from tests.support.settings import LONG_KEY
 from wsgiauth.exceptions import RequestError
@@ -261,7 +262,7 @@ def test_the_registered_uri_of_a_request_is_known_in_spite_of_other_mistakes(wik
     assert registered_uri(urlencode(wrong), NOW) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     ("uri", "expected"),
     [
         ("https://wiki.example.org/", "https://wiki.example.org/?code=a%26b"),

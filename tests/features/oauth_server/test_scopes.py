@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.oauth_apps import App
+from tests.support.rows import rows
 from wsgiauth.authentication.scopes import in_words
 from wsgiauth.features.oauth_server.scopes import is_scope, offered
 from wsgiauth.features.oauth_server.tables import Client
@@ -12,12 +13,12 @@ from wsgiauth.features.oauth_server.tables import Client
 ALL = "openid profile email groups offline_access reports.read"
 
 
-@pytest.mark.parametrize("name", ALL.split())
+@rows("name", ALL.split())
 def test_scopes_are_of_openid_connect_or_permissions(name):
     assert is_scope(name)
 
 
-@pytest.mark.parametrize("name", ["", "address", "OpenID", "reports", "reports.read x", "*"])
+@rows("name", ["", "address", "OpenID", "reports", "reports.read x", "*"])
 def test_other_words_are_no_scopes(name):
     assert not is_scope(name)
 

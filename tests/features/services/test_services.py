@@ -7,6 +7,7 @@ import sys
 import jwt
 import pytest
 
+from tests.support.rows import rows
 from tests.support.service_keys import (
     ISSUER,
     MAPS,
@@ -188,7 +189,7 @@ KEYS = {"SERVICE_KEYS": "k"}
 ON = {"OAUTH_SERVER": True}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("given", "problems"),
     [
         (KEYS | {"SERVICES": ("a",)}, ["PUBLIC_URL must be set, because SERVICE_KEYS is."]),

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.provider_keys import challenge
+from tests.support.rows import rows
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
@@ -26,7 +27,7 @@ SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
 OURS = Errands(SETTINGS)
 
 
-@pytest.mark.parametrize(
+@rows(
     "errand",
     [
         Errand(LOG_IN),

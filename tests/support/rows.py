@@ -1,0 +1,42 @@
+"""Tables in one test: setup, report and collection of a case take longer than most rows."""
+
+from functools import wraps
+from inspect import Signature, signature
+
+
+def rows(names, table, *, ids=None):
+    """Call a test with each row, as `pytest.mark.parametrize` does, but in one test.
+
+    The rows share the fixtures of the test, so no row may change what another one needs. An error
+    names its row.
+
+    Args:
+        names: The parameters, as a string with commas or as a tuple.
+        table: The values of each row, or the value if there is one parameter.
+        ids: The names of the rows, or a function of a value; the values if left out.
+    """
+    named = [each.strip() for each in names.split(",")] if isinstance(names, str) else [*names]
+    found = [row if len(named) > 1 else (row,) for row in table]
+    if ids is None or callable(ids):
+        labels = [", ".join(str((ids or repr)(each)) for each in row) for row in found]
+    else:
+        labels = [*ids]
+
+    def decorate(test):
+        @wraps(test)
+        def test_all(**fixtures):
+            for label, row in zip(labels, found, strict=True):
+                try:
+                    test(**fixtures, **dict(zip(named, row, strict=True)))
+                except Exception as error:
+                    error.add_note(f"row: {label}")
+                    raise
+
+        parameters = signature(test).parameters
+        assert found
+        assert {*named} <= {*parameters}
+        others = [each for name, each in parameters.items() if name not in named]
+        test_all.__signature__ = Signature(others)  # pytest reads it for fixtures
+        return test_all
+
+    return decorate
