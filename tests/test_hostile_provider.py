@@ -26,7 +26,7 @@ from tests.support.provider_answers import (
     Slow,
 )
 from tests.support.provider_keys import DROP, HmacKey, NoKey, challenge, half_hash, signing_key
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.settings.oidc import parse_entry
 
 VERIFIER = "a verifier of at least 43 characters, as RFC 7636 demands"
@@ -112,7 +112,7 @@ def test_an_id_token_of_a_login_is_verified_by_another_library(provider, algorit
     }
 
 
-@rows("path", ["", "/", "/realms/main"])
+@row_by_row("path", ["", "/", "/realms/main"])
 def test_discovery_names_the_issuer_and_the_endpoints(path):
     with Provider(path) as provider:
         document = provider.fetch(provider.url(DISCOVERY))[2]
@@ -124,7 +124,7 @@ def test_discovery_names_the_issuer_and_the_endpoints(path):
         assert provider.requests["/token"][0].form["code_verifier"] == VERIFIER
 
 
-@rows("path", ["", "/", "/realms/main"])
+@row_by_row("path", ["", "/", "/realms/main"])
 def test_the_entry_has_the_issuer_and_the_client(path):
     with Provider(path) as provider:
         entry = parse_entry(provider.entry("main", link="verified"))

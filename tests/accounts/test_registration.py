@@ -5,6 +5,7 @@ import re
 import pytest
 from markupsafe import Markup, escape
 
+from tests.support.tables import row_by_row
 from wsgiauth import Field, User
 from wsgiauth.accounts import registration
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH, USERNAME_MAX_LENGTH, username_problem
@@ -102,7 +103,7 @@ def test_a_field_shows_its_name():
     assert repr(Field("phone", "Phone number")) == "<Field phone>"
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     "fields",
     [
         pytest.param([Field("phone", "Phone"), Field("phone", "Again")], id="a name twice"),

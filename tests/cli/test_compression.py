@@ -5,7 +5,7 @@ from wsgiref.validate import validator
 
 from webob import Request
 
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.cli.compression import LEAST, MOST, compressed
 
 TEXT = b"All the world is a stage. " * 100
@@ -81,7 +81,7 @@ def test_what_is_no_text_or_not_to_be_changed_passes_unchanged():
         assert "Vary" not in answer.headers
 
 
-@rows("length", [LEAST, MOST])
+@row_by_row("length", [LEAST, MOST])
 def test_the_bounds_are_compressed(length):
     assert gzip.decompress(ask(make(b"a" * length)).body) == b"a" * length
 
@@ -92,7 +92,9 @@ def test_a_strong_etag_becomes_a_weak_one_and_other_reasons_to_vary_stay():
     assert ask(make(ETag='W/"a"')).headers["ETag"] == 'W/"a"'
 
 
-@rows("credentials", [{"Cookie": "a=b"}, {"Authorization": "Bearer a"}], ids=["cookie", "token"])
+@row_by_row(
+    "credentials", [{"Cookie": "a=b"}, {"Authorization": "Bearer a"}], ids=["cookie", "token"]
+)
 def test_a_request_with_credentials_gets_gzip_only_if_no_other_site_caused_it(credentials):
     for site, is_compressed in {
         "same-origin": True,
@@ -121,7 +123,7 @@ def lengths(*pieces, declared, content_type=HTML):
     return dict(started[0][1]), body
 
 
-@rows("declared", [len(TEXT) + 1, len(TEXT) - 1], ids=["short", "long"])
+@row_by_row("declared", [len(TEXT) + 1, len(TEXT) - 1], ids=["short", "long"])
 def test_a_body_of_another_length_is_left_to_the_server(declared):
     headers, body = lengths(TEXT, b"", declared=declared)
     assert (headers["Content-Length"], b"".join(body)) == (str(declared), TEXT)
@@ -171,7 +173,7 @@ class Body:
         self.closed += 1
 
 
-@rows("content_type", [HTML, "image/png"])
+@row_by_row("content_type", [HTML, "image/png"])
 def test_a_body_of_pieces_is_closed_once(content_type):
     body = Body(TEXT, TEXT)
 

@@ -9,7 +9,7 @@ import tomllib
 from tests.contrib import test_flask_servers
 from tests.docs.pages import PAGES, ROOT, section
 from tests.frameworks.test_servers import SERVERS, WITH_FRAMEWORKS
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 
 ROWS = dict(
     re.findall(
@@ -41,7 +41,7 @@ def test_any_callable_runs_under_the_servers_of_the_list():
     assert ROWS["any callable"] == f"| {'; '.join(SERVERS)}"
 
 
-@rows("framework", ["Flask", "Django", "Pyramid", "Bottle", "Falcon", "CherryPy"])
+@row_by_row("framework", ["Flask", "Django", "Pyramid", "Bottle", "Falcon", "CherryPy"])
 def test_a_framework_runs_with_the_versions_and_servers_of_the_list(framework):
     (package,) = (each for each in NEEDED if each.lower() == framework.lower())
     *_, limit = NEEDED[package].partition("<")

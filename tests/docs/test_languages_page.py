@@ -9,8 +9,8 @@ from webtest import TestApp
 
 import wsgiauth
 from tests.docs.pages import PAGES, code, section, shown
-from tests.support.rows import rows
 from tests.support.sites import SECRET_KEY, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.languages import SHIPPED
 
@@ -109,7 +109,7 @@ def test_texts_of_a_template_are_translated(folder, typed, login_page, run):
     assert "Passwort" in text
 
 
-@rows("number", range(len(LANGUAGES)), ids=LANGUAGES)
+@row_by_row("number", range(len(LANGUAGES)), ids=LANGUAGES)
 def test_the_words_are_those_of_the_catalogue(number):
     words = [each.split(" | ") for each in WORDS]
     assert len(words) >= 20

@@ -10,7 +10,7 @@ from secrets import token_hex
 from tests.docs.pages import PAGES, code
 from tests.docs.settings_page import updated
 from tests.support.own_templates import OWN
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 
 PAGE = PAGES["docs/settings.md"]
@@ -22,7 +22,7 @@ def test_the_page_says_what_is_declared():
     assert updated(PAGE) == PAGE
 
 
-@rows("found", [r"^### (.*)", r"^export (\w+)="], ids=["block", "example"])
+@row_by_row("found", [r"^### (.*)", r"^export (\w+)="], ids=["block", "example"])
 def test_each_setting_has_one(found):
     assert sorted(re.findall(found, PAGE, re.MULTILINE)) == sorted(NAMES)
 

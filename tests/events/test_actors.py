@@ -10,8 +10,8 @@ import pytest
 from webtest import TestApp
 
 from tests.support.mails import Post, with_mail
-from tests.support.rows import rows
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication.password import make_reset_link
@@ -252,7 +252,7 @@ def test_a_systems_user_of_any_name_can_be_stored(ada):
     assert newest() == ("rights_changed", ada.id, f"command line ??{'x' * 62}")
 
 
-@rows(
+@row_by_row(
     ("actor", "user_id"),
     [
         ("user 7", 7),
@@ -266,7 +266,7 @@ def test_only_a_user_has_an_id(actor, user_id):
     assert actors.user_id_of(actor) == user_id
 
 
-@rows(
+@row_by_row(
     ("actor", "key_id"),
     [
         ("user 7 key 4fD8sKq2ZxLw", "4fD8sKq2ZxLw"),

@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.support.mails import with_mail
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features import LETTER_SAMPLES as SAMPLES
@@ -89,13 +89,13 @@ def test_a_value_is_escaped():
     assert "<b>" not in html
 
 
-@rows(("language", "direction"), [("ar", "rtl"), ("de", "ltr")])
+@row_by_row(("language", "direction"), [("ar", "rtl"), ("de", "ltr")])
 def test_the_language_is_that_of_the_text(language, direction):
     html = html_of(RESET, LANGUAGES=(language,)).html
     assert (html["lang"], html["dir"]) == (language, direction)
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("text", "expected"),
     [
         pytest.param("A\nb", [(["A", "b"], "", "")], id="lines"),
@@ -118,7 +118,7 @@ def test_paragraphs_are_found_in_the_text(text, expected):
     assert found == expected
 
 
-@rows(
+@row_by_row(
     ("line", "urls"),
     [
         ("See https://a.example/b, or not.", ["https://a.example/b"]),

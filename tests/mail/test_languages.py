@@ -8,8 +8,8 @@ import pytest
 from webtest import TestApp
 
 from tests.support.mails import MAIL, Post, with_mail
-from tests.support.rows import rows
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
@@ -171,7 +171,7 @@ def test_an_email_of_the_version_before_is_sent(site, ada, sent, post):
     assert "9 March 2026, 12:05 UTC" in plain_text_of(post.messages[0])
 
 
-@rows("language", SHIPPED)
+@row_by_row("language", SHIPPED)
 def test_every_email_makes_a_message_in_every_language(language):
     settings = Settings.from_mapping({"LANGUAGES": language, "SITE_NAME": "Library", **MAIL})
     letters = Letters(settings)

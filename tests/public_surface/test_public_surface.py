@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import require
 from tests.docs.pages import ROOT
 from tests.public_surface.changes import undescribed
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 
 FOLDER = Path(__file__).parent
 CURRENT = (FOLDER / "current.txt").read_text("utf-8").splitlines()
@@ -53,7 +53,7 @@ LINES = [
 ]
 
 
-@rows(
+@row_by_row(
     ("line", "name"),
     [
         ("setting SESSION_DAYS: a whole number; default 1", "SESSION_DAYS"),

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.factors import FACTOR_KEY
-from tests.support.rows import rows
 from tests.support.settings import LONG_KEY, refused
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 
@@ -52,7 +52,7 @@ def test_a_key_that_signs_tokens_derives_no_others():
             Settings(**former, **{name: signing})
 
 
-@rows("of", ["staff", "all"])
+@row_by_row("of", ["staff", "all"])
 def test_a_second_factor_cannot_be_demanded_where_there_is_none(of):
     expected = (
         f"^FACTOR_KEY must be set, because SECOND_FACTOR is {of}; `python -m wsgiauth secret`"

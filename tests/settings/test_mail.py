@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.rows import rows
 from tests.support.settings import accepted, refused
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.mail import MailUrl, parse_mail_url, parse_sender
@@ -83,7 +83,7 @@ def test_mail_needs_a_sender_and_a_public_url():
             Settings(MAIL_URL="console:", **{**MAIL, name: None})
 
 
-@rows("name", ["VERIFICATION", "LOGIN_NOTICES"])
+@row_by_row("name", ["VERIFICATION", "LOGIN_NOTICES"])
 def test_what_cannot_do_without_mail_needs_it(name):
     with pytest.raises(ConfigurationError, match=f"^MAIL_URL must be set, because {name} is on"):
         Settings(**{name: True})

@@ -5,7 +5,7 @@ from base64 import b64encode
 
 import pytest
 
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.accounts.models import PROVEN_HERE
 from wsgiauth.exceptions import ConfigurationError
@@ -80,7 +80,7 @@ def test_the_client_is_percent_decoded():
     assert (entry.client_id, entry.client_secret) == ("my app/1", "a:b@c/d+e%")
 
 
-@rows("end", ["", "/"], ids=["no slash", "slash"])
+@row_by_row("end", ["", "/"], ids=["no slash", "slash"])
 def test_an_entry_can_be_of_a_provider_without_openid_connect(end):
     assert parse_entry(f"{GITHUB}{end}") == ProviderEntry(
         "git",
@@ -251,7 +251,7 @@ def test_what_is_no_entry_is_refused_without_its_secret():
         assert SECRET not in str(caught.value) + repr(caught.value.__context__)
 
 
-@rows(
+@row_by_row(
     ("entries", "problem"),
     [
         ((GOOGLE, "b:x"), "in the entry b: it must have client-id"),

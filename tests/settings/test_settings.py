@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.settings import LONG_KEY, accepted, refused
 from tests.support.sites import SECRET_KEY
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.exceptions import ConfigurationError, WsgiAuthError
 
@@ -63,7 +64,7 @@ def test_a_value_in_range_is_kept():
     assert kept == IN_RANGE
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("values", "named"),
     [
         pytest.param(

@@ -8,7 +8,7 @@ import pymysql
 import pytest
 
 from tests.conftest import insert_users
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.storage import conflicts, context
@@ -44,7 +44,7 @@ def failing(number, times):
     return act, calls
 
 
-@rows("number", [1213, 1305], ids=["deadlock", "no savepoint any more"])
+@row_by_row("number", [1213, 1305], ids=["deadlock", "no savepoint any more"])
 def test_what_lost_a_conflict_is_repeated(number):
     act, calls = failing(number, times=3)
     assert conflicts.repeat(act) == "done"

@@ -12,8 +12,8 @@ from playhouse import db_url
 from tests.conftest import NAME, SERVERS, require
 from tests.storage.conftest import HASH, SQLITE, in_another_thread, run_python
 from tests.support.permissions import OTHER, give_away, ordinary_user, public_folder
-from tests.support.rows import rows
 from tests.support.sites import EMAIL, USERNAME
+from tests.support.tables import row_by_row
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ConfigurationError
@@ -97,7 +97,7 @@ def test_a_mistake_in_a_migration_is_not_taken_for_one_in_the_url(tmp_path):
         storage.open_database(f"sqlite:///{tmp_path}/accounts.db", prepare=migrate)
 
 
-@rows("kind", SERVERS)
+@row_by_row("kind", SERVERS)
 def test_a_database_that_is_not_on_its_server_is_refused(kind):
     nowhere = f"{SERVERS[kind].rpartition('/')[0]}/wsgiauth_nowhere"
     with pytest.raises(ConfigurationError, match=r"^DATABASE_URL.*wsgiauth_nowhere"):
@@ -345,7 +345,7 @@ def unreachable_folder(file):
     return f"that cannot be written: Permission denied: {file}"
 
 
-@rows(
+@row_by_row(
     "make",
     [
         read_only_folder,

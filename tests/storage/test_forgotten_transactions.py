@@ -7,8 +7,8 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import empty_tables
-from tests.support.rows import rows
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.accounts.models import User
@@ -196,7 +196,9 @@ def test_a_pool_gets_back_the_connection_of_a_stream_that_forgets_a_transaction(
 
 @pytest.mark.every_database
 @pytest.mark.promise(5)
-@rows("begin", [BEGINNINGS["Peewee's begin"], BEGINNINGS["SQL by Peewee"]], ids=["begin", "SQL"])
+@row_by_row(
+    "begin", [BEGINNINGS["Peewee's begin"], BEGINNINGS["SQL by Peewee"]], ids=["begin", "SQL"]
+)
 def test_what_a_streamed_answer_began_ends_with_the_next_request(site, begin):
     def view(database, environ):
         begin(database)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.accents import TEXT, illegible, pairs
 from tests.support.browser import SCHEMES
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.brand import DARK, LIGHT, accent, icon, style_sheet
 from wsgiauth.web.colours import Colour, contrast, mix
@@ -31,7 +31,7 @@ def test_every_colour_of_a_grid_is_legible_wherever_the_style_sheet_uses_it():
     assert {shade: found for shade, found in flaws.items() if found} == {}
 
 
-@rows("scheme", SCHEMES)
+@row_by_row("scheme", SCHEMES)
 def test_text_buttons_and_focus_rings_have_the_accent(scheme):
     uses = {pair.use for pair in pairs(styled("#7c3aed"), scheme)}
     assert uses >= {

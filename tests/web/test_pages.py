@@ -12,8 +12,8 @@ import pytest
 from webtest import TestApp
 
 from tests.support.own_templates import OWN
-from tests.support.rows import rows
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
+from tests.support.tables import row_by_row
 from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, check_template
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
@@ -290,7 +290,7 @@ def test_a_provider_has_an_image_of_the_site_or_none():
     assert without.find(["img", "svg"]) is None
 
 
-@rows("is_above", [False, True], ids=["below", "above"])
+@row_by_row("is_above", [False, True], ids=["below", "above"])
 def test_the_buttons_of_providers_are_below_or_above_the_form(is_above):
     for template in ("login.html", "register.html", "verified_register.html"):
         html = shown(PAGES[template], providers_above=is_above).html
@@ -376,7 +376,7 @@ def test_a_number_chooses_singular_or_plural():
         assert text in shown(page).html.main.text, page.template
 
 
-@rows("page", [LOGIN, REGISTER], ids=["login", "register"])
+@row_by_row("page", [LOGIN, REGISTER], ids=["login", "register"])
 def test_every_field_names_the_text_that_says_why_it_was_refused(page):
     html = shown(filled(page, "No.")).html
     for field in html.find_all("input", id=True):
@@ -384,7 +384,7 @@ def test_every_field_names_the_text_that_says_why_it_was_refused(page):
         assert html.find(id=reason).text == "No."
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("page", "kinds"),
     [
         pytest.param(LOGIN, ["username webauthn", "current-password"], id="login"),
@@ -454,7 +454,7 @@ def test_the_focus_is_where_one_types_next():
         assert found == ([focused] if focused else []), vars(page)
 
 
-@rows(("errors", "focused"), [({}, []), (wrong("code"), ["code"]), (wrong("name"), ["name"])])
+@row_by_row(("errors", "focused"), [({}, []), (wrong("code"), ["code"]), (wrong("name"), ["name"])])
 def test_while_an_app_is_set_up_only_a_refused_field_has_the_focus(errors, focused):
     html = shown(SET_UP.replaced(errors=errors)).html
     assert [each["name"] for each in html.find_all(autofocus=True)] == focused

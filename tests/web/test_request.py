@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.support.rows import rows
 from tests.support.sites import BROWSER
+from tests.support.tables import row_by_row
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.web.request import (
     FORM,
@@ -253,7 +253,7 @@ def test_malformed_json_is_refused():
 
 
 @pytest.mark.promise(15)
-@rows("opening", ["[", "{"])
+@row_by_row("opening", ["[", "{"])
 def test_json_has_500_brackets_at_most(opening):
     text = opening * 499  # one more is the object's own
     assert read_json(sent(json.dumps({"a": text}))) == {"a": text}
@@ -325,7 +325,7 @@ def test_a_form_has_20_fields_at_most():
 
 
 @pytest.mark.promise(15)
-@rows("length", [LIMIT, f"0{LIMIT}"])
+@row_by_row("length", [LIMIT, f"0{LIMIT}"])
 def test_a_body_may_have_16_kib(length):
     assert len(read_json(sent(json_of(LIMIT), str(length)))["username"]) == LIMIT - 15
 
@@ -346,7 +346,7 @@ def test_a_length_that_is_no_number_is_malformed():
 
 
 @pytest.mark.promise(15)
-@rows("missing", [{}, {"CONTENT_LENGTH": ""}], ids=["missing", "empty"])
+@row_by_row("missing", [{}, {"CONTENT_LENGTH": ""}], ids=["missing", "empty"])
 def test_without_a_length_nothing_is_read(missing):
     stream = Stream()
     assert refusal(read_json, {"wsgi.input": stream, **missing}) == (411, "length_required")
@@ -354,7 +354,7 @@ def test_without_a_length_nothing_is_read(missing):
 
 
 @pytest.mark.promise(15)
-@rows("length", ["3", "16384"])
+@row_by_row("length", ["3", "16384"])
 def test_a_body_shorter_than_its_length_is_malformed(length):
     assert refusal(read_json, sent("{}", length)) == MALFORMED
 
@@ -539,7 +539,7 @@ HOSTILE = {
 
 
 @pytest.mark.promise(15)
-@pytest.mark.parametrize(
+@row_by_row(
     ("action", "longest", "unit"),
     [
         pytest.param(action, longest, unit, id=f"{name} of {unit!a}")

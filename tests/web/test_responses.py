@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 from webtest import TestApp
 
-from tests.support.rows import rows
 from tests.support.sites import BROWSER, SAME_ORIGIN
+from tests.support.tables import row_by_row
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth.app import ROUTES
 from wsgiauth.web.failures import HEADLINES, failure
@@ -98,7 +98,7 @@ def test_a_problem_has_the_members_of_rfc_9457():
     }
 
 
-@rows(("status", "name"), [(413, "Content Too Large"), (422, "Unprocessable Content")])
+@row_by_row(("status", "name"), [(413, "Content Too Large"), (422, "Unprocessable Content")])
 def test_the_names_of_statuses_do_not_depend_on_the_version_of_python(status, name):
     answer = shown(problem(HTTPStatus(status), "code", "Detail."))
     assert answer.status == f"{status} {name}"
@@ -152,7 +152,7 @@ def test_a_failure_is_a_page_for_a_browser():
     assert "Not here." in answer.html.main.text
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("status", "code", "method", "shown_links"),
     [
         pytest.param(

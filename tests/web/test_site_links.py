@@ -6,6 +6,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.sites import echo
+from tests.support.tables import row_by_row
 from tests.web.pages import ERROR, PAGES, REQUEST
 from wsgiauth import AuthMiddleware
 from wsgiauth.web.pages import Pages, SiteLinks
@@ -47,7 +48,7 @@ def test_a_site_without_links_has_no_foot():
     assert html.find("nav", "about") is None
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("links", "expected"),
     [
         pytest.param(LINKS, [LINKS.terms, LINKS.privacy], id="both"),

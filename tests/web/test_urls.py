@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.web.urls import (
     ASKED_FOR,
     PATHS_ALONE,
@@ -271,7 +271,7 @@ def test_the_path_asked_for_is_encoded():
 
 
 @pytest.mark.promise(18)
-@rows(
+@row_by_row(
     "raw",
     [
         *("//evil.example", "///evil.example", "/", "//", "", "site", ".", "\\\\evil.example"),

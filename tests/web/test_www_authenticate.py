@@ -1,10 +1,10 @@
 """The challenge for Bearer; `authentication/test_basic.py` has those of sites with Basic."""
 
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.web.www_authenticate import challenge
 
 
-@rows(
+@row_by_row(
     ("error", "value"),
     [
         (None, 'Bearer realm="wsgiauth"'),

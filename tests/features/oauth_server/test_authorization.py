@@ -6,9 +6,9 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.support.oauth_apps import CALLBACK, STATE
-from tests.support.rows import rows
 from tests.support.service_keys import MAPS, REPORTS
 from tests.support.settings import LONG_KEY
+from tests.support.tables import row_by_row
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server.authorization import (
     MAX_REQUEST,
@@ -72,7 +72,7 @@ def test_unknown_parameters_are_ignored(request_of, wiki):
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize(
+@row_by_row(
     ("changes", "code"),
     [
         pytest.param({"client_id": None}, "invalid_client", id="no client"),
@@ -100,19 +100,19 @@ def test_a_wrong_client_or_uri_is_no_answer_to_the_client(request_of, changes, c
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize(
+@row_by_row(
     "added",
     ["client_id=other", "redirect_uri=https%3A%2F%2Fevil.example.org"],
     ids=["client_id", "redirect_uri"],
 )
-@pytest.mark.parametrize("place", ["before", "after"])
+@row_by_row("place", ["before", "after"])
 def test_a_client_or_uri_that_is_given_twice_is_no_answer_to_the_client(read, wiki, added, place):
     query = urlencode(wiki.parameters())
     with pytest.raises(RequestError):
         read(f"{added}&{query}" if place == "before" else f"{query}&{added}")
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     "query",
     [
         pytest.param("", id="empty"),
@@ -129,7 +129,7 @@ def test_a_malformed_query_names_no_client(read, wiki, query):
 # Other mistakes are answers to the client.
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("changes", "error"),
     [
         pytest.param({"request": "e30."}, "request_not_supported", id="request"),
@@ -170,7 +170,7 @@ def test_a_mistake_is_an_answer_to_the_client(request_of, changes, error):
     assert (caught.value.error, caught.value.target) == (error, (CALLBACK, STATE, "query", ""))
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("added", "error", "state"),
     [
         pytest.param("scope=email", "invalid_request", STATE, id="scope"),
@@ -195,7 +195,7 @@ def test_a_mistake_is_answered_in_the_mode_of_the_request(request_of):
 # When a proof is accepted
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("changes", "age", "is_accepted"),
     [
         pytest.param({}, 10**6, True, id="any"),
@@ -210,7 +210,7 @@ def test_the_app_says_which_proof_it_accepts(request_of, changes, age, is_accept
     assert request_of(**changes).accepts(NOW - age, NOW) is is_accepted
 
 
-@pytest.mark.parametrize("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])
+@row_by_row("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])
 def test_a_proof_since_the_site_asked_is_accepted(read, request_of, asked, changes):
     request = read(asked.added_to(request_of(**changes).query, NOW), NOW + 600)
     assert request.accepts(NOW + 300, NOW + 600)
@@ -262,7 +262,7 @@ def test_the_registered_uri_of_a_request_is_known_in_spite_of_other_mistakes(wik
     assert registered_uri(urlencode(wrong), NOW) == ""
 
 
-@rows(
+@row_by_row(
     ("uri", "expected"),
     [
         ("https://wiki.example.org/", "https://wiki.example.org/?code=a%26b"),

@@ -22,6 +22,7 @@ from tests.support.oauth_apps import (
 )
 from tests.support.service_keys import MAPS, REPORTS
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Session
@@ -91,8 +92,8 @@ def test_the_code_is_for_what_the_app_asked(browser, ada, site):
     assert Grant.get().resource == MAPS
 
 
-@pytest.mark.parametrize("decision", ["allow", "refuse"])
-@pytest.mark.parametrize("state", [STATE, None, "ä &=?#%"])
+@row_by_row("decision", ["allow", "refuse"])
+@row_by_row("state", [STATE, None, "ä &=?#%"])
 def test_each_answer_has_the_state_and_the_issuer(browser, wiki, decision, state):
     found = answer_in(walk(browser, wiki.url(state=state), decision))
     assert (found.get("state"), found["iss"]) == (state, ISSUER)
@@ -110,7 +111,7 @@ def test_an_error_is_an_answer_with_the_state_and_the_issuer(anonymous, wiki):
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize(
+@row_by_row(
     ("changes", "headline"),
     [
         ({"client_id": "0123456789abcdef0123"}, "This app is not known here"),
@@ -118,7 +119,7 @@ def test_an_error_is_an_answer_with_the_state_and_the_issuer(anonymous, wiki):
     ],
     ids=["client", "URI"],
 )
-@pytest.mark.parametrize("path", [AUTHORIZE, CONSENT])
+@row_by_row("path", [AUTHORIZE, CONSENT])
 def test_a_wrong_client_or_uri_is_a_page(browser, wiki, changes, headline, path):
     page = open_page(browser, wiki.url(path, prompt="none", **changes)[:1800], 400)
     assert page.html.h1.text == headline
@@ -208,7 +209,7 @@ def test_a_silent_request_of_an_anonymous_browser_is_answered(anonymous, wiki):
 
 
 @pytest.mark.promise(95)
-@pytest.mark.parametrize("hint", ["Ada", "Grace", "nobody"], ids=["other", "user", "unknown"])
+@row_by_row("hint", ["Ada", "Grace", "nobody"], ids=["other", "user", "unknown"])
 def test_a_silent_request_says_nothing_about_other_users(anonymous, ada, grace, site, wiki, hint):
     walk(logged_in(site, grace), wiki.url())  # elsewhere
     expected = open_page(anonymous, wiki.url(prompt="none"), 303)
@@ -377,14 +378,14 @@ def test_the_app_can_let_the_user_be_asked_again(browser, wiki, prompt):
 # The login
 
 
-@pytest.mark.parametrize("hint", ["Ada", "nobody@example.org", '"><script>', "x" * 254])
+@row_by_row("hint", ["Ada", "nobody@example.org", '"><script>', "x" * 254])
 def test_the_login_form_begins_with_the_name_that_the_app_suggests(anonymous, ada, wiki, hint):
     page = open_page(anonymous, open_page(anonymous, wiki.url(login_hint=hint), 302).location)
     form = next(each for each in page.forms.values() if "password" in each.fields)
     assert form["username"].value == hint
 
 
-@pytest.mark.parametrize("path", ["/auth/account", "/auth/authorize", "/authorize"])
+@row_by_row("path", ["/auth/account", "/auth/authorize", "/authorize"])
 def test_only_a_request_suggests_a_name(anonymous, wiki, path):
     wanted = f"{path}?login_hint=Ada&next=/auth/authorize"
     page = anonymous.get("/auth/login", {"next": wanted}, headers=BROWSER)
@@ -524,7 +525,7 @@ def test_a_consent_is_of_one_user(browser, site, grace, wiki):
     assert path_of(open_page(logged_in(site, grace), wiki.url(), 303))[0] == CONSENT
 
 
-@pytest.mark.parametrize("path", [AUTHORIZE, CONSENT])
+@row_by_row("path", [AUTHORIZE, CONSENT])
 def test_a_request_for_scopes_of_which_none_is_possible_is_refused(browser, wiki, path):
     found = answer_in(open_page(browser, wiki.url(path, scope="reports.read"), 303).location)
     assert found["error"] == "invalid_scope"
@@ -538,7 +539,7 @@ def test_a_request_without_scopes_is_possible(browser, wiki):
 
 
 @pytest.mark.parametrize("further", [{"OAUTH_SERVER": False}], ids=[""])
-@pytest.mark.parametrize("path", [AUTHORIZE, CONSENT])
+@row_by_row("path", [AUTHORIZE, CONSENT])
 def test_a_site_that_is_no_provider_has_no_such_page(client, path):
     client.get(path, status=404)
     client.post(path, headers=SAME_ORIGIN, status=404)

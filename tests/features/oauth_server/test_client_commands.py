@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Terminal
 from tests.support.service_keys import new_key, pem_of, write_key
+from tests.support.tables import row_by_row
 from wsgiauth import Group
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
@@ -240,8 +241,8 @@ def test_a_client_whose_group_was_deleted_is_shown_as_closed(wsgiauth, made):
     assert "no user: the group was deleted" in wsgiauth("client", "show", made.id)[1]
 
 
-@pytest.mark.parametrize("action", ["show", "secret", "remove"])
-@pytest.mark.parametrize("client_id", ["x", "\udcff", "'", ""], ids=ascii)
+@row_by_row("action", ["show", "secret", "remove"])
+@row_by_row("client_id", ["x", "\udcff", "'", ""], ids=ascii)
 def test_an_unknown_client_is_refused(wsgiauth, made, action, client_id):
     status, printed, error = wsgiauth("client", action, client_id)
     assert (status, printed) == (1, "")
@@ -400,7 +401,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("argv", WRONG.values(), ids=WRONG)
+@row_by_row("argv", WRONG.values(), ids=WRONG)
 def test_wrong_usage_ends_with_2(wsgiauth, made, argv, capsys):
     with pytest.raises(SystemExit) as exited:
         wsgiauth("client", *[made.id if each == "ID" else each for each in argv])

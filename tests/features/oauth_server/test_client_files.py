@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.tables import row_by_row
 from wsgiauth import Group
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
@@ -205,7 +206,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+@row_by_row("text", WRONG.values(), ids=WRONG)
 def test_a_wrong_file_changes_nothing(database, text):
     with pytest.raises(ValidationError):
         import_clients(read_clients(text))

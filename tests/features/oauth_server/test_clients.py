@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.oauth_apps import App
 from tests.support.sites import BROWSER
+from tests.support.tables import row_by_row
 from wsgiauth import Group
 from wsgiauth.accounts import delete_user
 from wsgiauth.authentication.one_time import digest
@@ -172,7 +173,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("field", "options"), REFUSED.values(), ids=REFUSED)
+@row_by_row(("field", "options"), REFUSED.values(), ids=REFUSED)
 def test_an_invalid_client_is_refused(database, field, options):
     with pytest.raises(ValidationError) as refused:
         make(**options)
@@ -215,7 +216,7 @@ NO_ID = {
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("client_id", NO_ID.values(), ids=NO_ID)
+@row_by_row("client_id", NO_ID.values(), ids=NO_ID)
 def test_a_string_that_is_no_id_finds_no_client(database, client_id):
     make()
     assert clients.find(client_id, NOW) is None

@@ -20,6 +20,7 @@ from tests.support.oauth_apps import (
 )
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.tables import row_by_row
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
@@ -86,7 +87,7 @@ def test_without_scopes_the_app_only_learns_that_there_is_an_account(browser, wi
     ]
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("uri", "host", "is_on_device"),
     [
         (CALLBACK, "wiki.example.org", False),
@@ -158,7 +159,7 @@ def test_refusing_says_so_and_nothing_else(browser, wiki):
 
 
 @pytest.mark.promise(90)
-@pytest.mark.parametrize("decision", ["", "yes", "ALLOW"])
+@row_by_row("decision", ["", "yes", "ALLOW"])
 def test_anything_else_is_no_decision(browser, wiki, decision):
     page = decide(open_consent(browser, wiki), decision, status=422)
     assert "Allow the app, or refuse it." in page.html.main.text

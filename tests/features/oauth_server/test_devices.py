@@ -11,6 +11,7 @@ from tests.support.logins import make_stale
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER
+from tests.support.tables import row_by_row
 from wsgiauth import Group, User
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.tables import Session
@@ -133,7 +134,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("fields", "error"), REFUSED.values(), ids=REFUSED)
+@row_by_row(("fields", "error"), REFUSED.values(), ids=REFUSED)
 def test_a_request_of_a_device_is_refused(tv, fields, error):
     assert begin(tv, status=400, **fields)["error"] == error
 
@@ -157,7 +158,7 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
+@row_by_row("spelling", SPELLINGS.values(), ids=SPELLINGS)
 def test_the_code_is_read_as_people_type_it(tv, browser, spelling):
     codes = begin(tv)
     codes["user_code"] = spelling(codes["user_code"])
@@ -345,7 +346,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("sent", LONG.values(), ids=LONG)
+@row_by_row("sent", LONG.values(), ids=LONG)
 def test_what_is_no_code_finds_no_device(tv, browser, sent):
     begin(tv)
     assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"

@@ -134,27 +134,14 @@ def are_valid(site, app, tokens, ask):
 @pytest.mark.every_database
 @pytest.mark.parametrize("end", [*OF_SESSIONS, *ENDINGS])
 def test_what_ends_a_grant_ends_its_tokens_at_once(site, browser, ada, settings, wiki, ask, end):
+    """The end of a session is none of offline access."""
     tokens = wiki.log_in(browser, scope="openid")
     other_tokens = wiki.log_in(browser, scope="openid")
+    offline_tokens = wiki.log_in(browser, scope="openid offline_access")
     assert are_valid(site, wiki, other_tokens, ask) == [True] * 4
     end(browser, ada, settings)
     assert are_valid(site, wiki, tokens, ask) == [False] * 4
-
-
-@pytest.mark.parametrize("end", ENDINGS)
-def test_all_but_a_session_ends_offline_access_at_once(
-    site, browser, ada, settings, wiki, ask, end
-):
-    tokens = wiki.log_in(browser, scope="openid offline_access")
-    end(browser, ada, settings)
-    assert are_valid(site, wiki, tokens, ask) == [False] * 4
-
-
-@pytest.mark.parametrize("end", OF_SESSIONS)
-def test_offline_access_does_not_end_with_the_session(site, browser, ada, settings, wiki, ask, end):
-    tokens = wiki.log_in(browser, scope="openid offline_access")
-    end(browser, ada, settings)
-    assert are_valid(site, wiki, tokens, ask) == [True] * 4
+    assert are_valid(site, wiki, offline_tokens, ask) == [end in OF_SESSIONS] * 4
 
 
 def test_an_access_token_lasts_five_minutes(site, browser, wiki, ask, clock):

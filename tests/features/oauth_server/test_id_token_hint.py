@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.oauth_apps import App, answer_in, walk
+from tests.support.tables import row_by_row
 from wsgiauth.testing import logged_in
 
 
@@ -47,9 +48,7 @@ def no_token(site, app, browser, grace, tokens):
 
 
 @pytest.mark.promise(95)
-@pytest.mark.parametrize(
-    "hint", [of_another_user, of_another_app, an_access_token, changed, no_token]
-)
+@row_by_row("hint", [of_another_user, of_another_app, an_access_token, changed, no_token])
 def test_any_other_hint_is_refused(site, wiki, browser, grace, hint):
     sent = hint(site, wiki, browser, grace, wiki.log_in(browser))
     assert silent_answer(wiki, browser, sent)["error"] == "login_required"

@@ -9,9 +9,9 @@ import pytest
 from webtest import TestApp
 
 from tests.support.oauth_apps import ISSUER, NONCE, App, code_in, walk
-from tests.support.rows import rows
 from tests.support.service_keys import MAPS, new_key, pem_of, write_key
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR, acr_of
@@ -211,7 +211,7 @@ def test_the_sid_is_not_the_id_of_the_session(browser, wiki):
 # How the user has logged in
 
 
-@rows(
+@row_by_row(
     ("methods", "acr"),
     [
         ("", SINGLE_FACTOR),

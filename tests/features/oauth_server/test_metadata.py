@@ -7,6 +7,7 @@ from webtest import TestApp
 
 from tests.support.oauth_apps import ISSUER
 from tests.support.sites import echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
 
 OPENID = "/.well-known/openid-configuration"
@@ -33,7 +34,7 @@ def test_the_document_has_what_openid_connect_demands(client):
     assert document["authorization_response_iss_parameter_supported"] is True
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("name", "methods"),
     [
         ("authorization_endpoint", ("GET", "POST")),

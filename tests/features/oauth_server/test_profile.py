@@ -25,6 +25,7 @@ from tests.support.oauth_apps import (
     walk,
 )
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, USERNAME
+from tests.support.tables import row_by_row
 
 MODULES = []
 
@@ -402,6 +403,6 @@ def ensure_request_with_valid_pkce_succeeds(profile):
     assert profile.refusal(**without) == "invalid_request"
 
 
-@pytest.mark.parametrize("check", MODULES, ids=name_of)
+@row_by_row("check", MODULES, ids=name_of)
 def test_the_site_does_what_the_profile_asks(check, profile):
     check(profile)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.redirect_uris import (
     MAX_LENGTH,
     host_of,
@@ -142,7 +142,7 @@ REFUSED = {
 
 
 def table(uris):
-    return rows("uri", uris.values(), ids=uris)
+    return row_by_row("uri", uris.values(), ids=uris)
 
 
 @table(WEB)
@@ -202,7 +202,7 @@ OTHER = {
 
 
 @pytest.mark.promise(89)
-@rows("is_public", [False, True], ids=["confidential", "public"])
+@row_by_row("is_public", [False, True], ids=["confidential", "public"])
 @table(OTHER)
 def test_a_uri_is_compared_exactly(uri, is_public):
     registered = f"{CALLBACK}\nhttps://a.example/cb"
@@ -220,13 +220,13 @@ LOOPBACK = {
 }
 
 
-@rows(("registered", "sent"), LOOPBACK.values(), ids=LOOPBACK)
+@row_by_row(("registered", "sent"), LOOPBACK.values(), ids=LOOPBACK)
 def test_a_public_client_can_use_any_port_of_a_loopback_address(registered, sent):
     assert is_registered(sent, f"{CALLBACK}\n{registered}", is_public=True)
 
 
 @pytest.mark.promise(89)
-@rows(("registered", "sent"), LOOPBACK.values(), ids=LOOPBACK)
+@row_by_row(("registered", "sent"), LOOPBACK.values(), ids=LOOPBACK)
 def test_a_confidential_client_can_use_only_the_port_that_it_registered(registered, sent):
     assert not is_registered(sent, registered, is_public=False)
 
@@ -263,7 +263,7 @@ def test_no_other_port_is_free():
     assert not is_registered("app.x://host:2/cb", "app.x://host:1/cb", is_public=True)
 
 
-@rows(
+@row_by_row(
     ("uri", "source"),
     [
         (CALLBACK, "https://wiki.example.org"),
@@ -286,7 +286,7 @@ def test_no_uri_adds_to_the_policy(uri):
     assert not set(origin_of(uri)) & set("; ,'\"\n[]*")
 
 
-@rows(
+@row_by_row(
     ("uri", "host", "is_here"),
     [
         (CALLBACK, "wiki.example.org", False),

@@ -7,6 +7,7 @@ from webtest import TestApp
 
 from tests.support.oauth_apps import App, code_in, consent_form, follow, walk
 from tests.support.sites import BROWSER, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
@@ -109,7 +110,7 @@ REFUSED = {
 
 
 @pytest.mark.promise(93)
-@pytest.mark.parametrize(("metadata", "error"), REFUSED.values(), ids=REFUSED)
+@row_by_row(("metadata", "error"), REFUSED.values(), ids=REFUSED)
 def test_a_registration_is_refused(site, metadata, error):
     assert register(site, 400, **metadata)["error"] == error
     assert Client.select().count() == 0

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.oauth_apps import App
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.authentication.scopes import in_words
 from wsgiauth.features.oauth_server.scopes import is_scope, offered
 from wsgiauth.features.oauth_server.tables import Client
@@ -13,18 +13,18 @@ from wsgiauth.features.oauth_server.tables import Client
 ALL = "openid profile email groups offline_access reports.read"
 
 
-@rows("name", ALL.split())
+@row_by_row("name", ALL.split())
 def test_scopes_are_of_openid_connect_or_permissions(name):
     assert is_scope(name)
 
 
-@rows("name", ["", "address", "OpenID", "reports", "reports.read x", "*"])
+@row_by_row("name", ["", "address", "OpenID", "reports", "reports.read x", "*"])
 def test_other_words_are_no_scopes(name):
     assert not is_scope(name)
 
 
 @pytest.mark.promise(90)
-@pytest.mark.parametrize(
+@row_by_row(
     ("of_client", "asked", "expected"),
     [
         pytest.param("openid email", "openid email", "openid email", id="both"),

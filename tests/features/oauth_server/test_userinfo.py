@@ -6,6 +6,7 @@ from webtest import TestApp
 from tests.support.oauth_apps import USERINFO, App
 from tests.support.service_keys import MAPS
 from tests.support.sites import EMAIL
+from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import api_key, make_group
@@ -32,7 +33,7 @@ def claims(site, browser, wiki):
     )
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("scope", "names"),
     [
         ("openid", set()),
@@ -101,16 +102,14 @@ def test_a_token_in_the_query_is_not_read(site, browser, wiki):
     TestApp(site).get(USERINFO, {"access_token": token}, status=401)
 
 
-@pytest.mark.parametrize(
-    "header", ["Bearer garbage", "Bearer a.b.c", "Bearer é", "Bearer " + "x" * 9000]
-)
+@row_by_row("header", ["Bearer garbage", "Bearer a.b.c", "Bearer é", "Bearer " + "x" * 9000])
 def test_a_wrong_token_is_refused(site, header):
     answer = refused(site, {"Authorization": header.encode().decode("latin-1")})
     assert answer.headers["WWW-Authenticate"] == f'{CHALLENGE}, error="invalid_token"'
     assert answer.json["error"] == "invalid_token"
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("body", "content_type"),
     [
         (b"access_token=garbage", "application/x-www-form-urlencoded"),

@@ -7,7 +7,6 @@ import sys
 import jwt
 import pytest
 
-from tests.support.rows import rows
 from tests.support.service_keys import (
     ISSUER,
     MAPS,
@@ -18,6 +17,7 @@ from tests.support.service_keys import (
     with_services,
     write_key,
 )
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.names import PERMISSION_MAX_LENGTH
 from wsgiauth.authentication.freshness import Proof
@@ -189,7 +189,7 @@ KEYS = {"SERVICE_KEYS": "k"}
 ON = {"OAUTH_SERVER": True}
 
 
-@rows(
+@row_by_row(
     ("given", "problems"),
     [
         (KEYS | {"SERVICES": ("a",)}, ["PUBLIC_URL must be set, because SERVICE_KEYS is."]),

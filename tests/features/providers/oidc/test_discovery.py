@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.provider_keys import DROP, changed
-from tests.support.rows import rows
+from tests.support.tables import row_by_row
 from wsgiauth.features.providers.oidc.discovery import (
     ALGORITHMS,
     DiscoveryError,
@@ -98,7 +98,7 @@ UNSAFE = [
 ]
 
 
-@rows("name", ENDPOINTS)
+@row_by_row("name", ENDPOINTS)
 def test_an_endpoint_that_is_not_safe_is_refused_by_its_name(name):
     found = [(url, refusal(changed(DOCUMENT, {name: url}))) for url in UNSAFE]
     assert found == [(url, name) for url in UNSAFE]

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.support.provider_keys import challenge
-from tests.support.rows import rows
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.features.providers.oidc.errands import (
     CONFIRM,
@@ -27,7 +27,7 @@ SETTINGS = Settings(SECRET_KEY=SECRET_KEY)
 OURS = Errands(SETTINGS)
 
 
-@rows(
+@row_by_row(
     "errand",
     [
         Errand(LOG_IN),

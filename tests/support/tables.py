@@ -3,8 +3,12 @@
 from functools import wraps
 from inspect import Signature, signature
 
+import pytest
 
-def rows(names, table, *, ids=None):
+PARAM = type(pytest.param())
+
+
+def row_by_row(names, table, *, ids=None):
     """Call a test with each row, as `pytest.mark.parametrize` does, but in one test.
 
     The rows share the fixtures of the test, so no row may change what another one needs. An error
@@ -12,28 +16,32 @@ def rows(names, table, *, ids=None):
 
     Args:
         names: The parameters, as a string with commas or as a tuple.
-        table: The values of each row, or the value if there is one parameter.
+        table: The values of each row, or the value if there is one parameter; or `pytest.param`.
         ids: The names of the rows, or a function of a value; the values if left out.
     """
     named = [each.strip() for each in names.split(",")] if isinstance(names, str) else [*names]
-    found = [row if len(named) > 1 else (row,) for row in table]
-    if ids is None or callable(ids):
-        labels = [", ".join(str((ids or repr)(each)) for each in row) for row in found]
-    else:
+    name_of = ids if callable(ids) else repr
+    labels, found = [], []
+    for row in table:
+        is_param = isinstance(row, PARAM)
+        values = row.values if is_param else row if len(named) > 1 else (row,)
+        found.append(dict(zip(named, values, strict=True)))
+        labels.append((is_param and row.id) or ", ".join(str(name_of(each)) for each in values))
+    if ids is not None and not callable(ids):
         labels = [*ids]
+    assert found
 
     def decorate(test):
         @wraps(test)
         def test_all(**fixtures):
             for label, row in zip(labels, found, strict=True):
                 try:
-                    test(**fixtures, **dict(zip(named, row, strict=True)))
+                    test(**fixtures, **row)
                 except Exception as error:
                     error.add_note(f"row: {label}")
                     raise
 
         parameters = signature(test).parameters
-        assert found
         assert {*named} <= {*parameters}
         others = [each for name, each in parameters.items() if name not in named]
         test_all.__signature__ = Signature(others)  # pytest reads it for fixtures
