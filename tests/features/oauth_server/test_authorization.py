@@ -11,9 +11,11 @@ from tests.support.settings import LONG_KEY
 from tests.support.tables import row_by_row
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server.authorization import (
+    ASKED,
     MAX_REQUEST,
-    Asked,
+    MEANT,
     AuthorizationError,
+    OwnParameters,
     read_request,
     registered_uri,
     with_parameters,
@@ -23,17 +25,17 @@ NOW = 2_000_000_000
 
 
 @pytest.fixture
-def asked(settings):
-    """Return what signs the times of proofs."""
-    return Asked(settings)
+def own(settings):
+    """Return the object that signs our own parameters."""
+    return OwnParameters(settings)
 
 
 @pytest.fixture
-def read(asked):
+def read(own):
     """Return a function that reads a query."""
 
     def read_query(query, now=NOW):
-        return read_request(query, asked, now=now, services=frozenset((REPORTS, MAPS)))
+        return read_request(query, own, now=now, services=frozenset((REPORTS, MAPS)))
 
     return read_query
 
@@ -211,24 +213,24 @@ def test_the_app_says_which_proof_it_accepts(request_of, changes, age, is_accept
 
 
 @row_by_row("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])
-def test_a_proof_since_the_site_asked_is_accepted(read, request_of, asked, changes):
-    request = read(asked.added_to(request_of(**changes).query, NOW), NOW + 600)
+def test_a_proof_since_the_site_asked_is_accepted(read, request_of, own, changes):
+    request = read(own.added_to(request_of(**changes).query, {ASKED: NOW}), NOW + 600)
     assert request.accepts(NOW + 300, NOW + 600)
     assert request.accepts(NOW - 3, NOW + 600)  # by the clock of another host
     assert not request.accepts(NOW - 4, NOW + 600)
 
 
-def test_the_time_of_the_question_is_kept_for_ten_minutes(read, request_of, asked):
-    query = asked.added_to(request_of(prompt="login").query, NOW)
+def test_the_time_of_the_question_is_kept_for_ten_minutes(read, request_of, own):
+    query = own.added_to(request_of(prompt="login").query, {ASKED: NOW})
     assert read(query, NOW + 600).asked_at == NOW
     assert read(query, NOW + 601).asked_at == 0
 
 
-def test_no_client_can_say_that_the_site_asked(read, request_of, asked, settings):
+def test_no_client_can_say_that_the_site_asked(read, request_of, own, settings):
     query = request_of(prompt="login").query
-    signed = asked.added_to(query, NOW)
+    signed = own.added_to(query, {ASKED: NOW})
     name, _equals, value = signed.rpartition("=")
-    moved = asked.added_to(request_of(prompt="login", state="other").query, NOW)
+    moved = own.added_to(request_of(prompt="login", state="other").query, {ASKED: NOW})
     for forged in (
         f"{name}={NOW}",
         f"{name}={NOW}.{'x' * 43}",
@@ -242,15 +244,22 @@ def test_no_client_can_say_that_the_site_asked(read, request_of, asked, settings
 
 def test_a_fallback_of_the_key_verifies_the_time(request_of, settings, wiki):
     query = request_of(prompt="login").query
-    signed = Asked(settings).added_to(query, NOW)
+    signed = OwnParameters(settings).added_to(query, {ASKED: NOW})
     later = replace(settings, SECRET_KEY=LONG_KEY, SECRET_KEY_FALLBACKS=(settings.SECRET_KEY,))
-    request = read_request(signed, Asked(later), now=NOW, services=frozenset())
+    request = read_request(signed, OwnParameters(later), now=NOW, services=frozenset())
     assert request.asked_at == NOW
 
 
-def test_a_request_without_our_time_is_the_same(read, request_of, asked):
+def test_a_number_counts_only_under_its_name(read, request_of, own):
+    query = own.added_to(request_of().query, {ASKED: NOW})
+    assert read(query.replace(ASKED, MEANT)).meant == 0
+    assert read(own.added_to(request_of().query, {ASKED: NOW, MEANT: 7})).meant == 7
+
+
+def test_a_request_without_our_numbers_is_the_same(read, request_of, own):
     request = request_of(prompt="login")
-    assert read(asked.added_to(request.query, NOW)).query == request.query
+    assert read(own.added_to(request.query, {ASKED: NOW, MEANT: 7})).query == request.query
+    assert own.added_to(request.query, {ASKED: 0}) == request.query
 
 
 # URIs

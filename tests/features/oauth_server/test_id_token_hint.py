@@ -1,8 +1,11 @@
 """`id_token_hint` of an authorization request: the client means one user, and no other."""
 
-import pytest
+from urllib.parse import parse_qs, urlsplit
 
-from tests.support.oauth_apps import App, answer_in, walk
+from webtest import TestApp
+
+from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, walk
+from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
 from wsgiauth.testing import logged_in
 
@@ -58,3 +61,33 @@ def test_another_user_is_refused_without_a_page(site, wiki, id_token, grace):
     browser = logged_in(site, grace)
     answer = answer_in(walk(browser, wiki.url(id_token_hint=id_token)))
     assert answer["error"] == "login_required"
+
+
+def next_after_login(site, app, **changes):
+    """Return the URL to which the login leads that an anonymous browser is sent to."""
+    answer = TestApp(site).get(app.url(**changes), headers=BROWSER, status=302)
+    return parse_qs(urlsplit(answer.location).query)["next"][0]
+
+
+def test_the_hint_counts_after_the_login_that_it_needs(site, wiki, browser, id_token, grace):
+    url = next_after_login(site, wiki, id_token_hint=id_token)
+    assert "code" in answer_in(walk(browser, url))
+    assert answer_in(walk(logged_in(site, grace), url))["error"] == "login_required"
+
+
+def test_a_wrong_hint_is_refused_before_a_login(site, wiki):
+    answer = TestApp(site).get(wiki.url(id_token_hint="hint"), headers=BROWSER, status=303)
+    assert answer_in(answer.location)["error"] == "login_required"
+
+
+def test_the_page_of_consent_is_only_for_the_user_of_the_hint(site, wiki, id_token, grace):
+    answer = logged_in(site, grace).get(
+        wiki.url(CONSENT, id_token_hint=id_token), headers=BROWSER, status=303
+    )
+    assert urlsplit(answer.location).path == AUTHORIZE
+
+
+def test_the_hint_is_in_no_url_after_a_redirect(site, wiki, browser, id_token):
+    url = next_after_login(site, wiki, id_token_hint=id_token)
+    assert id_token not in url
+    assert len(url) < len(wiki.url()) + 100

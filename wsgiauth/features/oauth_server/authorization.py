@@ -28,9 +28,10 @@ MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's s
 MAX_FIELDS = 30
 MAX_LOGIN_HINT = 254  # characters, as of an email address
 
-# A parameter of our own: when this site asked for a new proof. Signed, so that no client can send
-# it. Otherwise, the same request would ask again after each proof.
-ASKED = "wsgiauth_asked"
+# Parameters of our own, for the way through a login: when this site asked for a new proof, because
+# the same request would ask again after each proof; and the user of `id_token_hint`, which is too
+# long. Signed, so that no client can send them.
+ASKED, MEANT = "wsgiauth_asked", "wsgiauth_meant"
 ASKED_LIFETIME = 10 * MINUTE
 
 QUERY, FORM_POST = "query", "form_post"
@@ -46,7 +47,7 @@ _PARAMETERS = (
 
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
 _AGE = re.compile("[0-9]{1,9}")
-_ASKED = re.compile(r"([0-9]{1,12})\.[A-Za-z0-9_-]{43}")
+_SIGNED = re.compile(r"([0-9]{1,18})\.[A-Za-z0-9_-]{43}")
 _SECRET_PARAMETERS = ("code", "client_secret")  # which must be in no URL
 
 
@@ -81,8 +82,10 @@ class AuthorizationRequest:
         max_age: The seconds since the last proof that the client accepts; None: any number.
         resource: The service for which it wants a token (RFC 8707), or "".
         id_token_hint: An ID token of the user that the client means, not verified, or "".
+        meant: The id of that user, if this site has verified the token; 0: it has not.
         asked_at: When this site asked for a new proof for this request; 0: it did not.
-        query: The parameters that count, without `ASKED`. After a login, they fit into a `next`.
+        query: The parameters that count, without those of our own. After a login, they fit into a
+            `next`.
     """
 
     client: Client
@@ -94,6 +97,7 @@ class AuthorizationRequest:
     max_age: int | None
     resource: str
     id_token_hint: str
+    meant: int
     asked_at: int
     query: str
 
@@ -115,30 +119,34 @@ class AuthorizationRequest:
         return self.max_age is None or int(now) - authenticated_at <= self.max_age
 
 
-class Asked:
-    """Signs the time at which this site asked for a new proof, for one request."""
+class OwnParameters:
+    """Signs the numbers that this site adds to a request, each for its name and this request."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = settings.keys_for("proofs for other apps")
+        self._keys = settings.keys_for("requests of other apps")
 
-    def added_to(self, query: str, now: float) -> str:
-        """Return a request with the time."""
-        value = _signed(self._keys[0], query, int(now))
-        return f"{query}&{urlencode({ASKED: value})}"
+    def added_to(self, query: str, numbers: Mapping[str, int]) -> str:
+        """Return a request with the numbers by their names, but those that are 0."""
+        own = {
+            name: _signed(self._keys[0], query, name, each)
+            for name, each in numbers.items()
+            if each
+        }
+        return f"{query}&{urlencode(own)}" if own else query
 
-    def read(self, value: str, query: str, now: float) -> int:
-        """Return the time in a value for this request; 0 for any other value."""
-        found = _ASKED.fullmatch(value)
+    def read(self, value: str, query: str, name: str) -> int:
+        """Return the number in a value for this request; 0 for any other value."""
+        found = _SIGNED.fullmatch(value)
         if found is None:
             return 0
-        asked_at = int(found[1])
-        expected = [_signed(key, query, asked_at) for key in self._keys]
+        number = int(found[1])
+        expected = [_signed(key, query, name, number) for key in self._keys]
         is_signed = True in [hmac.compare_digest(each, value) for each in expected]
-        return asked_at if is_signed and int(now) - asked_at <= ASKED_LIFETIME else 0
+        return number if is_signed else 0
 
 
 def read_request(
-    query: str, asked: Asked, *, now: float, services: frozenset[str]
+    query: str, own: OwnParameters, *, now: float, services: frozenset[str]
 ) -> AuthorizationRequest:
     """Return the request in a query.
 
@@ -159,7 +167,6 @@ def read_request(
     target = Target(uri, state, mode if mode in MODES else QUERY, unchecked)
     if any(count > 1 and name != "resource" for name, count in counts.items()):
         raise AuthorizationError(target, "invalid_request", "a parameter is given twice")
-    own = fields.pop(ASKED, "")
     bare = urlencode([pair for pair in pairs if pair[0] in _PARAMETERS])
     if len(bare) > MAX_REQUEST:
         message = f"the request is longer than {MAX_REQUEST} characters"
@@ -171,6 +178,7 @@ def read_request(
     if problem is not None:
         raise AuthorizationError(target, *problem)
     max_age = fields.get("max_age", "")
+    asked_at, meant = (own.read(fields.get(name, ""), bare, name) for name in (ASKED, MEANT))
     return AuthorizationRequest(
         client=client,
         target=target,
@@ -181,7 +189,8 @@ def read_request(
         max_age=int(max_age) if max_age else None,
         resource=fields.get("resource", ""),
         id_token_hint=fields.get("id_token_hint", ""),
-        asked_at=asked.read(own, bare, now) if own else 0,
+        meant=meant,
+        asked_at=asked_at if int(now) - asked_at <= ASKED_LIFETIME else 0,
         query=bare,
     )
 
@@ -262,6 +271,6 @@ def _problem_of(
     return None
 
 
-def _signed(key: bytes, query: str, asked_at: int) -> str:
-    code = hmac.digest(key, f"{asked_at} {query}".encode(), "sha256")
-    return f"{asked_at}.{urlsafe_b64encode(code).rstrip(b'=').decode()}"
+def _signed(key: bytes, query: str, name: str, number: int) -> str:
+    code = hmac.digest(key, f"{name} {number} {query}".encode(), "sha256")
+    return f"{number}.{urlsafe_b64encode(code).rstrip(b'=').decode()}"

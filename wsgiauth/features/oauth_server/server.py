@@ -4,7 +4,11 @@ from urllib.parse import quote
 
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.features.oauth_server.authorization import Asked, login_hint, registered_uri
+from wsgiauth.features.oauth_server.authorization import (
+    OwnParameters,
+    login_hint,
+    registered_uri,
+)
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
 from wsgiauth.settings import Settings
@@ -31,7 +35,7 @@ class OAuthServer(OnwardRedirects):
         self.services: frozenset[str] = frozenset(settings.SERVICES)
         self.lifetime: int = min(settings.SERVICE_TOKEN_MINUTES, ACCESS_MINUTES) * MINUTE
         self.codes: Codes = Codes(settings)
-        self.asked: Asked = Asked(settings)
+        self.own_parameters: OwnParameters = OwnParameters(settings)
         self.refresh_tokens: GrantTokens = GrantTokens(settings)
 
     def source_after(self, destination: str, mount: str) -> str:

@@ -21,8 +21,10 @@ from wsgiauth.features.oauth_server.answers import (
     with_common,
 )
 from wsgiauth.features.oauth_server.authorization import (
+    ASKED,
     CONSENT,
     FORM_POST,
+    MEANT,
     NONE,
     SELECT_ACCOUNT,
     AuthorizationError,
@@ -43,7 +45,7 @@ from wsgiauth.web.failures import ask_to_log_in
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
-from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
+from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
 
 
 class NotAdmittedPage(Page):
@@ -96,7 +98,7 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
     request = request_of(environ, site)
     is_silent = NONE in request.prompts
     session = session_of(environ, site, request)
-    if not _is_meant(request, session, site):
+    if not is_meant(request, session):
         raise request.refused("login_required", "the user of id_token_hint is not logged in")
     if not is_recent(request, session, site):
         if is_silent:
@@ -121,10 +123,17 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
 
 
 def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
-    """Return the request in the query."""
+    """Return the request in the query, with the user of its `id_token_hint`."""
     server, now = site.require(OAuthServer), site.tokens.now()
     query = environ.get("QUERY_STRING", "")
-    return read_request(query, server.asked, now=now, services=server.services)
+    request = read_request(query, server.own_parameters, now=now, services=server.services)
+    if not request.id_token_hint:
+        return request
+    hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
+    subject = str(hint.get("sub"))
+    if hint.get("aud") != request.client.id or not is_number(subject):
+        raise request.refused("login_required", "id_token_hint is not an ID token of this client")
+    return replace(request, meant=int(subject))
 
 
 def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:
@@ -153,9 +162,9 @@ def url_with(
     Args:
         asked_at: When this site asked for a proof, if that is now; see `AuthorizationRequest`.
     """
-    query, asked_at = request.query, asked_at or request.asked_at
-    if asked_at and request.needs_proof:
-        query = site.require(OAuthServer).asked.added_to(query, asked_at)
+    asked_at = (asked_at or request.asked_at) if request.needs_proof else 0
+    own = {ASKED: asked_at, MEANT: request.meant}
+    query = site.require(OAuthServer).own_parameters.added_to(request.query, own)
     return f"{mount_url(environ)}/{page}?{query}"
 
 
@@ -181,6 +190,11 @@ def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: l
     is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
     wanted = with_resource(scopes, request.resource)
     return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(wanted)
+
+
+def is_meant(request: AuthorizationRequest, session: UserSession) -> bool:
+    """Return whether the client means this user, or any (OpenID Connect Core section 3.1.2.2)."""
+    return request.meant in (0, session.user.id)
 
 
 def is_recent(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
@@ -209,14 +223,6 @@ def _not_admitted(
     )
     response = site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
     return replace(response, referrer=WITHOUT_PATHS)
-
-
-def _is_meant(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
-    """Return whether the client means this user, or any (OpenID Connect Core section 3.1.2.2)."""
-    if not request.id_token_hint:
-        return True
-    hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
-    return hint.get("aud") == request.client.id and hint.get("sub") == str(session.user.id)
 
 
 def _url_after_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:

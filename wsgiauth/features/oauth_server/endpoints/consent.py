@@ -29,6 +29,7 @@ from wsgiauth.features.oauth_server.authorization import (
 )
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
 from wsgiauth.features.oauth_server.endpoints.authorize import (
+    is_meant,
     is_recent,
     request_of,
     respond,
@@ -147,7 +148,9 @@ def _send(
 
 def _is_next(request: AuthorizationRequest, session: UserSession, site: Site) -> bool:
     """Return whether nothing but the consent is missing."""
-    if NONE in request.prompts or not is_recent(request, session, site):
+    if NONE in request.prompts or not is_meant(request, session):
+        return False
+    if not is_recent(request, session, site):
         return False
     return grants.allowance(request.client, session.user).is_admitted
 
