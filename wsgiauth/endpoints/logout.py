@@ -46,18 +46,10 @@ class Logout(Endpoint):
         require_not_in_advance(environ)
         if bearer_token(environ.get("HTTP_AUTHORIZATION", "")) is None:
             require_same_origin(environ, site)
-        identity = site.identifier.identify(environ)
-        if identity.key_id is not None:  # only /auth/keys revokes it
-            raise KeyNotAcceptedError
-        session = identity.any_session
+        session = session_to_end(environ, site)
         if session is not None and (account := sent_account(environ)):
             require_shown_to(session.user, account, site, page="account")
-        elsewhere = None if session is None else _end(session, site)
-        cleared = (
-            site.identifier.expired_cookie(environ),
-            *site.identifier.expired_former_cookie(environ),
-            *_forget_waiting(environ, site),
-        )
+        elsewhere, cleared = log_out(environ, session, site)
         if not prefers_html(environ):
             further = {"next": elsewhere} if elsewhere else {}
             return json_response({"detail": _("Logged out."), **further}, headers=cleared)
@@ -68,6 +60,34 @@ class Logout(Endpoint):
         location = site.destinations.safe(query_field(environ, "next")) or login_url
         done = done_cookies(environ, location) if location == login_url else ()
         return redirect(HTTPStatus.SEE_OTHER, location, headers=(*cleared, *done))
+
+
+def session_to_end(environ: WSGIEnvironment, site: Site) -> UserSession | None:
+    """Return the session of a request, complete or not; None without one.
+
+    Raises:
+        KeyNotAcceptedError: An API key sent the request.
+    """
+    identity = site.identifier.identify(environ)
+    if identity.key_id is not None:  # only /auth/keys revokes it
+        raise KeyNotAcceptedError
+    return identity.any_session
+
+
+def log_out(
+    environ: WSGIEnvironment, session: UserSession | None, site: Site
+) -> tuple[str | None, tuple[Header, ...]]:
+    """End a session, if there is one, and what the browser keeps for its user.
+
+    Return the URL at which the logout continues, if any, and the headers that delete cookies.
+    """
+    elsewhere = None if session is None else _end(session, site)
+    cleared = (
+        site.identifier.expired_cookie(environ),
+        *site.identifier.expired_former_cookie(environ),
+        *_forget_waiting(environ, site),
+    )
+    return elsewhere, cleared
 
 
 def _end(session: UserSession, site: Site) -> str | None:
