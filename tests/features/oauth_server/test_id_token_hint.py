@@ -2,6 +2,7 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from webtest import TestApp
 
 from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, walk

@@ -158,7 +158,7 @@ def read_request(
             wrong, so that there is nowhere to send the browser.
         AuthorizationError: Another parameter is wrong.
     """
-    pairs = _pairs(query)
+    pairs = pairs_in(query)
     client, uri = _client_of(pairs, now)
     fields, counts = dict(pairs), Counter(name for name, _value in pairs)
     mode = fields.get("response_mode", QUERY)
@@ -198,14 +198,14 @@ def read_request(
 def registered_uri(query: str, now: float) -> str:
     """Return the redirect URI of a request, which can have other mistakes; "" if it is wrong."""
     try:
-        return _client_of(_pairs(query), now)[1]
+        return _client_of(pairs_in(query), now)[1]
     except RequestError:
         return ""
 
 
 def login_hint(query: str) -> str:
     """Return the name with which the client thinks that the user logs in, or ""."""
-    return dict(_pairs(query)).get("login_hint", "")[:MAX_LOGIN_HINT]
+    return dict(pairs_in(query)).get("login_hint", "")[:MAX_LOGIN_HINT]
 
 
 def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:
@@ -232,8 +232,8 @@ def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, st
     return client, uris[0]
 
 
-def _pairs(query: str) -> list[tuple[str, str]]:
-    """Return the parameters; none if the query is malformed, so that no client is found."""
+def pairs_in(query: str) -> list[tuple[str, str]]:
+    """Return the parameters of a query; none if it is malformed, so that no client is found."""
     try:
         pairs = parse_qsl(query, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
