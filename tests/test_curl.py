@@ -21,7 +21,7 @@ PROGRAMS = ("application/json", "application/problem+json")
 OTHERWISE = {"/introspect": 403, "/logout": 200, "/oidc/{provider}/logout": 400}
 # They answer programs of other apps in the words of RFC 6749; or begin what a page of one asks for.
 FOR_APPS = {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
-FOR_APPS |= {"/authorize"}
+FOR_APPS |= {"/authorize", "/oauth/logout"}
 POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers and path not in FOR_APPS]
 
 

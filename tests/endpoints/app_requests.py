@@ -44,6 +44,23 @@ def app_requests(site):
     yield from _program_requests(site, trusted, login)
     yield from _device_requests(site, login, key)
     yield from _registrations()
+    yield from _logouts(site, user, login, key)
+
+
+def _logouts(site, user, login, key):
+    bye = "https://wiki.example.org/bye"
+    app = App(site, is_trusted=True, logout_redirects=[bye])
+    for headers in ({}, BEARER, key, login):
+        for asked in ({}, {"client_id": app.id, "post_logout_redirect_uri": bye}):
+            yield "GET", "/oauth/logout", headers, None, {"QUERY_STRING": urlencode(asked)}
+    yield "GET", "/oauth/logout", login, None, {"QUERY_STRING": "client_id=x"}
+    for body in BODIES:
+        yield "POST", "/oauth/logout", *body
+    yield "POST", "/oauth/logout", FORM, "client_id=x"
+    other = bearer(site, user)
+    hint = {"QUERY_STRING": urlencode({"id_token_hint": tokens_of(site, app, other)["id_token"]})}
+    yield "GET", "/oauth/logout", other | {"Sec-Purpose": "prefetch"}, None, hint
+    yield "GET", "/oauth/logout", other, None, hint
 
 
 def _decisions(login, key, asked):
@@ -149,6 +166,7 @@ def app_requests_without_a_database(site):
         ("GET", "/consent", login, None, asked),
         ("POST", "/consent", JSON | login, json.dumps({"decision": "refuse"}), asked),
         ("GET", "/apps", login),
+        ("GET", "/oauth/logout", login),
         ("POST", "/apps", JSON | login, json.dumps({"revoke": app.id})),
         *(("POST", path, FORM, _form(app)) for path in PROGRAM_PATHS),
         ("GET", "/device", login),

@@ -33,6 +33,7 @@ FOR_EVERYONE = {
     "/restore",
     "/oidc/{provider}",
     "/authorize",
+    "/oauth/logout",
 }
 FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}
 FOR_PROGRAMS |= {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}

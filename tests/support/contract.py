@@ -94,6 +94,14 @@ OPERATIONS = [
         },
     },
     {
+        "include-name": ["GET /oauth/logout", "POST /oauth/logout"],
+        # There is no such client; a form can have too many fields.
+        "checks": {
+            "positive_data_acceptance": {"expected-statuses": [200, 303, 400]},
+            "negative_data_rejection": {"expected-statuses": ["4xx", 200, 303]},
+        },
+    },
+    {
         "include-name": "POST /apps",
         # No app has been allowed.
         "checks": {

@@ -12,7 +12,7 @@ from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 BYE = "https://wiki.example.org/bye"
 EVIL = "https://evil.example.org/bye"
 UNKNOWN = "The app that sent you here is not known to this site."
-INVALID = "The app that sent you here sent a request that is not valid."
+INVALID = "The app that sent you here made a request that is not valid."
 NOT_REGISTERED = "The app Wiki asked to send you to an address that it has not registered here."
 
 

@@ -41,6 +41,7 @@ def test_the_document_has_what_openid_connect_demands(client):
         ("token_endpoint", ("POST",)),
         ("userinfo_endpoint", ("GET", "POST")),
         ("revocation_endpoint", ("POST",)),
+        ("end_session_endpoint", ("GET", "POST")),
         ("introspection_endpoint", ("POST",)),
         ("jwks_uri", ("GET",)),
     ],

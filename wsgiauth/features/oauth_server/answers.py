@@ -20,7 +20,7 @@ from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import WITHOUT_PATHS, Response
 
-_NO_REFERRER = "no-referrer"  # the code is in the URL, and so is what the app has sent
+NO_REFERRER = "no-referrer"  # the code is in the URL, and so is what the app has sent
 
 
 class FormPostPage(Page):
@@ -90,7 +90,7 @@ def answer(
         # The app gets the origin of this site, by which it can recognize the form; not the request.
         return replace(site.pages.render(environ, page), referrer=WITHOUT_PATHS)
     headers = (("Location", location_of(site, target, fields)),)
-    return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=_NO_REFERRER)
+    return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=NO_REFERRER)
 
 
 def with_common(site: Site, target: Target, fields: Mapping[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.device import Device
 from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
+from wsgiauth.features.oauth_server.endpoints.oauth_logout import OAuthLogout
 from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegister
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
@@ -46,6 +47,7 @@ FEATURE = Feature(
         "/oauth/token": OAuthToken(),
         "/oauth/revoke": OAuthRevoke(),
         "/userinfo": UserInfo(),
+        "/oauth/logout": OAuthLogout(),
         "/oauth/device": OAuthDevice(),
         "/device": Device(),
         "/oauth/register": OAuthRegister(),

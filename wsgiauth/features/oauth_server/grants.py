@@ -275,6 +275,13 @@ def list_grants(user: User, now: float) -> list[Grant]:
     return list(_valid(int(now), Grant, Client).where(Grant.user == user.id))
 
 
+def has_begun_in(client: Client, sid: str, session_id: str) -> bool:
+    """Return whether a client got an ID token with this `sid` in a session that has not ended."""
+    own = (Grant.session == session_id) & (Grant.client == client.id) & (Grant.sid == sid)
+    is_found: bool = Grant.select().where(own).exists()
+    return is_found
+
+
 @repeated_after_conflict
 def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant | None:
     with database.atomic():

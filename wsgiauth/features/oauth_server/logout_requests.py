@@ -48,7 +48,7 @@ def read_logout(query: str, signed: SignedTokens) -> LogoutRequest:
     # A form leads to the same request with a `next`, which has no control characters.
     if len(fields) != len(pairs) or is_of_another or not is_safe_path(f"/?{onward}"):
         return LogoutRequest(
-            problem=_("The app that sent you here sent a request that is not valid.")
+            problem=_("The app that sent you here made a request that is not valid.")
         )
     client = clients.find(client_id)
     if (client is None or client.is_service) and (client_id or uri):

@@ -43,6 +43,7 @@ def _document(site: Site) -> dict[str, object]:
         "jwks_uri": f"{base}/jwks.json",
         "revocation_endpoint": f"{base}/oauth/revoke",
         "device_authorization_endpoint": f"{base}/oauth/device",
+        "end_session_endpoint": f"{base}/oauth/logout",
         "introspection_endpoint": f"{base}/introspect",
         "scopes_supported": list(STANDARD),
         "response_types_supported": ["code"],

@@ -8,6 +8,7 @@ from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
 from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
+from wsgiauth.features.oauth_server.endpoints.oauth_logout import LoggedOutPage, LogoutPage
 from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
@@ -54,6 +55,10 @@ PAGES: tuple[Page, ...] = (
         scope=" ".join(_SCOPES),
         username="ada",
     ),
+    LogoutPage(logout_url="/x", client_name="Wiki", username="ada"),
+    LogoutPage(logout_url="/x", message="The request is not valid.", username="ada"),
+    LoggedOutPage(),
+    LoggedOutPage(message="The request is not valid."),
     AppsPage(apps=()),
     AppsPage(apps=(_APP._replace(last_used_at=None),), message="The form was refused."),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
