@@ -1,5 +1,8 @@
 """A hostile client and a hostile page: the attacks of RFC 9700, by its sections."""
 
+from urllib.parse import urlencode, urlsplit
+
+import jwt
 import pytest
 from webtest import TestApp
 
@@ -16,13 +19,35 @@ from tests.support.oauth_apps import (
     consent_form,
     walk,
 )
+from tests.support.service_keys import new_key
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.tables import Consent, Grant
+from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 from wsgiauth.testing import logged_in
 
 EVIL = "https://evil.example.org/callback"
 OTHER_VERIFIER = "another-verifier-that-has-at-least-43-characters"
+
+WRONG_URIS = [
+    pytest.param(EVIL, id="another client's"),
+    pytest.param("https://wiki.example.org.evil.example.org/callback", id="a longer host"),
+    pytest.param("https://evil.example.org/https://wiki.example.org/callback", id="a path"),
+    pytest.param("https://wiki.example.org@evil.example.org/callback", id="a username"),
+    pytest.param("https://wiki.example.org\\@evil.example.org/callback", id="a backslash"),
+    pytest.param(f"{CALLBACK}/../../open?to={EVIL}", id="dots"),
+    pytest.param(f"{CALLBACK}%2f..%2fopen", id="encoded dots"),
+    pytest.param(f"{CALLBACK}?to={EVIL}", id="a further query"),
+    pytest.param(f"{CALLBACK}#", id="a fragment"),
+    pytest.param(CALLBACK.replace("https", "http"), id="without TLS"),
+    pytest.param(CALLBACK.replace("wiki", "WIKI"), id="upper case"),
+    pytest.param(CALLBACK.replace(".org", ".org:443"), id="the usual port"),
+    pytest.param(f" {CALLBACK}", id="a space"),
+    pytest.param(f"{CALLBACK}\n{EVIL}", id="a line feed"),
+    pytest.param(f"{CALLBACK}\0", id="a null"),
+    pytest.param("//evil.example.org", id="no scheme"),
+    pytest.param("javascript:alert(1)", id="a script"),
+]
 
 
 @pytest.fixture
@@ -40,15 +65,7 @@ def is_refused(answer):
 
 
 @pytest.mark.promise(89)
-@row_by_row(  # `test_redirect_uris` has further ones
-    "uri",
-    [
-        pytest.param(EVIL, id="another client's"),
-        pytest.param(f"{CALLBACK}/../../open?to={EVIL}", id="dots"),
-        pytest.param(f"{CALLBACK}\n{EVIL}", id="a line feed"),
-        pytest.param("javascript:alert(1)", id="a script"),
-    ],
-)
+@row_by_row("uri", WRONG_URIS)
 def test_4_1_only_a_registered_uri_gets_an_answer(browser, wiki, evil, uri):
     walk(browser, wiki.url())
     for changes in ({}, {"prompt": "none"}, {"response_type": "token"}):
@@ -217,6 +234,17 @@ def test_4_11_a_login_leads_to_no_uri_that_is_not_registered(browser, site, wiki
     assert "wiki" not in page.headers["Content-Security-Policy"]
 
 
+@pytest.mark.promise(89)
+@pytest.mark.parametrize("uri", WRONG_URIS)
+def test_4_11_a_logout_leads_to_no_uri_that_is_not_registered(site, browser, uri):
+    App(site, "Evil", logout_redirects=[EVIL])
+    app = App(site, logout_redirects=[CALLBACK])
+    for client in (TestApp(site), browser):
+        page = client.get(leaving(app, uri), headers=BROWSER, status=400)
+        assert "evil" not in page.html.main.prettify()
+        assert "evil" not in page.headers["Content-Security-Policy"]
+
+
 # 4.12 Redirects with the status 307
 
 
@@ -257,6 +285,106 @@ def test_4_16_nothing_on_the_way_can_be_framed(browser, wiki):
     walk(browser, wiki.url())
     for answer in (*before, *(browser.get(url, headers=BROWSER) for url in urls)):
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"].split("; ")
+
+
+# Beyond RFC 9700: logouts (OpenID Connect RP-Initiated Logout 1.0)
+
+
+def leaving(app, uri=CALLBACK, **changes):
+    """Return the URL of a logout that leads to a URI."""
+    asked = {"client_id": app.id, "post_logout_redirect_uri": uri, **changes}
+    return f"/auth/oauth/logout?{urlencode(asked)}"
+
+
+def is_logged_in(browser):
+    """Return whether a browser has a session."""
+    return browser.get("/auth/me", expect_errors=True).status_int == 200
+
+
+def of_another_app(site, app, browser, grace):
+    return App(site, "Evil", uri=EVIL).log_in(browser)["id_token"]
+
+
+def of_another_user(site, app, browser, grace):
+    return app.log_in(logged_in(site, grace))["id_token"]
+
+
+def an_access_token(site, app, browser, grace):
+    return app.log_in(browser)["access_token"]
+
+
+def of_another_issuer(site, app, browser, grace):
+    claims = {**claims_of(app.log_in(browser)), "iss": "https://evil.example.org"}
+    return site.site.require(SignedTokens).sign(claims, kind=ID_TOKEN)
+
+
+def of_another_key(site, app, browser, grace):
+    tokens = app.log_in(browser)
+    headers = jwt.get_unverified_header(tokens["id_token"])
+    return jwt.encode(claims_of(tokens), new_key(), "ES256", headers)
+
+
+def without_a_signature(site, app, browser, grace):
+    return jwt.encode(claims_of(app.log_in(browser)), None, "none")
+
+
+def of_another_session(site, app, browser, grace):
+    claims = {**claims_of(app.log_in(browser)), "sid": "another-session"}
+    return site.site.require(SignedTokens).sign(claims, kind=ID_TOKEN)
+
+
+def claims_of(tokens):
+    """Return the claims of an ID token."""
+    return jwt.decode(tokens["id_token"], options={"verify_signature": False})
+
+
+@pytest.mark.promise(92)
+@pytest.mark.parametrize(
+    "hint",
+    [
+        of_another_app,
+        of_another_user,
+        an_access_token,
+        of_another_issuer,
+        of_another_key,
+        without_a_signature,
+        of_another_session,
+    ],
+)
+def test_only_an_id_token_of_the_session_and_the_app_logs_out(site, browser, grace, hint):
+    app = App(site, logout_redirects=[CALLBACK])
+    sent = hint(site, app, browser, grace)
+    for changes in ({}, {"client_id": ""}):
+        address = leaving(app, id_token_hint=sent, **changes)
+        page = browser.get(address, headers=BROWSER, status="*")
+        assert page.status_int == (200 if hint in (of_another_user, of_another_session) else 400)
+        assert is_logged_in(browser)
+        post = urlsplit(address)
+        browser.post(post.path, post.query, headers=BROWSER, status=303)
+        assert is_logged_in(browser)
+
+
+@pytest.mark.promise(17)
+@pytest.mark.parametrize("origin", ["cross-site", "same-site"])
+def test_no_page_of_another_site_logs_out(site, browser, origin):
+    app = App(site, logout_redirects=[CALLBACK])
+    question = browser.get(leaving(app), headers=BROWSER)
+    form = next(each for each in question.forms.values() if each.action.startswith("/auth/logout"))
+    headers = {**BROWSER, "Sec-Fetch-Site": origin, "Origin": EVIL}
+    browser.post(form.action, form.submit_fields(), headers=headers, status=403)
+    browser.post("/auth/oauth/logout", form.submit_fields(), headers=headers, status=303)
+    assert is_logged_in(browser)
+
+
+@pytest.mark.promise(89)
+def test_a_logout_with_two_uris_or_clients_leads_nowhere(site, evil):
+    app = App(site, logout_redirects=[CALLBACK])
+    further = {"client_id": evil.id, "post_logout_redirect_uri": EVIL, "state": "x"}
+    usual = leaving(app, state="y")
+    anonymous = TestApp(site)
+    for name in ("client_id", "post_logout_redirect_uri", "state"):
+        anonymous.get(f"{usual}&{urlencode({name: further[name]})}", headers=BROWSER, status=400)
+    assert anonymous.get(usual, headers=BROWSER, status=303).location == f"{CALLBACK}?state=y"
 
 
 # Beyond RFC 9700: what a client writes is text on our pages, and its request is of no one else.

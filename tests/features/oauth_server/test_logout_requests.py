@@ -9,6 +9,7 @@ from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_logout
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 
+NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
 BYE = "https://wiki.example.org/bye"
 EVIL = "https://evil.example.org/bye"
 UNKNOWN = "The app that sent you here is not known to this site."
@@ -31,7 +32,7 @@ def signed(site):
 @pytest.fixture
 def read(signed):
     """Return a function that reads a request with these parameters."""
-    return lambda *pairs, **named: read_logout(urlencode([*pairs, *named.items()]), signed)
+    return lambda *pairs, **named: read_logout(urlencode([*pairs, *named.items()]), signed, NOW)
 
 
 def hint(signed, app, **claims):

@@ -1,7 +1,8 @@
-"""The certification profile "Basic OP" of the OpenID Foundation, as tests of ours.
+"""The certification profiles "Basic OP" and "RP-Initiated OP" of the OpenID Foundation, as tests.
 
-Each function is a module of `oidcc-basic-certification-test-plan`: it has the name of the module,
-says what this site does, and checks it. The profile asks for no PKCE, and this site does, so each
+Each function is a module of `oidcc-basic-certification-test-plan` or, at the end, of
+`oidcc-rp-initiated-logout-certification-test-plan`: it has the name of the module, says what this
+site does, and checks it. The first profile asks for no PKCE, and this site does, so each
 request here has a challenge.
 """
 
@@ -16,6 +17,7 @@ from tests.support.oauth_apps import (
     AUTHORIZE,
     CALLBACK,
     NONCE,
+    STATE,
     TOKEN,
     USERINFO,
     VERIFIER,
@@ -25,9 +27,9 @@ from tests.support.oauth_apps import (
     walk,
 )
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, USERNAME
-from tests.support.tables import row_by_row
 
 MODULES = []
+BYE = "https://wiki.example.org/bye"
 
 CODE_LIFETIME_OF_PROFILE = 30  # seconds after which a code is used again
 
@@ -403,6 +405,113 @@ def ensure_request_with_valid_pkce_succeeds(profile):
     assert profile.refusal(**without) == "invalid_request"
 
 
-@row_by_row("check", MODULES, ids=name_of)
+class Logout:
+    """A login to an app to which a logout can lead back, and its ID token.
+
+    Attributes:
+        page: The last page.
+    """
+
+    def __init__(self, profile):
+        self.browser = profile.browser
+        self.app = App(profile.site, "Logout", logout_redirects=[BYE])
+        self.hint = self.app.log_in(self.browser)["id_token"]
+
+    def open(self, **changes):
+        """Open the URL of a logout; return where it leads, or "" with a page."""
+        usual = {"id_token_hint": self.hint, "post_logout_redirect_uri": BYE, "state": STATE}
+        sent = {name: each for name, each in {**usual, **changes}.items() if each is not None}
+        self.page = self.browser.get("/auth/oauth/logout", sent, headers=BROWSER, status="*")
+        return self.page.headers.get("Location", "")
+
+    @property
+    def has_ended(self):
+        """Whether a silent request of the app finds no session."""
+        answer = answer_in(walk(self.browser, self.app.url(prompt="none")))
+        return answer.get("error") == "login_required"
+
+
+@module
+def rp_initiated_logout_discovery_endpoint_verification(profile):
+    """The document has the `end_session_endpoint`."""
+    assert profile.metadata["end_session_endpoint"].endswith("/auth/oauth/logout")
+
+
+@module
+def rp_initiated_logout(profile):
+    """A logout with all parameters ends the session and leads back with `state`."""
+    logout = Logout(profile)
+    assert logout.open() == f"{BYE}?state={STATE}"
+    assert logout.has_ended
+
+
+@module
+def rp_initiated_logout_bad_post_logout_redirect_uri(profile):
+    """A URI that is not registered is a page."""
+    logout = Logout(profile)
+    assert logout.open(post_logout_redirect_uri=f"{BYE}/other") == ""
+    assert logout.page.status_int == 400
+
+
+@module
+def rp_initiated_logout_query_added_to_post_logout_redirect_uri(profile):
+    """A registered URI with a further query is a page."""
+    assert Logout(profile).open(post_logout_redirect_uri=f"{BYE}?a=b") == ""
+
+
+@module
+def rp_initiated_logout_modified_id_token_hint(profile):
+    """A changed ID token is a page that asks."""
+    logout = Logout(profile)
+    assert logout.open(id_token_hint=f"{logout.hint[:-4]}AAAA") == ""
+    assert not logout.has_ended
+
+
+@module
+def rp_initiated_logout_bad_id_token_hint(profile):
+    """An ID token of another issuer is a page that asks."""
+    logout = Logout(profile)
+    assert logout.open(id_token_hint=jwt.encode({"iss": "x"}, "x" * 32)) == ""
+    assert not logout.has_ended
+
+
+@module
+def rp_initiated_logout_no_id_token_hint(profile):
+    """Without an ID token and `client_id`, the answer is a page that asks, and leads nowhere."""
+    logout = Logout(profile)
+    assert logout.open(id_token_hint=None) == ""
+    assert not logout.has_ended
+
+
+@module
+def rp_initiated_logout_no_params(profile):
+    """Without parameters, the answer is a page that asks."""
+    logout = Logout(profile)
+    nothing = dict.fromkeys(("id_token_hint", "post_logout_redirect_uri", "state"))
+    assert logout.open(**nothing) == ""
+    assert logout.page.status_int == 200
+
+
+@module
+def rp_initiated_logout_no_post_logout_redirect_uri(profile):
+    """Without a URI, the session ends, and a page of this site says so."""
+    logout = Logout(profile)
+    assert logout.open(post_logout_redirect_uri=None) == "/auth/oauth/logout"
+    assert logout.has_ended
+
+
+@module
+def rp_initiated_logout_no_state(profile):
+    """`state` can be missing."""
+    assert Logout(profile).open(state=None) == BYE
+
+
+@module
+def rp_initiated_logout_only_state(profile):
+    """With `state` alone, the answer is a page that asks."""
+    assert Logout(profile).open(id_token_hint=None, post_logout_redirect_uri=None) == ""
+
+
+@pytest.mark.parametrize("check", MODULES, ids=name_of)
 def test_the_site_does_what_the_profile_asks(check, profile):
     check(profile)

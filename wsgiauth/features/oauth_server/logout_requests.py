@@ -32,7 +32,7 @@ class LogoutRequest:
     problem: str = ""
 
 
-def read_logout(query: str, signed: SignedTokens) -> LogoutRequest:
+def read_logout(query: str, signed: SignedTokens, now: float) -> LogoutRequest:
     """Return the request in a query. With a mistake, it leads nowhere, and names no session.
 
     An ID token counts also after it has expired, as the standard says.
@@ -50,7 +50,7 @@ def read_logout(query: str, signed: SignedTokens) -> LogoutRequest:
         return LogoutRequest(
             problem=_("The app that sent you here made a request that is not valid.")
         )
-    client = clients.find(client_id)
+    client = clients.find(client_id, now)
     if (client is None or client.is_service) and (client_id or uri):
         return LogoutRequest(problem=_("The app that sent you here is not known to this site."))
     if client is None or not uri:

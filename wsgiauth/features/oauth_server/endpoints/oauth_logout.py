@@ -54,7 +54,8 @@ class OAuthLogout(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Log out if the ID token is of this session, or ask; then lead back to the app."""
-        request = read_logout(environ.get("QUERY_STRING", ""), site.require(SignedTokens))
+        query, signed = environ.get("QUERY_STRING", ""), site.require(SignedTokens)
+        request = read_logout(query, signed, site.tokens.now())
         session = session_to_end(environ, site)
         if session is None:
             if request.location:
