@@ -1,6 +1,7 @@
 """Authorization codes: each works once, for a minute, in the session that it was made in."""
 
 from dataclasses import replace
+from urllib.parse import quote_plus
 
 import pytest
 from webtest import TestApp
@@ -37,6 +38,10 @@ def rotated(settings, clock, code):
     site.site.tokens.now = clock
     yield site
     storage.discard_connection(site.database)
+
+
+def test_a_code_needs_no_encoding_in_a_url(code):
+    assert quote_plus(code) == code
 
 
 @pytest.mark.every_database
