@@ -359,7 +359,7 @@ class _Expiring(Race):
 @race("An app that registered itself is used, and deleted")
 class KeptAndExpired(_Expiring):
     def one(self, ada, client, _):
-        keep_client(client.id, NOW)
+        keep_client(client, NOW)
 
     def check(self, outcome, *_):
         assert outcome.other is (outcome.first == "other")

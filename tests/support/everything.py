@@ -16,7 +16,7 @@ from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
 from tests.support.mails import MAIL, Post
-from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, code_in, walk
+from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, RegisteredApp, code_in, walk
 from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
@@ -87,7 +87,7 @@ def other_apps(site, _):
     app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
     app.log_in(browser)
     televisions(site, app, ida)
-    post(site, "/oauth/register", {"redirect_uris": ["http://localhost/callback"]}, status=201)
+    RegisteredApp(site).log_in(browser)
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
     post(site, "/apps", {"revoke": app.id}, bearer(site, ida))

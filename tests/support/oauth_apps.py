@@ -18,6 +18,8 @@ STATE, NONCE = "state-of-the-app", "nonce-of-the-app"
 AUTHORIZE, CONSENT = "/auth/authorize", "/auth/consent"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"
+REGISTER = "/auth/oauth/register"
+EDITOR = "http://localhost:33418/callback"  # of an app that registers itself
 
 MOST_REDIRECTS = 10  # of the site, one after another
 
@@ -104,6 +106,21 @@ class App:
 def service_client(site, *scopes):
     """Return a program that logs in as itself, with permissions."""
     return App(site, "Nightly export", uri="", is_service=True, scopes=scopes)
+
+
+def register(site, status=201, **metadata):
+    """Let an app register itself, and return the answer."""
+    sent = {"redirect_uris": [EDITOR], "client_name": "Editor", **metadata}
+    return TestApp(site).post_json(REGISTER, sent, status=status).json
+
+
+class RegisteredApp(App):
+    """An app that has registered itself."""
+
+    def __init__(self, site, **metadata):
+        self.id = register(site, **metadata)["client_id"]
+        self.site, self.uri, self.secret = site, EDITOR, ""
+        self.program = TestApp(site)
 
 
 def consent_form(page):

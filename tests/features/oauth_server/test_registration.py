@@ -5,7 +5,17 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import App, code_in, consent_form, follow, walk
+from tests.support.oauth_apps import (
+    EDITOR,
+    REGISTER,
+    App,
+    RegisteredApp,
+    code_in,
+    consent_form,
+    follow,
+    register,
+    walk,
+)
 from tests.support.sites import BROWSER, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
@@ -15,8 +25,6 @@ from wsgiauth.features.oauth_server import client_files, registration
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS
 
-REGISTER = "/auth/oauth/register"
-CALLBACK = "http://localhost:33418/callback"
 DAY = 24 * 60 * 60
 
 
@@ -26,21 +34,6 @@ def settings(settings):
     return replace(settings, OAUTH_REGISTRATION=True)
 
 
-def register(site, status=201, **metadata):
-    """Let an app register itself, and return the answer."""
-    sent = {"redirect_uris": [CALLBACK], "client_name": "Editor", **metadata}
-    return TestApp(site).post_json(REGISTER, sent, status=status).json
-
-
-class RegisteredApp(App):
-    """An app that has registered itself."""
-
-    def __init__(self, site, **metadata):
-        document = register(site, **metadata)
-        self.site, self.uri, self.secret = site, CALLBACK, ""
-        self.id, self.program = document["client_id"], TestApp(site)
-
-
 def test_an_app_registers_itself_as_a_public_client(site, clock):
     document = register(site, logo_uri="https://editor.example/logo.png", unknown=1)
     client = Client.get()
@@ -48,7 +41,7 @@ def test_an_app_registers_itself_as_a_public_client(site, clock):
         "client_id": client.id,
         "client_id_issued_at": int(clock.now),
         "client_name": "Editor",
-        "redirect_uris": [CALLBACK],
+        "redirect_uris": [EDITOR],
         "scope": "openid profile email offline_access",
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
@@ -90,7 +83,7 @@ REFUSED = {
         {"redirect_uris": [f"https://{each}co.example/" for each in ("", "wiki.", "evil.")]},
         "invalid_redirect_uri",
     ),
-    "too many redirect URIs": ({"redirect_uris": [CALLBACK] * 21}, "invalid_redirect_uri"),
+    "too many redirect URIs": ({"redirect_uris": [EDITOR] * 21}, "invalid_redirect_uri"),
     "a secret": (
         {"token_endpoint_auth_method": "client_secret_basic"},
         "invalid_client_metadata",
@@ -159,7 +152,7 @@ def test_a_mistake_of_such_an_app_leads_no_browser_away(site):
     app = RegisteredApp(site)
     page = TestApp(site).get(app.url(response_type="token"), headers=BROWSER, status=400)
     (link,) = [each["href"] for each in page.html.main.find_all("a")]
-    assert link.startswith(f"{CALLBACK}?error=unsupported_response_type")
+    assert link.startswith(f"{EDITOR}?error=unsupported_response_type")
 
 
 @pytest.mark.promise(93)
@@ -225,6 +218,12 @@ def test_an_app_ends_thirty_days_after_it_got_tokens(site, browser, clock):
     clock.now += 20 * DAY
     app.refresh(tokens["refresh_token"])
     assert Client.get().expires_at == clock.now + 30 * DAY
+
+
+def test_an_app_of_an_operator_is_not_written_when_it_gets_tokens(wiki, browser, queries):
+    code = code_in(walk(browser, wiki.url()))
+    sent = queries(lambda: wiki.exchange(code))
+    assert not [sql for sql in sent if sql.startswith('UPDATE "wsgiauth_oauth_client"')]
 
 
 @pytest.mark.promise(93)

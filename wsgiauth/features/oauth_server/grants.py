@@ -205,7 +205,7 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
         end(code.grant_id, client, is_reused=True)
         return None
     purge_some(Grant, now)
-    keep_client(grant.client_id, now)
+    keep_client(client, now)
     return grant
 
 
@@ -242,7 +242,7 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     with database.atomic():
         replaced = Grant.update(changes).where(is_current, Grant.stamp == grant.stamp).execute()
     if replaced:
-        keep_client(grant.client_id, now)
+        keep_client(grant.client, now)
         grant.generation = generation + 1
         return True
     row: Grant | None = Grant.get_or_none(Grant.id == grant.id, Grant.stamp == grant.stamp)

@@ -65,10 +65,12 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
     return row
 
 
-def keep_client(client_id: str, now: float) -> None:
+def keep_client(client: Client, now: float) -> None:
     """Let a client that has registered itself stay, because it gets tokens; once a day."""
     end = int(now) + UNUSED_DAYS * DAY
-    is_due = (Client.id == client_id) & (Client.expires_at <= end - DAY)
+    if client.expires_at is None or client.expires_at > end - DAY:
+        return
+    is_due = (Client.id == client.id) & (Client.expires_at <= end - DAY)
     _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
 
 
