@@ -118,7 +118,9 @@ class Person:
     def _submit(self, answer):
         page = BeautifulSoup(answer.text, "html.parser")
         self.pages.append(page.h1.get_text(strip=True))
-        field = page.select_one("form [name=decision], form [name=password], form [name=code]")
+        field = page.select_one(
+            "[name=decision], [name=password], [name=code], [action*=logout] [name=account]"
+        )
         assert field is not None, f"{answer.url} has no form for a person"
         form = field.find_parent("form")
         hidden = {each["name"]: each["value"] for each in form.select("input[type=hidden]")}
@@ -131,4 +133,6 @@ class Person:
             return {"decision": "allow"}
         if name == "code":
             return {"code": self.app.code()}
+        if name == "account":  # the question whether to log out
+            return {}
         return {"username": self.username, "password": PASSWORD}

@@ -10,6 +10,7 @@
 //     ["finish", "URL that the browser was sent to"]           {"claims", "tokens"}
 //     ["refresh"]                                              {"claims", "tokens"}
 //     ["userinfo"], ["revoke"]
+//     ["leave", {parameters of the logout}]  the URL for the browser; of openid-client alone
 //     ["verify", "AUDIENCE"]  the claims of the access token, as a service verifies it (RFC 9068)
 //
 // `auth` is the way in which the client authenticates: basic, post or none.
@@ -66,6 +67,8 @@ const makers = {
       },
       userinfo: () => oidc.fetchUserInfo(config, tokens.access_token, tokens.claims().sub),
       revoke: () => oidc.tokenRevocation(config, tokens.refresh_token),
+      leave: (parameters) =>
+        oidc.buildEndSessionUrl(config, { id_token_hint: tokens.id_token, ...parameters }),
     };
   },
 

@@ -57,13 +57,15 @@ def visitor(provider, demand, username):
     """Return a user at a new site, which is a new client of the provider."""
     stage = Stage()
     with serving(stage) as address:
-        wiki = provider.register("Wiki", f"{address}/auth/oidc/home/callback")
+        bye = [f"{address}/auth/login"]
+        uri = f"{address}/auth/oidc/home/callback"
+        wiki = provider.register("Wiki", uri, logout_redirects=bye)
         issuer = provider.address.replace("//", f"//{wiki.id}:{wiki.secret}@")
         stage.app = AuthMiddleware(
             echo,
             make_settings(
                 PUBLIC_URL=address,
-                OIDC_PROVIDERS=(f"home:{issuer}?second_factor=trusted",),
+                OIDC_PROVIDERS=(f"home:{issuer}?second_factor=trusted&logout=provider",),
                 SECOND_FACTOR=demand,
             ),
         )
@@ -86,6 +88,16 @@ def test_a_person_logs_in_again_without_a_page(visitor):
     visitor.pages.clear()
     visitor.log_in()
     assert (visitor.ask("/")["user"], visitor.pages) == ("Augusta", [])
+
+
+def test_a_logout_ends_the_session_at_the_provider_too_if_the_person_agrees(visitor):
+    visitor.register()
+    visitor.pages.clear()
+    login_page = f"{visitor.elsewhere}/auth/login"
+    url = visitor.send("/auth/logout").json()["next"]
+    assert visitor.visit(url, until=login_page) == login_page
+    visitor.log_in()
+    assert visitor.pages == ["Log out of this site?", "Log in"]
 
 
 def test_a_confirmation_asks_for_a_new_proof_at_the_provider(visitor):

@@ -1,6 +1,7 @@
 """Debian's Apache with mod_auth_openidc in front of an application that knows no login."""
 
 import os
+from urllib.parse import quote
 
 import pytest
 
@@ -54,7 +55,9 @@ def address(site, tmp_path_factory):
     (folder / "app.wsgi").write_text(APP, encoding="utf-8")
     port = free_port()
     address = f"http://127.0.0.1:{port}"
-    made = site.register("Wiki", f"{address}/callback", scopes=SCOPES)
+    made = site.register(
+        "Wiki", f"{address}/callback", scopes=SCOPES, logout_redirects=[f"{address}/bye"]
+    )
     directives = SITE.format(
         folder=folder,
         modules=MODULES,
@@ -93,6 +96,16 @@ def test_tokens_are_refreshed_without_a_page(address, person):
     person.pages.clear()
     assert [person.visit(f"{address}/").text for _ in range(3)] == [SEEN] * 3
     assert person.pages == []
+
+
+def test_a_logout_at_the_application_ends_both_sessions(address, person):
+    person.visit(f"{address}/")
+    person.pages.clear()
+    bye = f"{address}/bye"
+    assert person.visit(f"{address}/callback?logout={quote(bye, safe='')}", until=bye) == bye
+    assert person.pages == []
+    assert person.visit(f"{address}/").text == SEEN
+    assert person.pages == ["Log in"]
 
 
 @pytest.mark.promise(92)

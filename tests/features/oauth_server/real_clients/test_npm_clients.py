@@ -9,6 +9,7 @@ from tests.support.sites import EMAIL, USERNAME
 
 LIBRARIES = ["openid-client", "oauth4webapi"]
 CALLBACK = "http://127.0.0.1/callback"
+BYE = "http://127.0.0.1/bye"
 SCOPE = {"scope": "openid profile email"}
 LOGIN_PAGE, CONSENT_PAGE, CONFIRM_PAGE = "Log in", "Log in to Wiki", "Confirm that it is you"
 
@@ -94,6 +95,18 @@ def test_the_tokens_end(program, person, find, end):
         program.refresh()
     with pytest.raises(RelyingPartyError, match="invalid_token"):
         program.userinfo()
+
+
+@pytest.mark.parametrize("program", ["openid-client"], indirect=True)
+def test_the_app_logs_the_person_out(program, person, find):
+    find(logout_redirects=[BYE])
+    log_in(program, person)
+    person.pages.clear()
+    url = program.leave({"post_logout_redirect_uri": BYE, "state": "x"})
+    assert person.visit(url, until=BYE) == f"{BYE}?state=x"
+    assert person.pages == []
+    with pytest.raises(RelyingPartyError, match="login_required"):
+        log_in(program, person, prompt="none")
 
 
 @pytest.mark.promise(92)
