@@ -1,4 +1,4 @@
-"""POST /auth/oauth/token: an app exchanges what it has for tokens (RFC 6749)."""
+"""POST /auth/oauth/token: an app gets tokens for a code or its credentials (RFC 6749)."""
 
 import hashlib
 import hmac
