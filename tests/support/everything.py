@@ -91,6 +91,8 @@ def other_apps(site, _):
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
     post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
+    hint = app.log_in(browser, scope="openid")["id_token"]
+    browser.get("/auth/oauth/logout", {"id_token_hint": hint}, headers=BROWSER, status=303)
 
 
 def televisions(site, app, user):
