@@ -1,7 +1,7 @@
 """The declaration of a feature, which the kernel reads without importing the feature."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -15,7 +15,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder
 from wsgiauth.mail.letters import Letter
-from wsgiauth.mail.outbox import Composer, Outbox
+from wsgiauth.mail.outbox import Composer
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
 from wsgiauth.web.pages import Page, StaffSection
@@ -72,7 +72,8 @@ class Feature:
         well_known: Returns its functions for paths above the mount (RFC 8615).
         permissions: Returns the permissions that it asks for.
         parts: Makes the objects that it adds to a site, each of a class of its own; none if the
-            feature is off. See `Site.part`.
+            feature is off. It gets the settings, the tokens, and the parts of the features before
+            it. See `Site.part`. A `Queue` among them sends in a thread of its own.
         readers: Returns the readers of its credentials.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
@@ -85,8 +86,8 @@ class Feature:
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a site's templates.
         recorder: Makes a function that wsgiauth calls in the transaction of each change of an
-            account. It gets the settings, the outbox and the mount of the site; a command has only
-            settings.
+            account; None if the settings need none. It gets the settings and the site; a command
+            has only settings.
         confirmations: The alternatives to the password at /auth/confirm for a user without a second
             factor, by the field of the button.
         personal_data: By the name of each of its tables, how the file of a person's own data lists
@@ -100,7 +101,9 @@ class Feature:
     urls: Mapping[str, "Endpoint"] = field(default_factory=dict)
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
-    parts: Callable[[Settings, Tokens], Iterable[object]] = lambda settings, tokens: ()
+    parts: Callable[[Settings, Tokens, Sequence[object]], Iterable[object]] = (
+        lambda settings, tokens, earlier: ()
+    )
     readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
@@ -110,7 +113,7 @@ class Feature:
     pages: Callable[[], Iterable[Page]] = lambda: ()
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
-    recorder: Callable[[Settings, Outbox | None, str], Recorder] | None = None
+    recorder: Callable[[Settings, "Site | None"], Recorder | None] = lambda settings, site: None
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)

@@ -37,6 +37,7 @@ from wsgiauth.events.models import keep_events
 from wsgiauth.feature import Feature, Inviter, WellKnown
 from wsgiauth.gate import GatedApp, PathRules, Require
 from wsgiauth.mail.transports import Transport
+from wsgiauth.mail.worker import Queue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import CALLABLE
 from wsgiauth.site import Site
@@ -168,8 +169,11 @@ class AuthMiddleware:
         self._scope = RequestScope(self.database)
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
-        if self.site.outbox is not None:
-            record(self.database, recorders(settings, self.site.outbox, mount))
+        recording = recorders(settings, self.site)
+        if recording:  # otherwise, keep those of another middleware with the same database
+            record(self.database, recording)
+        sending = (self.site.outbox, *self.site.parts)
+        self._queues = [each for each in sending if isinstance(each, Queue)]
         keep_events(self.database, settings.AUDIT_DAYS)
         for permission in declared:
             known_permissions.register(permission)
@@ -184,8 +188,8 @@ class AuthMiddleware:
         site = self.site
         if "wsgiauth.site" in environ:
             refuse_nested(environ, site)
-        if site.outbox is not None:
-            site.outbox.start()
+        for queue in self._queues:
+            queue.start()
         environ["wsgiauth.root"] = environ.get("SCRIPT_NAME", "")
         environ["wsgiauth.site"] = site
         path = environ.get("PATH_INFO", "")

@@ -97,7 +97,9 @@ class Site:
             settings, tokens, (reader for each in features for reader in each.readers(settings))
         )
         form_accounts = FormAccounts(settings)
-        parts = tuple(part for each in features for part in each.parts(settings, tokens))
+        parts: tuple[object, ...] = ()
+        for each in features:
+            parts += tuple(each.parts(settings, tokens, parts))
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,

@@ -25,7 +25,6 @@ from wsgiauth.exceptions import (
     TooManyKeysError,
     ValidationError,
 )
-from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
@@ -176,10 +175,10 @@ def _print_versions(arguments: Arguments) -> None:
     print_versions(verbose=arguments.verbose)
 
 
-def _recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
+def _recorders(settings: Settings) -> list[Recorder]:
     from wsgiauth.features import recorders  # imports all endpoints, which few commands need
 
-    return recorders(settings, outbox, mount)
+    return recorders(settings)
 
 
 def _read_former_hash(text: str, settings: Settings) -> FormerHash:

@@ -85,9 +85,9 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     opened = storage.open_database(settings.DATABASE_URL, is_command=True)
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
-    if settings.MAIL_URL is not None:
-        # The server sends the emails of this command.
-        record(opened, arguments.recorders(settings, None, ""))
+    if settings.MAIL_URL is not None or settings.OAUTH_SERVER:
+        # The server sends the emails and the logout tokens of this command.
+        record(opened, arguments.recorders(settings))
     return settings
 
 

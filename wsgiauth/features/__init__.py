@@ -19,8 +19,8 @@ from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
 from wsgiauth.features.services.feature import FEATURE as SERVICES
 from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
 from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
-from wsgiauth.mail.outbox import Outbox
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 
 FEATURES = (
@@ -46,9 +46,10 @@ LETTER_SAMPLES = letter_samples_of(FEATURES)
 WAYS_IN = ways_in_of(FEATURES)
 
 
-def recorders(settings: Settings, outbox: Outbox | None, mount: str) -> list[Recorder]:
+def recorders(settings: Settings, site: Site | None = None) -> list[Recorder]:
     """Return what is called in the transaction of each change of an account; see `Feature`."""
-    return [each.recorder(settings, outbox, mount) for each in FEATURES if each.recorder]
+    made = (each.recorder(settings, site) for each in FEATURES)
+    return [each for each in made if each is not None]
 
 
 def read_former_hash(text: str, *, settings: Settings) -> FormerHash:

@@ -26,7 +26,7 @@ from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, RESET, OneTimeSe
 from wsgiauth.authentication import one_time
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
-from wsgiauth.mail.worker import Worker
+from wsgiauth.mail.worker import Queue
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import context, database
@@ -80,8 +80,11 @@ class Mail(Model):
 Composer = Callable[[Mail, Settings, float], Addressed | None]
 
 
-class Outbox:
+class Outbox(Queue):
     """Keeps emails and sends them."""
+
+    name = "mail"
+    content = "emails"
 
     def __init__(
         self,
@@ -91,12 +94,12 @@ class Outbox:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        super().__init__()
         self._settings = settings
         self._letters = Letters(settings)
         self._transport = transport
         self._composers = composers  # by kind
         self.now = clock  # seconds since the epoch
-        self._worker = Worker(self)
         self._paused_until = self._warned_at = 0.0
 
     def deliver(self) -> float | None:
@@ -120,27 +123,6 @@ class Outbox:
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
         return None if next_due is None else max(next_due - self.now(), 0)
 
-    def wake_after_commit(self) -> None:
-        """Deliver after this transaction, or now outside of one."""
-        chosen = storage.current()
-        if chosen.in_transaction():
-            chosen.after_commit(lambda: self._wake(chosen))
-        else:
-            self._wake(chosen)
-
-    def start(self) -> None:
-        """Start the thread once in a process, for the emails that other processes left.
-
-        A request calls this, not the start of the site: a server can fork after that, and a running
-        thread would leave its locks held in the new process.
-        """
-        if not self._worker.has_begun:
-            self._wake(storage.current())
-
-    def stop(self) -> None:
-        """Stop the thread; the next email starts another one."""
-        self._worker.stop()
-
     def keep_messages(self) -> list[EmailMessage]:
         """Send nothing from now on, for tests; return the list to which `deliver` adds messages."""
         if not isinstance(self._transport, Kept):
@@ -150,7 +132,7 @@ class Outbox:
 
     def _wake(self, chosen: peewee.Database) -> None:
         if not isinstance(self._transport, Kept):
-            self._worker.wake(chosen)
+            super()._wake(chosen)
 
     def _due(self) -> list[Mail]:
         due = Mail.select().where(Mail.due_at <= int(self.now())).order_by(Mail.due_at)

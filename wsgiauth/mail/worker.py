@@ -1,11 +1,14 @@
-"""The thread that sends emails: it starts with the first one, and again in a forked process."""
+"""The threads that send what waits in the database, such as emails.
+
+A thread starts with the first request of a process, and again in a forked process.
+"""
 
 import logging
 import os
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
 
 import peewee
 
@@ -14,10 +17,7 @@ from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection
 from wsgiauth.storage.failures import report_failure
 
-if TYPE_CHECKING:
-    from wsgiauth.mail.outbox import Outbox
-
-LONGEST_WAIT = 60  # seconds; then emails that another process left behind are looked for
+LONGEST_WAIT = 60  # seconds; then what another process left behind is looked for
 
 logger = logging.getLogger("wsgiauth")
 
@@ -30,8 +30,8 @@ class _Sender(threading.Thread):
     With `is_finishing`, it ends when it has delivered and was not woken meanwhile.
     """
 
-    def __init__(self, owner: "weakref.ref[Outbox]", database: peewee.Database) -> None:
-        super().__init__(name="wsgiauth-mail", daemon=True)
+    def __init__(self, owner: "weakref.ref[Queue]", name: str, database: peewee.Database) -> None:
+        super().__init__(name=f"wsgiauth-{name}", daemon=True)
         self._owner = owner
         self._database = database
         self.is_ended = self.is_finishing = False
@@ -57,10 +57,11 @@ class Worker:
     _thread: _Sender | None
     has_begun: bool  # whether this process has started the thread, or tried to
 
-    def __init__(self, owner: "Outbox") -> None:
+    def __init__(self, owner: "Queue") -> None:
         self._owner = weakref.ref(owner)
+        self._name, self._content = owner.name, owner.content
         unused = weakref.finalize(owner, self._end)
-        unused.atexit = False  # the process need not wait for a mail server
+        unused.atexit = False  # the process need not wait for other servers
         _workers.add(self)
         self.forget()
 
@@ -73,17 +74,22 @@ class Worker:
                 self._start(database)
 
     def stop(self) -> None:
-        """End the thread, and wait for the email that it is sending."""
+        """End the thread, and wait for what it is sending."""
         thread = self._end()
         if thread is not None:
             thread.join()
 
-    def finish(self, seconds: float) -> None:
-        """End the thread when it has sent the emails that are due; wait at most so long."""
+    def end_when_sent(self) -> None:
+        """Let the thread end when it has sent what is due."""
         thread = self._thread
         if thread is not None:
             thread.is_finishing = True
             thread.woken.set()
+
+    def finish(self, seconds: float) -> None:
+        """Wait at most so long until a thread that is `ending` has ended."""
+        thread = self._thread
+        if thread is not None:
             thread.join(max(seconds, 0))
 
     def forget(self) -> None:
@@ -94,11 +100,11 @@ class Worker:
 
     def _start(self, database: peewee.Database) -> None:
         self.has_begun = True
-        thread = _Sender(self._owner, database)
+        thread = _Sender(self._owner, self._name, database)
         try:
             thread.start()
-        except RuntimeError:  # too many threads; the next email tries again
-            logger.warning("the thread that sends emails cannot be started")
+        except RuntimeError:  # too many threads; the next wake-up tries again
+            logger.warning("the thread that sends %s cannot be started", self._content)
             return
         self._thread = thread
 
@@ -111,13 +117,59 @@ class Worker:
         return thread
 
 
+class Queue(ABC):
+    """What a thread of its own sends, from rows in the database.
+
+    Attributes:
+        name: Of the thread.
+        content: What is sent, for the log.
+    """
+
+    name: str
+    content: str
+
+    def __init__(self) -> None:
+        self._worker = Worker(self)
+
+    @abstractmethod
+    def deliver(self) -> float | None:
+        """Send what is due; return the seconds until the next one, or None."""
+
+    def start(self) -> None:
+        """Start the thread once in a process, for what other processes left.
+
+        A request calls this, not the start of the site: a server can fork after that, and a running
+        thread would leave its locks held in the new process.
+        """
+        if not self._worker.has_begun:
+            self._wake(storage.current())
+
+    def stop(self) -> None:
+        """Stop the thread; the next wake-up starts another one."""
+        self._worker.stop()
+
+    def wake_after_commit(self) -> None:
+        """Deliver after this transaction, or now outside of one."""
+        chosen = storage.current()
+        if chosen.in_transaction():
+            chosen.after_commit(lambda: self._wake(chosen))
+        else:
+            self._wake(chosen)
+
+    def _wake(self, chosen: peewee.Database) -> None:
+        self._worker.wake(chosen)
+
+
 def finish_all(deadline: float) -> None:
     """Let the threads of this process send what is due, until a time of `time.monotonic`."""
-    for each in list(_workers):
+    workers = list(_workers)
+    for each in workers:
+        each.end_when_sent()
+    for each in workers:
         each.finish(deadline - time.monotonic())
 
 
-def _deliver(owner: "Outbox") -> float:
+def _deliver(owner: Queue) -> float:
     """Deliver once, and return how long to wait; no error ends the thread."""
     wait = None
     try:
@@ -125,7 +177,7 @@ def _deliver(owner: "Outbox") -> float:
     except DATABASE_ERRORS as error:
         report_failure(error)
     except Exception:
-        logger.exception("emails were not sent")
+        logger.exception("%s were not sent", owner.content)
     else:
         discard_connection(storage.current())
     return LONGEST_WAIT if wait is None else min(wait, LONGEST_WAIT)

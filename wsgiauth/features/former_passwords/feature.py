@@ -1,6 +1,6 @@
 """What the feature `former_passwords` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
@@ -10,7 +10,7 @@ from wsgiauth.features.former_passwords.site_passwords import SiteFormerPassword
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     yield SiteFormerPasswords(settings)
 
 

@@ -27,7 +27,7 @@ def _readers(settings: Settings) -> Iterator[Reader]:
         yield Reader("basic", basic.find, is_ambient=True)
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     yield DescribedKeys()
 
 

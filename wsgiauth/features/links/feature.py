@@ -30,7 +30,7 @@ FEATURE = Feature(
         "/restore": Restore(),
         "/verify": Verify(),
     },
-    parts=lambda settings, tokens: [letters.LinkInviter(), MailLimits(settings)],
+    parts=lambda settings, tokens, earlier: [letters.LinkInviter(), MailLimits(settings)],
     pages=_pages,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,

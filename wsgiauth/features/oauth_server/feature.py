@@ -26,7 +26,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.OAUTH_SERVER:
         server = OAuthServer(settings, tokens)
         yield from (server, DescribedGrants(settings, server.refresh_tokens), DescribedClients())

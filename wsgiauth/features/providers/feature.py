@@ -21,7 +21,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.OIDC_PROVIDERS:
         providers = Providers(settings, tokens.now)
         yield from (providers, ProviderOrigins(providers))

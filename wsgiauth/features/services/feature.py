@@ -1,6 +1,6 @@
 """What the feature `services` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
@@ -13,7 +13,7 @@ from wsgiauth.features.services.token import Token
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.SERVICE_KEYS:
         signed = SignedTokens(settings)
         services = ServiceTokens(settings, signed, tokens.now)

@@ -1,6 +1,6 @@
 """What the feature `trusted_browsers` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import TrustedBrowser
@@ -11,7 +11,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 
 
-def _parts(settings: Settings, tokens: Tokens) -> Iterator[object]:
+def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.TRUSTED_BROWSER_DAYS:
         yield Browsers(settings)
 
