@@ -3,11 +3,9 @@
 import pytest
 from webtest import TestApp
 
+from tests.support.endings import ENDINGS, NEW_PASSWORD, OF_SESSIONS, choose_a_password
 from tests.support.oauth_apps import USERINFO, App, walk
-from tests.support.sites import PASSWORD, SAME_ORIGIN
 from wsgiauth import change_password
-from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import sessions
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients, grants
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
@@ -16,7 +14,6 @@ from wsgiauth.testing import api_key, logged_in, make_group
 pytestmark = pytest.mark.promise(92)
 
 INACTIVE = {"active": False}
-NEW_PASSWORD = "four other unrelated words"
 FIVE_MINUTES = 300
 
 
@@ -41,83 +38,6 @@ def ask(site, grace):
     headers = api_key(site, grace, ["wsgiauth.introspect"])
     client = TestApp(site)
     return lambda token: client.post("/auth/introspect", {"token": token}, headers=headers).json
-
-
-def log_out(browser, ada, settings):
-    browser.post("/auth/logout", headers=SAME_ORIGIN)
-
-
-def log_out_everywhere(browser, ada, settings):
-    sessions.revoke_all(ada)
-
-
-def expire(browser, ada, settings):
-    Session.update(expires_at=1).execute()
-
-
-def copy_a_token_of_the_session(browser, ada, settings):
-    sessions.end_copied(Session.get().id, ada.id)
-
-
-def choose_a_password(browser, ada, settings):
-    fields = {"current_password": PASSWORD, "new_password": NEW_PASSWORD}
-    browser.post("/auth/password", fields, headers=SAME_ORIGIN)
-
-
-def get_a_password_by_an_operator(browser, ada, settings):
-    change_password(ada, NEW_PASSWORD, settings=settings)
-
-
-def deactivate(browser, ada, settings):
-    ada.is_active = False
-    ada.save()
-
-
-def deactivate_and_activate(browser, ada, settings):
-    deactivate(browser, ada, settings)
-    ada.is_active = True
-    ada.save()
-
-
-def delete(browser, ada, settings):
-    ada.delete_instance()
-
-
-def revoke_the_app(browser, ada, settings):
-    grants.revoke(ada, Client.get().id)
-
-
-def revoke_the_app_and_allow_it_again(browser, ada, settings):
-    client = Client.get()
-    grants.revoke(ada, client.id)
-    grants.allow(client, ada, ["openid", "offline_access"], 1)
-
-
-def remove_the_client(browser, ada, settings):
-    clients.remove(Client.get())
-
-
-def leave_the_group(browser, ada, settings):
-    ada.leave("Editors")
-
-
-def delete_the_group(browser, ada, settings):
-    ada.groups[0].delete_instance()
-
-
-OF_SESSIONS = [log_out, log_out_everywhere, expire, copy_a_token_of_the_session]
-ENDINGS = [
-    choose_a_password,
-    get_a_password_by_an_operator,
-    deactivate,
-    deactivate_and_activate,
-    delete,
-    revoke_the_app,
-    revoke_the_app_and_allow_it_again,
-    remove_the_client,
-    leave_the_group,
-    delete_the_group,
-]
 
 
 def are_valid(site, app, tokens, ask):
