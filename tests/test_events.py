@@ -60,6 +60,8 @@ from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.links.open_invitations import end_invitations
 from wsgiauth.features.oauth_server import clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.trusted_browsers.browsers import Browsers
@@ -565,6 +567,13 @@ def fail_to_mail(scene):
     outbox.deliver()
 
 
+def fail_to_log_out_of_an_app(scene):
+    made = clients.create("Wiki", ["https://wiki.example.org/"], logout_uri="https://a.org", now=1)
+    row = {"id": "a", "client": made.row, "user_id": scene.ada.id, "sid": "b", "due_at": 1}
+    AppSession.insert(row, expires_at=1).execute()
+    Logouts(None, time.time).deliver()
+
+
 def restore_former_address(scene):
     now = int(time.time())
     former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
@@ -703,6 +712,11 @@ IN_CODE = [
     ),
     pytest.param(
         fail_to_mail, [("mail_failed", USERNAME, None, "reset: 550")], id="mail that is refused"
+    ),
+    pytest.param(
+        fail_to_log_out_of_an_app,
+        [("client_created", None, None, ANY), ("logout_failed", USERNAME, None, ANY)],
+        id="logout token that is too late",
     ),
     pytest.param(send_link, [("link_sent", USERNAME, None, "reset")], id="link"),
     pytest.param(
@@ -917,7 +931,7 @@ def test_the_source_emits_exactly_the_events_that_have_a_level():
 def test_what_failed_is_a_warning_and_what_was_done_is_not():
     warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
     failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
-    failed |= {"mail_failed", "provider_failed"}
+    failed |= {"mail_failed", "logout_failed", "provider_failed"}
     assert warnings == failed | {"refresh_reused", "passkey_cloned", "grant_reused"}
     assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
 

@@ -15,7 +15,13 @@ from wsgiauth.accounts.tables import (
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
+from wsgiauth.features.oauth_server.tables import (
+    AppSession,
+    Client,
+    Consent,
+    DeviceRequest,
+    Grant,
+)
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
 from wsgiauth.mail.outbox import Mail
@@ -27,7 +33,7 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
 MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
 MODELS += [ProviderSession, TrustedBrowser, FormerPassword, Client, Consent, Grant]
-MODELS += [DeviceRequest]
+MODELS += [AppSession, DeviceRequest]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 LAST_BEFORE_1_0 = "0012_email_domains"
 

@@ -31,6 +31,7 @@ REFUSALS = (
     "refused",
     "provider_failed",
     "mail_failed",
+    "logout_failed",
 )
 CHANGES = (
     "registration",

@@ -4,9 +4,12 @@ import time
 
 import pytest
 
+from tests.support.logout_receiver import receiving
 from tests.support.mails import Clock
 from tests.support.oauth_apps import App, as_provider
 from tests.support.service_keys import write_key
+from wsgiauth.features.oauth_server import logout_sending
+from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.testing import logged_in
 
 
@@ -27,7 +30,7 @@ def site(site):
     """Return the site, whose clock tests move."""
     clock = Clock()
     clock.now = int(time.time())  # as for what decides whether a proof is recent
-    site.site.tokens.now = clock
+    site.site.tokens.now = site.site.require(Logouts).now = clock
     return site
 
 
@@ -47,3 +50,40 @@ def wiki(site):
 def browser(site, ada):
     """Return Ada's browser, in which she has just logged in to the site."""
     return logged_in(site, ada)
+
+
+@pytest.fixture(scope="module")
+def server_of_app():
+    """Return what receives logout tokens."""
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def receiver(server_of_app, unsent):
+    """Return what receives the logout tokens of a site, which the test delivers."""
+    server_of_app.reset()
+    return server_of_app
+
+
+@pytest.fixture
+def while_sending(monkeypatch):
+    """Return a function that lets another one be called after the next logout token was sent."""
+    send = logout_sending.send
+
+    def act_after(action):
+        def send_and_act(*arguments):
+            monkeypatch.setattr(logout_sending, "send", send)
+            status = send(*arguments)
+            action()
+            return status
+
+        monkeypatch.setattr(logout_sending, "send", send_and_act)
+
+    return act_after
+
+
+@pytest.fixture
+def logouts(site):
+    """Return the queue of logout tokens."""
+    return site.site.require(Logouts)

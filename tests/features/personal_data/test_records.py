@@ -132,7 +132,8 @@ def fill(site, user):
 
 def use_app(site, user, now):
     """Let a user log in to another app."""
-    client = clients.create(f"app for {user.username}", ["https://wiki.example.org/"], now=now).row
+    uri, name = "https://wiki.example.org/", f"app for {user.username}"
+    client = clients.create(name, [uri], logout_uri=uri, now=now).row
     grants.allow(client, user, ["openid"], now)
     session_id = sessions.start(user, site.site.tokens).session_id
     code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")

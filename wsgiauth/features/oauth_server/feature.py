@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events import Recorder
 from wsgiauth.feature import Feature
+from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.devices import own_devices
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
@@ -18,11 +20,14 @@ from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
 from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
+from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
 from wsgiauth.features.oauth_server.metadata import well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.features.oauth_server.tables import Client, DeviceRequest, Grant
+from wsgiauth.features.oauth_server.tables import AppSession, Client, DeviceRequest, Grant
+from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.settings import Settings
+from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 
 
@@ -30,6 +35,14 @@ def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Ite
     if settings.OAUTH_SERVER:
         server = OAuthServer(settings, tokens)
         yield from (server, DescribedGrants(settings, server.refresh_tokens), DescribedClients())
+        signed = next(each for each in earlier if isinstance(each, SignedTokens))
+        yield Logouts(signed, tokens.now)
+
+
+def _recorder(settings: Settings, site: Site | None) -> Recorder | None:
+    if not settings.OAUTH_SERVER:
+        return None
+    return EndedSessions(None if site is None else site.part(Logouts))
 
 
 def _pages() -> Sequence[Page]:
@@ -55,11 +68,18 @@ FEATURE = Feature(
     well_known=well_known_urls,
     parts=_parts,
     pages=_pages,
+    recorder=_recorder,
     personal_data={
         "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),
+        "wsgiauth_oauth_session": Records("app_sessions", own_app_sessions),
         "wsgiauth_oauth_device": Records("allowed_devices", own_devices),
     },
-    expiring={"app grant": Grant, "device": DeviceRequest, "unused app": Client},
+    expiring={
+        "app grant": Grant,
+        "app session": AppSession,
+        "device": DeviceRequest,
+        "unused app": Client,
+    },
     questions=QUESTIONS,
 )

@@ -18,6 +18,7 @@ from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE, with_resource
 from wsgiauth.authentication.second_factors import meets_demand
+from wsgiauth.features.oauth_server import app_sessions
 from wsgiauth.features.oauth_server.registration import keep_client
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
@@ -266,7 +267,7 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
     with database.atomic():
         row: Grant | None = Grant.get_or_none(is_open)
         if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
-            details = {"client": client.name}
+            details = {"client": client.name, "sid": row.sid}
             events.emit("grant_reused", user_id=row.user_id, reason=client.id, details=details)
 
 
@@ -291,7 +292,7 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         beginning = _BEGINNING.fetchone(client.id, code.session_id, user.id, int(now))
         if beginning is None:
             return None
-        ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
+        session_ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
         scopes = set(code.scope.split())
         wanted = with_resource(scopes, code.resource)
         if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
@@ -299,8 +300,7 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         if not meets_demand(user, methods, settings):
             return None
         is_offline = OFFLINE in scopes and settings.REMEMBER_DAYS > 0
-        if is_offline:
-            ends_at = _end_of_offline(settings, now)
+        ends_at = _end_of_offline(settings, now) if is_offline else session_ends_at
         row: dict[str, Any] = {
             "id": code.grant_id,
             "client": client,
@@ -319,6 +319,8 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         }
         if not insert_new(Grant, **row):
             return None
+        if client.logout_uri:
+            app_sessions.begin(row, session_ends_at)
     return Grant(**row)
 
 

@@ -57,6 +57,8 @@ def _document(site: Site) -> dict[str, object]:
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": list(PROMPTS),
         "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],
+        "backchannel_logout_supported": True,
+        "backchannel_logout_session_supported": True,
         "claims_supported": _CLAIMS.split(),
         "claims_parameter_supported": False,
         "request_parameter_supported": False,

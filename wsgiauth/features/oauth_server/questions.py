@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 
 from wsgiauth.feature import Finding, Question
+from wsgiauth.features.oauth_server import app_sessions
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.messages import counted
 from wsgiauth.site import Site
 
 
@@ -48,9 +50,19 @@ def _lacks_services(site: Site) -> Iterator[Finding]:
         )
 
 
+def _overdue_logouts(site: Site) -> Iterator[Finding]:
+    number = app_sessions.count_overdue(site.tokens.now())
+    if number:
+        yield Finding(
+            f"{counted(number, 'logout token')} overdue: a server with OAUTH_SERVER sends them. Its"
+            " log says which app does not accept them."
+        )
+
+
 QUESTIONS = (
     Question(_lacks_rsa, needs_database=False),
     Question(_lacks_clients),
     Question(_lacks_algorithms),
     Question(_lacks_services),
+    Question(_overdue_logouts),
 )

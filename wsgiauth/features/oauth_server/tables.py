@@ -138,6 +138,39 @@ class Grant(Model):
         indexes = ((("user", "client"), False),)
 
 
+class AppSession(Model):
+    """A session of a user at an app with a `logout_uri`, to which it gets a logout token.
+
+    Attributes:
+        id: Of the first grant of the app in the session.
+        user_id: No foreign key, because the logout token follows the deletion of the user, too.
+        session: None: it has ended.
+        sid: See `Grant`.
+        due_at: When to send the logout token, or to send it again; after a claim, the end of the
+            lease. None: the session goes on, or its end has not been noticed yet.
+        attempts: How often a process has begun to send it.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=22, primary_key=True)
+    client_id: str
+    client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
+        Client, backref="+", on_delete="CASCADE", index=False
+    )
+    user_id: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+    session_id: str | None
+    session: peewee.ForeignKeyField[Session | None] = peewee.ForeignKeyField(
+        Session, backref="+", null=True, on_delete="SET NULL", on_update="CASCADE"
+    )
+    sid: peewee.CharField[str] = peewee.CharField(max_length=22)
+    due_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True, index=True)
+    attempts: peewee.IntegerField[int] = peewee.IntegerField(default=0)
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_oauth_session"
+        indexes = ((("client", "sid"), True),)
+
+
 class DeviceRequest(Model):
     """A device that has asked for access, and waits for a person (RFC 8628).
 

@@ -83,6 +83,22 @@ def up(migrator, db):
             without_rowid = is_sqlite
             indexes = ((("user", "client"), False),)
 
+    class AppSession(Table):
+        id = peewee.CharField(max_length=22, primary_key=True)
+        client = peewee.ForeignKeyField(Client, on_delete="CASCADE", index=False)
+        user_id = peewee.BigIntegerField(index=True)
+        session = peewee.ForeignKeyField(
+            Session, null=True, on_delete="SET NULL", on_update="CASCADE"
+        )
+        sid = peewee.CharField(max_length=22)
+        due_at = peewee.BigIntegerField(null=True, index=True)
+        attempts = peewee.IntegerField()
+        expires_at = peewee.BigIntegerField(index=True)
+
+        class Meta:
+            table_name = "wsgiauth_oauth_session"
+            indexes = ((("client", "sid"), True),)
+
     class DeviceRequest(Table):
         id = peewee.CharField(max_length=64, primary_key=True)
         user_code = peewee.CharField(max_length=8, unique=True)
@@ -103,4 +119,4 @@ def up(migrator, db):
         class Meta:
             table_name = "wsgiauth_oauth_device"
 
-    db.create_tables([Client, Consent, Grant, DeviceRequest])
+    db.create_tables([Client, Consent, Grant, AppSession, DeviceRequest])

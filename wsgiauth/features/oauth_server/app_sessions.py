@@ -1,0 +1,165 @@
+"""The sessions of users at apps, which get a logout token when a session ends.
+
+A session ends by a comparison, as grants do: with the user's stamp, and with the group of the app.
+After each change that can end one, one UPDATE marks the rows of the user whose session has ended.
+The sender also finds rows whose session was deleted without a change of the user: see `due`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import peewee
+
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.models import IS_VALID_SESSION, User
+from wsgiauth.accounts.personal_data import rows_of
+from wsgiauth.accounts.tables import Membership, Session, insert_new
+from wsgiauth.authentication.lifetimes import DAY, MINUTE
+from wsgiauth.events import Event
+from wsgiauth.features.oauth_server.tables import AppSession, Client
+from wsgiauth.settings import Settings
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import from_timestamp, json_fields
+
+LEASE = 2 * MINUTE  # longer than an app can take: see `logout_sending.DEADLINE`
+LIFETIME = 1 * DAY  # how long a logout token is worth sending
+OVERDUE = 5 * MINUTE
+BATCH = 20
+
+# Frequent events that end no session.
+_HARMLESS = frozenset(("registration", "login", "confirmed", "consent_given"))
+
+_IS_IN_SESSION = peewee.fn.EXISTS(
+    Session.select(peewee.SQL("1"))
+    .join(User)
+    .where(Session.id == AppSession.session, IS_VALID_SESSION)
+)
+_IS_OUTSIDE_GROUP = peewee.fn.EXISTS(
+    Client.select(peewee.SQL("1"))
+    .join(
+        Membership,
+        peewee.JOIN.LEFT_OUTER,
+        on=(Membership.group == Client.group_id) & (Membership.user == AppSession.user_id),
+    )
+    .where(
+        Client.id == AppSession.client,
+        Client.group_id.is_null(False),
+        Membership.user.is_null(),
+    )
+)
+_OF_DELETED_GROUPS = Client.select(Client.id).where(
+    Client.group_id.is_null(False), Client.group_id.not_in(Group.select(Group.id))
+)
+
+
+def begin(grant: Mapping[str, Any], ends_at: int) -> None:
+    """Record that an app has a user in a session, in the transaction of its grant.
+
+    An app that has been revoked and is allowed again, in the same session, gets no logout token for
+    the revocation any more.
+
+    Args:
+        grant: The columns of the grant.
+        ends_at: When the session ends in any case.
+    """
+    columns = {name: grant[name] for name in ("id", "client", "session", "sid")}
+    expires_at = ends_at + LIFETIME
+    if not insert_new(AppSession, **columns, user_id=grant["user"].id, expires_at=expires_at):
+        is_same = (AppSession.client == grant["client"]) & (AppSession.sid == grant["sid"])
+        again = {"due_at": None, "attempts": 0, "expires_at": expires_at}
+        AppSession.update(again).where(is_same, AppSession.due_at.is_null(False)).execute()
+
+
+def mark_ended(event: Event, sid: str, now: int) -> bool:
+    """Let apps get a logout token for each session that an event has ended; return whether any is.
+
+    Args:
+        sid: Of the grant that has ended; "" if the event is about none.
+    """
+    if event.name in _HARMLESS:
+        return False
+    if event.user_id is None:
+        if event.name != "group_changed":
+            return False
+        ended = AppSession.client.in_(_OF_DELETED_GROUPS)
+    else:
+        has_ended = ~_IS_IN_SESSION | _IS_OUTSIDE_GROUP
+        if event.name == "consent_revoked":
+            has_ended |= AppSession.client == event.reason
+        if sid:
+            has_ended |= (AppSession.client == event.reason) & (AppSession.sid == sid)
+        ended = (AppSession.user_id == event.user_id) & has_ended
+    changes = {"due_at": now, "expires_at": now + LIFETIME}
+    return bool(AppSession.update(changes).where(AppSession.due_at.is_null(), ended).execute())
+
+
+def due(now: float, without: Collection[str]) -> list[AppSession]:
+    """Return rows whose logout token is due, with their clients.
+
+    Args:
+        without: The ids of clients that are left alone for now.
+    """
+    waiting: Any = AppSession.select(AppSession, Client).join(Client).limit(BATCH)
+    if without:
+        waiting = waiting.where(AppSession.client.not_in(sorted(without)))
+    marked = waiting.where(AppSession.due_at <= int(now)).order_by(AppSession.due_at)
+    # Of sessions that expired, or that were deleted in another way than by a logout.
+    deleted = waiting.where(AppSession.session.is_null(), AppSession.due_at.is_null())
+    return list(marked) or list(deleted)
+
+
+def next_due(without: Collection[str]) -> int | None:
+    """Return when the next logout token is due, but for these clients; None: no row waits."""
+    waiting = AppSession.select(peewee.fn.MIN(AppSession.due_at))
+    if without:
+        waiting = waiting.where(AppSession.client.not_in(sorted(without)))
+    earliest: int | None = waiting.scalar()
+    return earliest
+
+
+@repeated_after_conflict
+def claim(row: AppSession, now: float) -> bool:
+    """Compare and set; return whether this process sends the logout token."""
+    is_same = (AppSession.id == row.id) & (AppSession.attempts == row.attempts)
+    is_same &= (
+        AppSession.due_at.is_null() if row.due_at is None else AppSession.due_at == row.due_at
+    )
+    claimed = {"due_at": int(now) + LEASE, "attempts": row.attempts + 1}
+    if row.due_at is None:
+        claimed["expires_at"] = int(now) + LIFETIME
+    with database.atomic():
+        if not AppSession.update(claimed).where(is_same).execute():
+            return False
+    row.attempts += 1
+    return True
+
+
+@repeated_after_conflict
+def postpone(row: AppSession, due_at: int) -> None:
+    """Send the logout token of a claimed row again at a later time."""
+    with database.atomic():
+        AppSession.update(due_at=due_at).where(_is_claimed(row)).execute()
+
+
+@repeated_after_conflict
+def delete(row: AppSession) -> None:
+    """Delete a claimed row, unless the user is logged in to the app again, in the same session."""
+    with database.atomic():
+        AppSession.delete().where(_is_claimed(row)).execute()
+
+
+def count_overdue(now: float) -> int:
+    """Return how many logout tokens should have been sent a while ago."""
+    return int(AppSession.select().where(AppSession.due_at <= int(now) - OVERDUE).count())
+
+
+def own_app_sessions(user: User, settings: Settings) -> Iterator[object]:
+    """Yield the sessions of a user at apps that get logout tokens."""
+    of_user = AppSession.select(AppSession, Client).join(Client)
+    for row in rows_of(of_user.where(AppSession.user_id == user.id), AppSession.id):
+        yield json_fields({"app": row.client.name, "expires_at": from_timestamp(row.expires_at)})
+
+
+def _is_claimed(row: AppSession) -> peewee.Expression:
+    return (AppSession.id == row.id) & (AppSession.attempts == row.attempts)
