@@ -36,9 +36,12 @@ from tests.support.service_keys import (
 )
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.features.oauth_server import logout_sending
 from wsgiauth.features.oauth_server.grants import ENDED
+from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.features.services.service_tokens import ServiceTokens
+from wsgiauth.storage import context
 from wsgiauth.testing import api_key, logged_in, make_settings, make_user
 from wsgiauth.throttling.counts import AttemptCount
 
@@ -299,6 +302,18 @@ def device_code(held):
     return codes["device_code"]
 
 
+def logout_token(held):
+    app = App(held.site, "Blog", logout_uri="https://blog.example.org/logout")
+    browser, sent = TestApp(held.site), []
+    browser.post("/auth/login", {"username": USERNAME, "password": PASSWORD}, headers=SAME_ORIGIN)
+    app.log_in(browser)
+    browser.post("/auth/logout", headers=SAME_ORIGIN)
+    with pytest.MonkeyPatch.context() as patch, context.using(held.site.database):
+        patch.setattr(logout_sending, "send", lambda _url, token: sent.append(token) or 200)
+        held.site.site.require(Logouts).deliver()
+    return sent[0]
+
+
 def user_code(held):
     return device_codes(held)["user_code"]
 
@@ -338,6 +353,7 @@ def app_code(held):
             id="access token of a program that logs in as itself",
         ),
         pytest.param(app_id_token, {"joserfc"}, id="app's ID token"),
+        pytest.param(logout_token, {"joserfc"}, id="logout token"),
         pytest.param(
             app_refresh_token,
             {"app's refresh", "introspection", "revocation"},

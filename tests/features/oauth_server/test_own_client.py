@@ -6,6 +6,8 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.provider_site import Person, provider_site
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, echo, serving
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.storage import context
 from wsgiauth.testing import make_settings, make_user
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
@@ -58,8 +60,10 @@ def visitor(provider, demand, username):
     stage = Stage()
     with serving(stage) as address:
         bye = [f"{address}/auth/login"]
-        uri = f"{address}/auth/oidc/home/callback"
-        wiki = provider.register("Wiki", uri, logout_redirects=bye)
+        uri = f"{address}/auth/oidc/home"
+        wiki = provider.register(
+            "Wiki", f"{uri}/callback", logout_redirects=bye, logout_uri=f"{uri}/logout"
+        )
         issuer = provider.address.replace("//", f"//{wiki.id}:{wiki.secret}@")
         stage.app = AuthMiddleware(
             echo,
@@ -98,6 +102,18 @@ def test_a_logout_ends_the_session_at_the_provider_too_if_the_person_agrees(visi
     assert visitor.visit(url, until=login_page) == login_page
     visitor.log_in()
     assert visitor.pages == ["Log out of this site?", "Log in"]
+
+
+@pytest.mark.promise(92)
+def test_a_logout_at_the_provider_ends_the_session_elsewhere(provider, visitor, unsent):
+    logouts = provider.app.site.require(Logouts)
+    logouts.stop()
+    visitor.register()
+    visitor.log_out()
+    assert visitor.ask("/")["user"] == "Augusta"
+    with context.using(provider.app.database):
+        assert logouts.deliver() is None
+    assert visitor.ask("/")["user"] is None
 
 
 def test_a_confirmation_asks_for_a_new_proof_at_the_provider(visitor):

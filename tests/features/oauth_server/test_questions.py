@@ -7,6 +7,7 @@ from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.questions import QUESTIONS
+from wsgiauth.features.oauth_server.tables import AppSession
 
 
 @pytest.fixture
@@ -75,6 +76,16 @@ def test_a_program_without_a_service_to_use_is_a_risk(make_site, services, count
     for each in found:
         assert f"the program Export ({made.row.id}) can get no token" in each.sentence
         assert each.is_risk
+
+
+def test_logout_tokens_that_were_not_sent_for_five_minutes_are_a_risk(make_site, settings):
+    site = make_site()
+    AppSession.insert(
+        id="first", client=add_client().id, user_id=1, sid="session", due_at=1, expires_at=2
+    ).execute()
+    (finding,) = findings(site)
+    assert finding.sentence.startswith("1 logout token overdue: ")
+    assert finding.is_risk
 
 
 def test_a_site_that_is_no_provider_is_asked_nothing(make_site):

@@ -1,0 +1,279 @@
+"""The queue of logout tokens: what it sends, when it tries again, and what it leaves to others."""
+
+import socket
+from dataclasses import replace
+from threading import Event
+
+import jwt
+import pytest
+
+from tests.support import endings
+from tests.support.logout_receiver import verified
+from tests.support.oauth_apps import App
+from tests.support.service_keys import new_key, pem_of, write_key
+from wsgiauth import events
+from wsgiauth.features.oauth_server import app_sessions, clients
+from wsgiauth.features.oauth_server.app_sessions import LEASE, LIFETIME
+from wsgiauth.features.oauth_server.clients import ClientFields
+from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.features.oauth_server.tables import AppSession, Client
+from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.mail.outbox import RETRIES
+from wsgiauth.testing import logged_in
+
+MINUTE = 60
+BATCHES = 25  # more rows than one batch has
+
+
+@pytest.fixture
+def settings(settings, tmp_path):
+    """Return settings with two keys, of which the last signs for most apps."""
+    folder = tmp_path / "keys"
+    folder.mkdir()
+    for algorithm in ("ES256", "EdDSA"):
+        write_key(folder / algorithm, pem_of(new_key(algorithm)))
+    return replace(settings, SERVICE_KEYS=str(folder))
+
+
+@pytest.fixture
+def wiki(site, receiver):
+    """Return an app that receives logout tokens."""
+    return App(site, logout_uri=receiver.uri)
+
+
+@pytest.fixture
+def ended(browser, ada, settings, wiki):
+    """Let a user log in to the app and log out."""
+    wiki.log_in(browser)
+    endings.log_out(browser, ada, settings)
+
+
+@pytest.fixture
+def heard(site):
+    """Return the events of the site."""
+    heard = []
+    events.subscribe(site.database, [heard.append])
+    return heard
+
+
+def failures(heard):
+    return [(each.user_id, each.reason) for each in heard if each.name == "logout_failed"]
+
+
+@pytest.fixture
+def closed_port():
+    """Return a port that refuses connections."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+# A logout token
+
+
+def test_a_logout_token_lasts_two_minutes_and_is_sent_as_a_form(
+    site, ada, wiki, ended, logouts, receiver, clock
+):
+    logouts.deliver()
+    ((headers, fields),) = receiver.requests
+    assert headers["Content-Type"] == "application/x-www-form-urlencoded"
+    assert [*fields] == ["logout_token"]
+    claims = verified(site, fields["logout_token"], wiki)
+    assert (claims["iat"], claims["exp"]) == (clock.now, clock.now + 120)
+    assert {*claims} == {"iss", "sub", "aud", "iat", "exp", "jti", "sid", "events"}
+
+
+def test_the_algorithm_is_the_one_of_the_id_tokens(site, ada, browser, settings, receiver, logouts):
+    for algorithm in ("", "ES256"):
+        App(site, logout_uri=receiver.uri, algorithm=algorithm).log_in(browser)
+    endings.log_out(browser, ada, settings)
+    logouts.deliver()
+    headers = map(jwt.get_unverified_header, receiver.take())
+    assert sorted(each["alg"] for each in headers) == ["ES256", "EdDSA"]
+
+
+def test_each_attempt_has_a_token_of_its_own(wiki, ended, logouts, receiver, site, clock):
+    receiver.statuses += [503]
+    logouts.deliver()
+    clock.move(MINUTE)
+    logouts.deliver()
+    first, second = [verified(site, each, wiki) for each in receiver.take()]
+    assert first["jti"] != second["jti"]
+    assert second["iat"] == first["iat"] + MINUTE
+
+
+def test_the_site_announces_logout_tokens(wiki):
+    document = wiki.program.get("/.well-known/openid-configuration").json
+    assert document["backchannel_logout_supported"] is True
+    assert document["backchannel_logout_session_supported"] is True
+
+
+# Answers
+
+
+@pytest.mark.parametrize("status", [200, 204, 299])
+def test_a_success_is_the_end(ended, logouts, receiver, heard, status):
+    receiver.statuses.append(status)
+    assert logouts.deliver() is None
+    assert (AppSession.select().count(), failures(heard)) == (0, [])
+
+
+@pytest.mark.parametrize("status", [400, 501])
+def test_a_refusal_is_final(ada, wiki, ended, logouts, receiver, heard, status):
+    receiver.statuses.append(status)
+    assert logouts.deliver() is None
+    assert AppSession.select().count() == 0
+    assert failures(heard) == [(ada.id, f"{wiki.id}: status {status}")]
+
+
+@pytest.mark.every_database
+def test_a_failure_is_tried_again_after_1_5_and_30_minutes(
+    ada, wiki, ended, logouts, receiver, heard, clock, caplog
+):
+    receiver.statuses += [302, 404, 500, 503]
+    for wait in RETRIES:
+        logouts.deliver()
+        assert AppSession.get().due_at == clock.now + wait
+        clock.move(wait - 1)
+        logouts.deliver()
+        clock.move(1)
+    logouts.deliver()
+    tokens = receiver.take()
+    assert len(tokens) == 4
+    assert failures(heard) == [(ada.id, f"{wiki.id}: status 503")]
+    assert AppSession.select().count() == 0
+    assert f"the app {wiki.id} did not accept a logout token" in caplog.text
+    assert not any(each in caplog.text for each in tokens)
+
+
+def test_a_token_that_is_too_late_is_not_sent(ada, wiki, ended, logouts, receiver, heard, clock):
+    clock.move(LIFETIME)
+    logouts.deliver()
+    assert receiver.take() == []
+    assert failures(heard) == [(ada.id, f"{wiki.id}: too late")]
+
+
+def test_an_app_whose_logout_uri_was_removed_gets_nothing(wiki, ended, logouts, receiver, heard):
+    client = clients.find(wiki.id)
+    clients.change(client, ClientFields.of(client)._replace(logout_uri=""))
+    logouts.deliver()
+    assert (receiver.take(), failures(heard)) == ([], [])
+    assert AppSession.select().count() == 0
+
+
+# Many apps and processes
+
+
+def test_every_row_is_sent(ada, site, wiki, logouts, receiver, settings, browser):
+    wiki.log_in(browser)
+    row = AppSession.get()
+    for number in range(BATCHES):
+        columns = {**row.__data__, "id": f"grant{number}", "sid": f"session{number}"}
+        AppSession.insert(columns).execute()
+    endings.log_out(browser, ada, settings)
+    AppSession.update(due_at=1).execute()
+    assert logouts.deliver() is None
+    assert len(receiver.take()) == BATCHES + 1
+
+
+@pytest.mark.every_database
+def test_an_app_that_fails_is_left_alone_for_a_minute_and_delays_no_other(
+    ada, site, wiki, browser, logouts, receiver, settings, clock, closed_port
+):
+    other = App(site, "Blog", logout_uri=receiver.uri)
+    for each in (browser, logged_in(site, ada)):
+        wiki.log_in(each)
+        other.log_in(each)
+    endings.deactivate(browser, ada, settings)
+    broken = f"http://127.0.0.1:{closed_port}/"
+    Client.update(logout_uri=broken).where(Client.id == wiki.id).execute()
+    assert logouts.deliver() is None
+    assert {verified(site, each, other)["aud"] for each in receiver.take()} == {other.id}
+    assert sorted(each.attempts for each in AppSession.select()) == [0, 1]
+    clock.move(MINUTE)
+    logouts.deliver()
+    assert sorted(each.attempts for each in AppSession.select()) in ([0, 2], [1, 1])
+    clock.move(-10 * MINUTE)  # the clock is set back
+    AppSession.update(due_at=1).execute()
+    logouts.deliver()
+    assert sum(each.attempts for each in AppSession.select()) == 3
+
+
+class KilledError(BaseException):
+    """Ends a process."""
+
+
+def die():
+    raise KilledError
+
+
+@pytest.mark.every_database
+def test_a_token_of_a_killed_process_is_sent_once_more_after_the_lease(
+    ended, logouts, receiver, clock, while_sending
+):
+    while_sending(die)
+    with pytest.raises(KilledError):
+        logouts.deliver()
+    assert logouts.deliver() == LEASE
+    assert len(receiver.take()) == 1
+    clock.move(LEASE)
+    assert logouts.deliver() is None
+    assert len(receiver.take()) == 1
+
+
+def test_a_token_that_kills_every_process_is_given_up(
+    ada, wiki, ended, logouts, receiver, heard, clock, while_sending
+):
+    for _ in range(4):
+        while_sending(die)
+        with pytest.raises(KilledError):
+            logouts.deliver()
+        clock.move(LEASE)
+    assert logouts.deliver() is None
+    assert len(receiver.take()) == 4
+    assert failures(heard) == [(ada.id, f"{wiki.id}: too late")]
+
+
+@pytest.mark.every_database
+def test_a_token_that_another_process_sends_is_left_to_it(
+    ended, logouts, receiver, site, clock, while_sending
+):
+    other = Logouts(site.site.require(SignedTokens), clock)
+    while_sending(other.deliver)
+    logouts.deliver()
+    assert len(receiver.take()) == 1
+
+
+def test_a_token_that_another_process_claims_first_is_left_to_it(
+    ended, logouts, receiver, site, clock, monkeypatch
+):
+    other = Logouts(site.site.require(SignedTokens), clock)
+    due = app_sessions.due
+
+    def due_too_late(*arguments):
+        monkeypatch.undo()
+        rows = due(*arguments)
+        other.deliver()
+        return rows
+
+    monkeypatch.setattr(app_sessions, "due", due_too_late)
+    logouts.deliver()
+    assert len(receiver.take()) == 1
+
+
+# The thread
+
+
+def test_a_logout_wakes_the_thread_of_its_process(server_of_app, site, ada, settings):
+    server_of_app.reset()
+    arrived = Event()
+    server_of_app.action = arrived.set
+    wiki, browser = App(site, logout_uri=server_of_app.uri), logged_in(site, ada)
+    wiki.log_in(browser)
+    endings.log_out(browser, ada, settings)
+    assert arrived.wait(30)
+
+
+def test_the_check_counts_overdue_tokens(ended, site, clock):
+    assert app_sessions.count_overdue(clock.now + app_sessions.OVERDUE - 1) == 0
+    assert app_sessions.count_overdue(clock.now + app_sessions.OVERDUE) == 1
