@@ -3,22 +3,30 @@
 from tests.conftest import insert_user
 from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
 from tests.support.sites import EMAIL, USERNAME
-from wsgiauth import change_password
+from wsgiauth import change_password, events, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import freshness, sessions
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.features.oauth_server import clients, devices, grants
+from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.logouts import EndedSessions
 from wsgiauth.features.oauth_server.registration import keep_client, register
-from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
+from wsgiauth.features.oauth_server.tables import (
+    AppSession,
+    Client,
+    Consent,
+    DeviceRequest,
+    Grant,
+)
 from wsgiauth.storage.upkeep import purge_expired
 from wsgiauth.web.clients import Client as Origin
 
 URI = "https://wiki.example.org/callback"
 GRANT, OTHER_GRANT = "A" * 22, "B" * 22
 SCOPES = ["openid", "profile"]
+LATER = 2**40  # seconds since the epoch
 
 
 def code_of(ada, client, session_id, grant_id=GRANT):
@@ -375,3 +383,64 @@ class CodeAndExpiry(_Expiring):
         assert outcome.one is (outcome.first == "one")
         assert valid() == ([] if outcome.other else [GRANT])
         assert Grant.select().exists() is Client.select().exists() is not outcome.other
+
+
+class _ToBeLoggedOut(_OfApp):
+    """An app that gets logout tokens."""
+
+    def prepare(self):
+        ada, client, session_id = super().prepare()
+        Client.update(logout_uri="https://wiki.example.org/logout").execute()
+        return ada, clients.find(client.id), session_id
+
+    def one(self, ada, client, session_id, *_):
+        return redeem(code_of(ada, client, session_id), client)
+
+    def check(self, outcome, *_):
+        assert outcome.one is (outcome.first == "one")
+        assert len(app_sessions.due(LATER, ())) == outcome.one
+
+
+@race("A code of an app with logout tokens is used, and the session revoked")
+class LoginAndLogout(_LoggingOut, _ToBeLoggedOut):
+    pass
+
+
+@race("A code of an app with logout tokens is used, and the password changed")
+class LoginAndPassword(_ToBeLoggedOut):
+    def other(self, ada, *_):
+        events.record(storage.current(), [EndedSessions(None)])
+        change_password(ada, OTHER_PASSWORD, settings=SETTINGS)
+        events.record(storage.current(), [])
+
+
+class _Sending(_ToBeLoggedOut):
+    """A process sends a logout token."""
+
+    def prepare(self):
+        ada, client, session_id = super().prepare()
+        assert redeem(code_of(ada, client, session_id), client)
+        AppSession.update(due_at=NOW).execute()
+        (row,) = app_sessions.due(NOW, ())
+        return ada, client, session_id, row
+
+    def one(self, ada, client, session_id, row):
+        return app_sessions.claim(row, NOW)
+
+
+@race("A logout token is sent by two processes")
+class SentTwice(_Sending):
+    def check(self, outcome, *_):
+        assert outcome.is_once(False)
+        assert AppSession.get().attempts == 1
+
+
+@race("A logout token is sent, and the user logs in to the app again")
+class SentAndLoggedIn(_Sending):
+    def other(self, ada, client, session_id, row):
+        return redeem(code_of(ada, client, session_id, OTHER_GRANT), client)
+
+    def check(self, outcome, *_):
+        assert (outcome.one, outcome.other) == (outcome.first == "one", True)
+        row = AppSession.get()
+        assert (row.due_at, row.attempts) == (None, 0)

@@ -40,6 +40,16 @@ WHOLE = {
         *("features/former_passwords/site_passwords.py", "has_any"),
         "wsgiauth_former_password",
     ): "a login stops at the first row",
+    (
+        *("features/oauth_server/app_sessions.py", "count_overdue"),
+        "part of wsgiauth_oauth_session",
+    ): "`check` counts",
+    ("features/oauth_server/app_sessions.py", "due", "part of wsgiauth_oauth_session"): (
+        "rows of an app that fails are passed over"
+    ),
+    ("features/oauth_server/app_sessions.py", "next_due", "part of wsgiauth_oauth_session"): (
+        "the same"
+    ),
     ("features/oauth_server/clients.py", "rows_of_clients", "wsgiauth_oauth_client"): (
         "the commands `client list` and `client export` list all clients"
     ),

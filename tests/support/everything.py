@@ -2,6 +2,7 @@
 
 import json
 import time
+from unittest.mock import patch
 
 from webtest import TestApp
 
@@ -15,7 +16,7 @@ from tests.support.federated import connected, logged_in_at_provider, remove_pas
 from tests.support.former import WERKZEUG
 from tests.support.gallery import Gallery, let_a_refresh_token_be_reused
 from tests.support.identities import account
-from tests.support.mails import MAIL, Post
+from tests.support.mails import MAIL, Clock, Post
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, RegisteredApp, code_in, walk
 from tests.support.provider_logins import log_in
 from tests.support.service_keys import REPORTS
@@ -31,9 +32,12 @@ from wsgiauth.features.factors import passkeys, recovery_codes, totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.oauth_server import app_sessions
+from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.providers import identities, provider_sessions
+from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.storage import context
-from wsgiauth.testing import api_key, bearer, logged_in, mailbox, make_user
+from wsgiauth.testing import api_key, bearer, logged_in, mailbox, make_group, make_user
 
 JSON = {"Content-Type": "application/json"}
 ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
@@ -87,12 +91,32 @@ def other_apps(site, _):
     app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
     app.log_in(browser)
     televisions(site, app, ida)
+    logouts(site, ida)
     RegisteredApp(site).log_in(browser)
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
     post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
     hint = app.log_in(browser, scope="openid")["id_token"]
     browser.get("/auth/oauth/logout", {"id_token_hint": hint}, headers=BROWSER, status=303)
+
+
+def logouts(site, user):
+    """Logout tokens that are sent, refused and sent again."""
+    app = App(site, "Blog", group=user.groups[0], logout_uri="https://blog.example.org/logout")
+    clock = Clock(int(time.time()) + 60)
+    queue = Logouts(site.site.require(SignedTokens), clock)
+    for answers in ([200], [400], [503, 200], [503]):
+        browser = logged_in(site, user)
+        app.log_in(browser)
+        app.log_in(browser)
+        browser.post("/auth/logout", headers=SAME_ORIGIN)
+        with patch("wsgiauth.features.oauth_server.logout_sending.send", side_effect=answers):
+            for _ in answers:
+                queue.deliver()
+                clock.move(HOUR)
+    list(app_sessions.own_app_sessions(user, site.site.settings))
+    app_sessions.count_overdue(time.time())
+    make_group(site, "Passing").delete_instance()
 
 
 def televisions(site, app, user):
