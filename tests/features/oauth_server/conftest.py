@@ -30,7 +30,10 @@ def site(site):
     """Return the site, whose clock tests move."""
     clock = Clock()
     clock.now = int(time.time())  # as for what decides whether a proof is recent
-    site.site.tokens.now = site.site.require(Logouts).now = clock
+    site.site.tokens.now = clock
+    logouts = site.site.part(Logouts)
+    if logouts is not None:  # the site is a provider
+        logouts.now = clock
     return site
 
 

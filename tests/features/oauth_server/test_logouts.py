@@ -154,7 +154,7 @@ def test_a_token_that_is_too_late_is_not_sent(ada, wiki, ended, logouts, receive
 
 
 def test_an_app_whose_logout_uri_was_removed_gets_nothing(wiki, ended, logouts, receiver, heard):
-    client = clients.find(wiki.id)
+    client = clients.find(wiki.id, logouts.now())
     clients.change(client, ClientFields.of(client)._replace(logout_uri=""))
     logouts.deliver()
     assert (receiver.take(), failures(heard)) == ([], [])
