@@ -126,8 +126,9 @@ dumps: .venv/dev ## dump the tables of this version, for tests of later ones (VE
 panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
 	$(BIN)/python -m tests.load.panel
 
-million: .venv/dev ## measure a million users beside ten thousand, in ten minutes; needs PostgreSQL and 6 GB
+million: .venv/dev ## measure a million users beside ten thousand, and a million grants of apps, in 20 minutes; needs PostgreSQL, MariaDB and 6 GB
 	$(BIN)/python -m tests.load.million
+	$(BIN)/python -m tests.load.million.apps
 
 soak: SECONDS = 3600
 soak: DATABASES ?= sqlite,postgresql

@@ -12,7 +12,7 @@ from tests.conftest import SERVERS
 def own_database(kind, name):
     """Create a database on the server of a kind, and drop it; yields its URL."""
     server = SERVERS[kind]
-    drop = f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
+    drop = f"DROP DATABASE IF EXISTS {name}" + (" WITH (FORCE)" if kind == "postgresql" else "")
     _execute(server, drop, f"CREATE DATABASE {name}")
     try:
         yield urlsplit(server)._replace(path=f"/{name}").geturl()

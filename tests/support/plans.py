@@ -7,7 +7,7 @@ MANY, FEW = 1_000_000, 100  # rows
 # Tables whose size is up to the operator, and not to the number of users.
 SMALL = ("wsgiauth_group", "wsgiauth_group_permission", "wsgiauth_migration")
 
-_EXPLAINED = ("SELECT", "UPDATE", "DELETE", "INSERT")
+EXPLAINED = ("SELECT", "UPDATE", "DELETE", "INSERT")
 _INDEX_SCANS = ("Index Scan", "Index Only Scan", "Bitmap Index Scan")
 _EQUAL = (" = ", " IS NULL")
 
@@ -58,7 +58,7 @@ def whole_reads(database, sql, parameters):
     `part of` is a range of an index in which rows are passed over. A part of an index that is
     ordered and limited is nothing, if no row of it is passed over.
     """
-    if not sql.startswith(_EXPLAINED):
+    if not sql.startswith(EXPLAINED):
         return set()
     cursor = database.execute_sql(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
     ((plan,),) = cursor.fetchone()

@@ -57,7 +57,7 @@ class Site:
     def tokens(self, number, *, edition=0):
         """Return tokens of as many sessions, spread over all; each edition has other ones."""
         return [
-            self._tokens.issue(each, _session_id(each), self._expires_at + edition)
+            self._tokens.issue(each, session_id(each), self._expires_at + edition)
             for each in self._spread(number)
         ]
 
@@ -72,7 +72,7 @@ class Site:
 
     def session_ids(self, number):
         """Return the ids of the sessions that `tokens` are for."""
-        return [_session_id(each) for each in self._spread(number)]
+        return [session_id(each) for each in self._spread(number)]
 
     def never_seen(self, number):
         """Yield tokens that have not been shown before, without end."""
@@ -86,7 +86,7 @@ class Site:
     def _session(self, number):
         idle = self._idle if number % 2 else 0
         ends_at = self._expires_at + idle
-        return _session_id(number), number, CREATED_AT, self._expires_at, ends_at, idle
+        return session_id(number), number, CREATED_AT, self._expires_at, ends_at, idle
 
 
 def _user(number):
@@ -94,5 +94,5 @@ def _user(number):
     return number, name, name, email, email, HASH, CREATED_AT
 
 
-def _session_id(number):
+def session_id(number):
     return f"{number * 2654435761 % 2**32:022}"  # in no order, as random ones are

@@ -6,15 +6,15 @@ fit into `shared_buffers`; otherwise, most of the difference is that its pages h
 """
 
 import logging
-import statistics
 import sys
 from contextlib import ExitStack, contextmanager
 
 import peewee
 
 from tests.load.million import purging
+from tests.load.million.comparing import compare_all
 from tests.load.million.fill import add_mails, fill
-from tests.load.million.requests import MEASURED, purge
+from tests.load.million.requests import MEASURED
 from tests.load.million.site import Filled
 from tests.support.own_databases import own_database
 from wsgiauth import storage
@@ -22,8 +22,6 @@ from wsgiauth.storage.schema import migrate
 
 SMALL, LARGE = 10_000, 1_000_000  # users
 WAITING = {SMALL: 1_000, LARGE: 100_000}  # emails
-REPEATED, PURGES = 75, 5
-LIMIT = 1.5  # times
 
 
 def main():
@@ -34,7 +32,8 @@ def main():
         opened.callback(large.close)
         report_server(large)
         report_sizes(large)
-        is_met = compare_all(small, large)
+        print(f"\n{'ms':42}{SMALL:>9,}{LARGE:>11,}{'times':>7}")
+        is_met = compare_all(MEASURED, small, large)
         is_met &= purging.measure(large)
     return 0 if is_met else 1
 
@@ -68,26 +67,6 @@ def report_server(site):
     names = "server_version", "shared_buffers", "fsync", "synchronous_commit"
     for name in names:
         print(f"{name}: {site.database.execute_sql(f'SHOW {name}').fetchone()[0]}")
-
-
-def compare_all(small, large):
-    """Print the median times of everything at both sizes; return whether all are near."""
-    print(f"\n{'ms':42}{SMALL:>9,}{LARGE:>11,}{'times':>7}")
-    slow = [name for name, measure in MEASURED.items() if compare(name, measure, small, large)]
-    print(f"Above {LIMIT} times: {', '.join(slow) or 'nothing'}.", flush=True)
-    return not slow
-
-
-def compare(name, measure, small, large):
-    """Print how long it takes at both sizes, and return whether it is too slow."""
-    measure(small), measure(large)
-    turns = range(PURGES if measure is purge else REPEATED)
-    pairs = [(measure(small), measure(large)) for _ in turns]
-    fast, slow = (statistics.median(times) * 1000 for times in zip(*pairs, strict=True))
-    is_slow = slow / fast > LIMIT
-    mark = " above" if is_slow else ""
-    print(f"{name:42}{fast:9.2f}{slow:11.2f}{slow / fast:7.2f}{mark}", flush=True)
-    return is_slow
 
 
 def report_sizes(site):

@@ -15,7 +15,73 @@ from wsgiauth.storage import context
 from wsgiauth.testing import bearer
 
 
-class Filled:
+class Asked:
+    """A site that is asked in the process.
+
+    Attributes:
+        app: The wrapped application.
+        chance: Chooses users, among others.
+    """
+
+    def __init__(self, app):
+        self.app, self.site, self.database = app, app.site, app.database
+        self.chance = random.Random(1815)  # noqa: S311
+
+    def using(self):
+        return context.using(self.database)
+
+    def ask(self, method, path, body=None, status=(200,), **environ):
+        """Return the seconds that a request takes, and the body of its answer."""
+        seconds, _, answer = self.ask_for_headers(method, path, body, status, **environ)
+        return seconds, answer
+
+    def ask_for_headers(self, method, path, body=None, status=(200,), **environ):
+        """Return the seconds that a request takes, and the headers and the body of its answer.
+
+        Args:
+            body: What is sent as JSON; bytes are sent as a form.
+        """
+        environ = self._environ(method, path, body) | environ
+        begun = time.perf_counter()
+        given = []
+        answer = b"".join(self.app(environ, lambda *args: given.extend(args)))
+        seconds = time.perf_counter() - begun
+        if int(given[0][:3]) not in status:
+            raise RuntimeError(f"{method} {path}: {given[0]} {answer[:300]!r}")
+        return seconds, dict(given[1]), answer
+
+    def _environ(self, method, path, body):
+        path, _, query = path.partition("?")
+        is_form = isinstance(body, bytes)
+        sent = body if is_form else json.dumps(body).encode() if body is not None else b""
+        address = self.chance.getrandbits(24)
+        return {
+            "REQUEST_METHOD": method,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "SERVER_NAME": "localhost",
+            "SERVER_PORT": "80",
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "HTTP_HOST": "localhost",
+            "REMOTE_ADDR": f"10.{address >> 16}.{address >> 8 & 255}.{address & 255}",
+            "CONTENT_TYPE": "application/x-www-form-urlencoded" if is_form else "application/json",
+            "CONTENT_LENGTH": str(len(sent)),
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(sent),
+            "wsgi.errors": io.StringIO(),
+            "wsgi.multithread": True,
+            "wsgi.multiprocess": True,
+            "wsgi.run_once": False,
+        }
+
+    def close(self):
+        """Close the connection of this thread."""
+        storage.discard_connection(self.database)
+
+
+class Filled(Asked):
     """A site with a filled database, and clients all over it.
 
     Attributes:
@@ -25,7 +91,7 @@ class Filled:
 
     def __init__(self, url, users):
         self.users, self.url = users, url
-        self._settings = Settings(
+        settings = Settings(
             SECRET_KEY=SECRET_KEY,
             BCRYPT_ROUNDS=4,
             DATABASE_URL=url,
@@ -33,10 +99,8 @@ class Filled:
             MAILS_PER_ADDRESS=0,
             **MAIL,
         )
-        self.app = AuthMiddleware(echo, self._settings, send_mail=lambda _: None)
-        self.site, self.database = self.app.site, self.app.database
+        super().__init__(AuthMiddleware(echo, settings, send_mail=lambda _: None))
         self.site.outbox.keep_messages()
-        self._random = random.Random(1815)  # noqa: S311
         with self.using():
             self._boss = bearer(self.app, User.get_by_id(1))["Authorization"]
             self._keys = self.database.execute_sql("SELECT * FROM measured_key").fetchall()
@@ -45,18 +109,15 @@ class Filled:
                 self.database.execute_sql(place, (number,)).fetchone() for number in (40, 5 * users)
             )
 
-    def using(self):
-        return context.using(self.database)
-
     def number(self):
         """Return the number of any user who is active."""
         while True:
-            number = self._random.randrange(2, self.users)
+            number = self.chance.randrange(2, self.users)
             if number % 18:
                 return number
 
     def key(self):
-        return self._random.choice(self._keys)[1]
+        return self.chance.choice(self._keys)[1]
 
     def token(self, number, which=0):
         """Return a token of one of the three sessions of a user, as a login issued it."""
@@ -78,47 +139,7 @@ class Filled:
             last="{}-{}".format(*self._last),
         )
 
-    def ask(self, method, path, body=None, status=(200,), **environ):
-        """Return the seconds that a request takes, and the body of its answer."""
-        environ = self._environ(method, path, body) | environ
-        begun = time.perf_counter()
-        given = []
-        answer = b"".join(self.app(environ, lambda line, *_: given.append(int(line[:3]))))
-        seconds = time.perf_counter() - begun
-        if given[0] not in status:
-            raise RuntimeError(f"{method} {path}: {given[0]} {answer[:300]!r}")
-        return seconds, answer
-
-    def _environ(self, method, path, body):
-        path, _, query = path.partition("?")
-        sent = json.dumps(body).encode() if body is not None else b""
-        address = self._random.getrandbits(24)
-        return {
-            "REQUEST_METHOD": method,
-            "SCRIPT_NAME": "",
-            "PATH_INFO": path,
-            "QUERY_STRING": query,
-            "SERVER_NAME": "localhost",
-            "SERVER_PORT": "80",
-            "SERVER_PROTOCOL": "HTTP/1.1",
-            "HTTP_HOST": "localhost",
-            "REMOTE_ADDR": f"10.{address >> 16}.{address >> 8 & 255}.{address & 255}",
-            "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(sent)),
-            "wsgi.version": (1, 0),
-            "wsgi.url_scheme": "http",
-            "wsgi.input": io.BytesIO(sent),
-            "wsgi.errors": io.StringIO(),
-            "wsgi.multithread": True,
-            "wsgi.multiprocess": True,
-            "wsgi.run_once": False,
-        }
-
     def page(self, path):
         """Return the seconds that a page of the staff panel takes."""
         headers = {"HTTP_AUTHORIZATION": self._boss, "HTTP_ACCEPT": BROWSER["Accept"]}
         return self.ask("GET", path, **headers)[0]
-
-    def close(self):
-        """Close the connection of this thread."""
-        storage.discard_connection(self.database)
