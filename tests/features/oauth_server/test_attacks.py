@@ -235,7 +235,7 @@ def test_4_11_a_login_leads_to_no_uri_that_is_not_registered(browser, site, wiki
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize("uri", WRONG_URIS)
+@row_by_row("uri", WRONG_URIS)
 def test_4_11_a_logout_leads_to_no_uri_that_is_not_registered(site, browser, uri):
     App(site, "Evil", logout_redirects=[EVIL])
     app = App(site, logout_redirects=[CALLBACK])
@@ -339,7 +339,7 @@ def claims_of(tokens):
 
 
 @pytest.mark.promise(92)
-@pytest.mark.parametrize(
+@row_by_row(
     "hint",
     [
         of_another_app,
@@ -365,7 +365,7 @@ def test_only_an_id_token_of_the_session_and_the_app_logs_out(site, browser, gra
 
 
 @pytest.mark.promise(17)
-@pytest.mark.parametrize("origin", ["cross-site", "same-site"])
+@row_by_row("origin", ["cross-site", "same-site"])
 def test_no_page_of_another_site_logs_out(site, browser, origin):
     app = App(site, logout_redirects=[CALLBACK])
     question = browser.get(leaving(app), headers=BROWSER)

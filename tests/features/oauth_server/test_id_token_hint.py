@@ -8,6 +8,7 @@ from webtest import TestApp
 from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, walk
 from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
+from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 from wsgiauth.testing import logged_in
 
 
@@ -47,12 +48,19 @@ def changed(site, app, browser, grace, tokens):
     return tokens["id_token"][:-4] + "AAAA"
 
 
+def of_no_user(site, app, browser, grace, tokens):
+    claims = {"sub": "client:x", "aud": app.id, "exp": 1}
+    return site.site.require(SignedTokens).sign(claims, kind=ID_TOKEN)
+
+
 def no_token(site, app, browser, grace, tokens):
     return "hint"
 
 
 @pytest.mark.promise(95)
-@row_by_row("hint", [of_another_user, of_another_app, an_access_token, changed, no_token])
+@row_by_row(
+    "hint", [of_another_user, of_another_app, of_no_user, an_access_token, changed, no_token]
+)
 def test_any_other_hint_is_refused(site, wiki, browser, grace, hint):
     sent = hint(site, wiki, browser, grace, wiki.log_in(browser))
     assert silent_answer(wiki, browser, sent)["error"] == "login_required"

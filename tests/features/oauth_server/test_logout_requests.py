@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from tests.support.oauth_apps import App
+from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_logout
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
@@ -73,7 +74,7 @@ def read_again(read, request):
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize(
+@row_by_row(
     ("changes", "problem"),
     [
         pytest.param({"post_logout_redirect_uri": EVIL}, NOT_REGISTERED, id="another URI"),
@@ -94,9 +95,7 @@ def test_a_mistake_leads_nowhere(read, wiki, changes, problem):
 
 
 @pytest.mark.promise(89)
-@pytest.mark.parametrize(
-    "name", ["client_id", "post_logout_redirect_uri", "state", "id_token_hint"]
-)
+@row_by_row("name", ["client_id", "post_logout_redirect_uri", "state", "id_token_hint"])
 def test_a_parameter_that_is_given_twice_is_a_mistake(read, wiki, signed, name):
     usual = {"client_id": wiki.id, "post_logout_redirect_uri": BYE, "state": "x"}
     usual["id_token_hint"] = hint(signed, wiki)

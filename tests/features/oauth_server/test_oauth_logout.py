@@ -9,6 +9,7 @@ from tests.support.federated import connected, logged_in_at_provider
 from tests.support.oauth_apps import ISSUER, App
 from tests.support.provider_logins import with_provider
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -87,7 +88,7 @@ def test_an_id_token_counts_after_it_and_its_grant_have_ended(browser, wiki, hin
     assert not is_logged_in(browser)
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("headers", "code"),
     [
         pytest.param({"Sec-Purpose": "prefetch"}, "prefetch", id="in advance"),
