@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from wsgiauth.exceptions import ConfigurationError
@@ -89,17 +90,23 @@ def _shades(colour: Colour) -> str:
 def _css(templates: Templates, name: str) -> str:
     """Return a style sheet, which is put into a page as it is."""
     css = templates.read(name).removeprefix("\ufeff")  # some editors begin a file with it
+    problem = _problem_of(css)
+    if problem is not None:
+        position, reason = problem
+        line = css.count("\n", 0, position) + 1
+        raise ConfigurationError(f"TEMPLATES: {name}, line {line}: {reason}.")
+    return css
+
+
+@lru_cache(maxsize=4)  # further sites in the process have the same files
+def _problem_of(css: str) -> tuple[int, str] | None:
+    """Return where a style sheet cannot be in a page, and why, or None."""
     end = _END.search(css)
     if end is not None:
-        raise _refused(name, css, end.start(), f"{end[0]} would end the style of the page")
+        return end.start(), f"{end[0]} would end the style of the page"
     code = next((each for each in _CODE.finditer(css) if each["code"]), None)
     if code is not None:
         reason = f"{code[0]} is no CSS, and a style sheet is no Jinja2 template"
         hint = "To add to the style of wsgiauth, put CSS alone into brand.css"
-        raise _refused(name, css, code.start(), f"{reason}. {hint}")
-    return css
-
-
-def _refused(name: str, css: str, position: int, reason: str) -> ConfigurationError:
-    line = css.count("\n", 0, position) + 1
-    return ConfigurationError(f"TEMPLATES: {name}, line {line}: {reason}.")
+        return code.start(), f"{reason}. {hint}"
+    return None

@@ -5,6 +5,7 @@ import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote, urlencode
@@ -348,6 +349,7 @@ def _policy(
     )
 
 
+@lru_cache(maxsize=8)  # further sites in the process have the same scripts
 def _hash(source: str) -> str:
     digest = base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()
     return f"'sha256-{digest}'"
