@@ -24,6 +24,7 @@ from tests.support.coverage import TracedTests, trace_less
 from tests.support.leftovers import drop_leftovers, end_with_tests
 from tests.support.page_forms import add_accounts
 from tests.support.processes import eight_processes
+from tests.support.quick_starts import quicken_starts
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, hash_password, storage
 from wsgiauth.accounts.models import User
@@ -38,6 +39,9 @@ pytest_plugins = "pytester"
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
 
 add_accounts()
+quicken_starts()
+
+gc.set_threshold(50_000)  # objects: one request makes more than the usual 700
 
 if sys.gettrace() is not None:  # coverage is measured
     trace_less()
@@ -262,7 +266,8 @@ def insert_rows(users):
 def insert_user(username, email):
     """Insert a user with the usual password, without what `create_user` does, and return them."""
     insert_rows([{"username": username, "email": email, "hashed_password": HASH_OF_PASSWORD}])
-    return User.get(User.username == username)
+    select = f"SELECT * FROM wsgiauth_user WHERE username = {storage.current().param}"  # noqa: S608
+    return User.raw(select, username).get()  # Peewee takes longer to write it than all else
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
 ``make test`` runs the last, and ``make check`` the last two. Without a target, all run.
 """
 
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -100,6 +101,7 @@ RUN_BY = {  # the parts of files whose tests a target runs, or looks through
 }
 
 
+@cache
 def part_of(path):
     """Return the part that a file belongs to as a whole, or None; the nearest name decides."""
     return next((PARTS[each] for each in (path, *path.parents) if each in PARTS), None)
