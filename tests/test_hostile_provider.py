@@ -143,7 +143,7 @@ def test_userinfo_knows_the_person_of_the_access_token(provider):
     assert ask(provider, "/userinfo")[0] == 401
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     "changes",
     [
         {"code_verifier": "another"},
@@ -158,7 +158,7 @@ def test_a_wrong_exchange_is_refused(provider, changes):
     assert redeem(provider, code, **changes) == (400, {"error": "invalid_grant"})
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("headers", "form"),
     [
         ({}, {}),

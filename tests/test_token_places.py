@@ -35,6 +35,7 @@ from tests.support.service_keys import (
     write_key,
 )
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.features.oauth_server import logout_sending
 from wsgiauth.features.oauth_server.grants import ENDED
@@ -330,7 +331,7 @@ def app_code(held):
 @pytest.mark.promise(64)
 @pytest.mark.promise(91)
 @pytest.mark.filterwarnings("ignore:EdDSA is deprecated")  # joserfc: RFC 9864 names it Ed25519
-@pytest.mark.parametrize(
+@row_by_row(
     ("make", "places"),
     [
         pytest.param(access_token, {"bearer", "cookie", "introspection"}, id="access token"),

@@ -9,6 +9,7 @@ from importlib import resources
 
 import pytest
 
+from tests.support.tables import row_by_row
 from wsgiauth.accounts import names
 from wsgiauth.guessing.known_passwords import (
     MAX_LENGTH,
@@ -167,7 +168,7 @@ def test_a_file_of_another_form_is_refused(tmp_path):
 
 
 @pytest.mark.promise(29)
-@pytest.mark.parametrize(
+@row_by_row(
     ("name", "problem"),
     [
         pytest.param("nothing.txt", "does not exist or is not a file", id="missing"),

@@ -17,6 +17,7 @@ from tests.support.mail_servers import (
     resolve,
 )
 from tests.support.sites import free_port
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.mail import smtp
 from wsgiauth.mail.letters import Addressed, Letter, Letters, plain_text_of
@@ -174,8 +175,8 @@ def test_a_refusal_of_a_message_is_final_or_not(send):
             assert reply[:3] in str(error)
 
 
-@pytest.mark.parametrize("reply", [b"554 no", b"421 later"])
-@pytest.mark.parametrize("before", [0, 1, 2], ids=["greeting", "EHLO", "MAIL"])
+@row_by_row("reply", [b"554 no", b"421 later"])
+@row_by_row("before", [0, 1, 2], ids=["greeting", "EHLO", "MAIL"])
 def test_a_refusal_of_the_site_is_of_no_message(before, reply, send):
     replies = (*REPLIES[:before], *[reply] * 3)  # after EHLO, HELO is tried
     with scripted_server(replies) as (port, _):
@@ -453,7 +454,7 @@ def endless_server(before, endless, certificate=None):
         thread.join()
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("before", "endless"),
     [
         *(pytest.param(before, "lines", id=f"after {before} replies") for before in range(6)),

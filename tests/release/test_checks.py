@@ -4,6 +4,7 @@ import pytest
 
 from tests.release.checks import DUMPS, SURFACE, problems
 from tests.release.dist import NO_CLONE, git
+from tests.support.tables import row_by_row
 
 VERSION = "1.2.0"
 TAG = f"v{VERSION}"
@@ -67,7 +68,7 @@ def test_a_checkout_that_can_be_released_has_no_problem(checkout):
     assert problems(checkout, VERSION) == []
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     ("version", "sentence"),
     [
         ("next", '"next" is not a version, such as "1.0.0" or "1.0.0rc1".'),

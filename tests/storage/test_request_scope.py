@@ -13,6 +13,7 @@ from webtest import TestApp
 
 from tests.conftest import require
 from tests.support.sites import USERNAME, serving
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, User, login_required, storage
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
@@ -253,7 +254,7 @@ def test_a_transaction_of_a_stream_lasts_over_its_chunks(make_pooled):
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize(
+@row_by_row(
     ("answer", "file_wrapper"),
     [
         pytest.param([b"a"], None, id="list"),

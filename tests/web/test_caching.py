@@ -13,6 +13,7 @@ from webtest import TestApp
 from tests.frameworks.clients import PATIENCE, Client, cookie, settings_of
 from tests.support.nginx import nginx
 from tests.support.sites import BROWSER, USERNAME, echo, serving
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, login_required, permission_required, storage
 
 PLAIN = ("Content-Type", "text/plain")
@@ -88,7 +89,7 @@ def test_an_identified_callers_answer_is_private(client, stage, credentials, by)
 
 
 @pytest.mark.promise(21)
-@pytest.mark.parametrize(
+@row_by_row(
     "headers",
     [
         pytest.param({}, id="no credentials"),

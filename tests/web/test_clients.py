@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from tests.support.tables import row_by_row
 from wsgiauth.messages import Message
 from wsgiauth.web.clients import (
     Clients,
@@ -21,7 +22,7 @@ def networks(remote_addr, **environ):
 
 
 @pytest.mark.promise(13)
-@pytest.mark.parametrize(
+@row_by_row(
     ("remote_addr", "expected"),
     [
         pytest.param("192.0.2.1", ("192.0.2.1",), id="IPv4"),

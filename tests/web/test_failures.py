@@ -11,6 +11,7 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, login_required, permission_required, storage
 from wsgiauth.testing import logged_in, make_user
 from wsgiauth.web.urls import with_next
@@ -75,7 +76,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("app", "arguments"), ENDS)
+@row_by_row(("app", "arguments"), ENDS)
 def test_htmx_is_sent_to_the_login_page_and_back_to_the_page(make_client, app, arguments):
     client = make_client(app, **arguments)
     for headers in (HTMX, HTMX_4):
@@ -190,7 +191,7 @@ def test_htmx_without_a_second_factor_is_sent_to_its_pages(make_client, app, dem
     assert redirected(answer) == f"/auth/confirm?resend=1&{BACK}"
 
 
-@pytest.mark.parametrize(("app", "arguments"), ENDS)
+@row_by_row(("app", "arguments"), ENDS)
 def test_a_script_is_not_sent_to_the_login_page(make_client, app, arguments):
     client = make_client(app, **arguments)
     for headers in (FETCH, XHR):

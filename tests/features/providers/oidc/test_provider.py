@@ -12,6 +12,7 @@ from tests.support.oidc_clients import CALLBACK, Client
 from tests.support.provider_answers import Answer, HangUp, Held, Json, Redirect
 from tests.support.provider_keys import DROP, half_hash, signing_key
 from tests.support.sites import SECRET_KEY
+from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError, ProviderError
 from wsgiauth.features import FEATURES
@@ -169,7 +170,7 @@ FAILURES = [
 
 
 @pytest.mark.promise(71)
-@pytest.mark.parametrize(
+@row_by_row(
     ("path", "what"),
     [(DISCOVERY, "discovery"), ("/token", "token"), ("/keys", "keys"), ("/userinfo", "userinfo")],
 )
