@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 from collections import Counter
 from functools import partial
 from importlib.util import find_spec
@@ -395,7 +396,10 @@ def queries(settings):
             action()
             connection.set_trace_callback(None)
         else:
-            database.query_hooks.append(lambda event: sent.append(event.sql))
+            own = threading.get_ident()  # a thread of the site can send other statements meanwhile
+            database.query_hooks.append(
+                lambda event: sent.append(event.sql) if threading.get_ident() == own else None
+            )
             action()
             database.query_hooks.clear()
         return [sql for sql in sent if not sql.startswith(("BEGIN", "COMMIT"))]
