@@ -433,7 +433,7 @@ def chromium():
 
 @pytest.fixture
 def unsent(monkeypatch):
-    """Start no thread that sends mails: they stay until the test sends them."""
+    """Start no thread that sends emails or logout tokens: they stay until the test sends them."""
     monkeypatch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
 
 

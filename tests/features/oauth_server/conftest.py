@@ -26,8 +26,8 @@ def settings(settings, tmp_path, further):
 
 
 @pytest.fixture
-def site(site):
-    """Return the site, whose clock tests move."""
+def site(site, unsent):
+    """Return the site, whose clock tests move, and which has no thread of its own."""
     clock = Clock()
     clock.now = int(time.time())  # as for what decides whether a proof is recent
     site.site.tokens.now = clock

@@ -264,7 +264,8 @@ def test_a_token_that_another_process_claims_first_is_left_to_it(
 # The thread
 
 
-def test_a_logout_wakes_the_thread_of_its_process(server_of_app, site, ada, settings):
+def test_a_logout_wakes_the_thread_of_its_process(server_of_app, site, ada, settings, monkeypatch):
+    monkeypatch.undo()  # of `unsent`
     server_of_app.reset()
     arrived = Event()
     server_of_app.action = arrived.set
