@@ -75,6 +75,7 @@ class ClientFields(NamedTuple):
         """Return the values of the row."""
         return {
             **self._asdict(),
+            "name_key": names.key(self.name),
             "redirect_uris": "\n".join(dict.fromkeys(self.redirect_uris)),
             "scopes": " ".join(dict.fromkeys(self.scopes)),
             "logout_redirects": "\n".join(dict.fromkeys(self.logout_redirects)),

@@ -53,6 +53,7 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
     row = Client(
         id=secrets.token_hex(_ID_BYTES),
         name=name,
+        name_key=names.key(name),
         redirect_uris="\n".join(dict.fromkeys(uris)),
         scopes=" ".join(dict.fromkeys(scopes)),
         is_public=True,

@@ -21,6 +21,7 @@ class Client(Model):
     Attributes:
         id: The `client_id`.
         name: For people.
+        name_key: The name as it is compared (`names.key`), for lists and searches.
         digest: The SHA-256 digest of its secret, in hexadecimal digits; "" for a public client.
         former_digest: The same of its former secret, which is valid, too; "" without one.
         redirect_uris: Separated by line feeds; "" for a service.
@@ -40,6 +41,7 @@ class Client(Model):
 
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
     name: peewee.CharField[str] = peewee.CharField(max_length=CLIENT_NAME_MAX_LENGTH)
+    name_key: peewee.CharField[str] = peewee.CharField(max_length=CLIENT_NAME_MAX_LENGTH)
     digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     former_digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     redirect_uris: peewee.TextField[str] = peewee.TextField()
@@ -56,6 +58,10 @@ class Client(Model):
 
     class Meta:
         table_name = "wsgiauth_oauth_client"
+        indexes = ((("name_key", "id"), False),)
+
+    def __str__(self) -> str:
+        return self.name
 
     @classmethod
     def of_row(cls, row: Sequence[Any]) -> Client:
@@ -80,7 +86,7 @@ class Consent(Model):
     )
     client_id: str
     client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
-        Client, backref="+", on_delete="CASCADE"
+        Client, backref="+", on_delete="CASCADE", index=False
     )
     scopes: peewee.TextField[str] = peewee.TextField()
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
@@ -88,6 +94,7 @@ class Consent(Model):
     class Meta:
         table_name = "wsgiauth_oauth_consent"
         primary_key = peewee.CompositeKey("user", "client")
+        indexes = ((("client", "user"), False),)
 
 
 class Grant(Model):

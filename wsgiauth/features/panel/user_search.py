@@ -15,7 +15,6 @@ finds these users. `example.org` finds all names that contain it, and if that ta
 """
 
 import operator
-import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
@@ -31,6 +30,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import TimeLimitError
+from wsgiauth.storage.searches import contains
 
 PAGE = 50  # users
 COUNTED = 1000  # users
@@ -340,12 +340,8 @@ def _containing(search: str) -> Any:
     """Return the condition that a name contains a string."""
     if len(search) > names.EMAIL_MAX_LENGTH or not search.isprintable():
         return _NONE  # no name can
-    pattern = re.sub("[!%_]", r"!\g<0>", names.key(search))
-    like = (peewee.SQL("LIKE"), peewee.Value(f"%{pattern}%"), peewee.SQL("ESCAPE '!'"))
-    of_username, of_email = (
-        peewee.NodeList((each, *like)) for each in (User.username_key, User.email_key)
-    )
-    return of_username | of_email
+    key = names.key(search)
+    return contains(User.username_key, key) | contains(User.email_key, key)
 
 
 def _is_mariadb() -> bool:

@@ -32,6 +32,7 @@ def up(migrator, db):
     class Client(Table):
         id = peewee.CharField(max_length=32, primary_key=True)
         name = peewee.CharField(max_length=100)
+        name_key = peewee.CharField(max_length=100)
         digest = peewee.CharField(max_length=64)
         former_digest = peewee.CharField(max_length=64)
         redirect_uris = peewee.TextField()
@@ -48,16 +49,18 @@ def up(migrator, db):
 
         class Meta:
             table_name = "wsgiauth_oauth_client"
+            indexes = ((("name_key", "id"), False),)
 
     class Consent(Table):
         user = peewee.ForeignKeyField(User, on_delete="CASCADE", index=False)
-        client = peewee.ForeignKeyField(Client, on_delete="CASCADE")
+        client = peewee.ForeignKeyField(Client, on_delete="CASCADE", index=False)
         scopes = peewee.TextField()
         created_at = peewee.BigIntegerField()
 
         class Meta:
             table_name = "wsgiauth_oauth_consent"
             primary_key = peewee.CompositeKey("user", "client")
+            indexes = ((("client", "user"), False),)
 
     class Grant(Table):
         id = peewee.CharField(max_length=22, primary_key=True)
