@@ -71,6 +71,17 @@ def refusal_reason(right: Right, actor: Party, target: Party) -> str | None:
     return None
 
 
+def party_of(member: User) -> Party:
+    """Return a member of the staff who makes a change."""
+    # Do not read the permissions of a superuser: they do not matter.
+    return Party(member, frozenset() if can_govern(member) else member.permissions)
+
+
+def general_refusal(right: Right, member: User) -> str | None:
+    """Return why a member of the staff cannot even change a user without rights, or None."""
+    return refusal_reason(right, party_of(member), Party(User(), frozenset()))
+
+
 def administer(
     actor: User,
     user: User,
@@ -108,10 +119,24 @@ def administer(
 
 def administer_groups(actor: User, change: Callable[[], _Result]) -> _Result:
     """Change groups in a transaction; raise ForbiddenError if the actor is not a superuser."""
+    return govern(actor, change, right=TO_CHANGE_A_GROUP, reason=ONLY_SUPERUSERS)
+
+
+def govern(actor: User, change: Callable[[], _Result], *, right: str, reason: str) -> _Result:
+    """Call `change` in a transaction, for a superuser, and return its result.
+
+    Args:
+        actor: The member of the staff.
+        right: Which right it needs, for the event about a refusal.
+        reason: Why others cannot make the change, for people.
+
+    Raises:
+        ForbiddenError: The actor is not a superuser in the staff.
+    """
     with database.atomic():
         present = lock_user(actor.id)
         if present is None or not can_govern(present):
-            raise refused(actor, TO_CHANGE_A_GROUP, ONLY_SUPERUSERS)
+            raise refused(actor, right, reason)
         return change()
 
 

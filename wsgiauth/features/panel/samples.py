@@ -19,16 +19,18 @@ from wsgiauth.features.panel.groups import (
 from wsgiauth.features.panel.help import Obstacle
 from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.features.panel.trail import EventsPage, TrailRow
-from wsgiauth.features.panel.user import Account, UserPage
+from wsgiauth.features.panel.user import Account, ListOfUser, UserPage
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS, Choice
 from wsgiauth.features.panel.user_search import FoundUser
 from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.features.providers.identities import ListedIdentity
+from wsgiauth.messages import _
 from wsgiauth.staff.actions import ActionPage
 from wsgiauth.staff.frame import USERS, Frame
 from wsgiauth.staff.groups import ListedGroup
 from wsgiauth.staff.people import Person
+from wsgiauth.staff.user_lists import UserRow
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import Around, ErrorPage, Page
 
@@ -54,6 +56,7 @@ _IDENTITY = ListedIdentity(
     connected_at=_REGISTERED_AT,
     last_used_at=THEN,
 )
+_APP = UserRow("Wiki", "apps/1", "email address", THEN, "Revoke the app", "apps/1/revoke", {})
 _ACCOUNT = Account(
     **_USER._asdict(),
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
@@ -68,7 +71,9 @@ _ACCOUNT = Account(
     keys=(KEY,),
     has_password=True,
     identities=(_IDENTITY,),
+    lists=(ListOfUser("apps", _("Apps"), _("No app uses the account."), (_APP,)),),
     actions=ACTIONS,
+    can_support=True,
 )
 _ROW = TrailRow(
     time=THEN,

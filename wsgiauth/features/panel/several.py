@@ -22,7 +22,8 @@ from wsgiauth.staff.administration import (
     Party,
     Right,
     administer,
-    can_govern,
+    general_refusal,
+    party_of,
     refusal_reason,
 )
 from wsgiauth.staff.frame import USERS, PanelForm, PanelPage, frame_of, panel_url
@@ -191,23 +192,12 @@ class ChangeSeveral(PanelForm):
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who cannot change any other account."""
-        return _refusal_reason(Right.SUPPORT, _read_party(member))
+        return general_refusal(Right.SUPPORT, member)
 
 
 def shared_actions(member: User) -> tuple[SharedAction, ...]:
     """Return the actions that a member of the staff can do with several users."""
-    actor = _read_party(member)
-    return tuple(each for each in _SHARED if _refusal_reason(each.action.right, actor) is None)
-
-
-def _read_party(member: User) -> Party:
-    # Do not read the permissions of a superuser: they do not matter.
-    return Party(member, frozenset() if can_govern(member) else member.permissions)
-
-
-def _refusal_reason(right: Right, actor: Party) -> str | None:
-    """Return why `actor` cannot even change a user without rights, for people, or None."""
-    return refusal_reason(right, actor, Party(User(), frozenset()))
+    return tuple(each for each in _SHARED if general_refusal(each.action.right, member) is None)
 
 
 def _require_action(submission: MemberSubmission) -> SharedAction:
@@ -243,7 +233,7 @@ def _outcomes(
 def _foresee(shared: SharedAction, submission: MemberSubmission, user: User) -> tuple[str, str]:
     """Return the result of `_change` without the change."""
     member = submission.member.user
-    reason = refusal_reason(shared.action.right, _read_party(member), Party(user, user.permissions))
+    reason = refusal_reason(shared.action.right, party_of(member), Party(user, user.permissions))
     if reason is not None:
         return REFUSED, reason
     if not shared.applies(user, submission):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
+from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.known_permissions import (
@@ -50,7 +51,7 @@ from wsgiauth.staff.actions import (
     Field,
     require_action,
 )
-from wsgiauth.staff.administration import Party, administer, refusal_reason
+from wsgiauth.staff.administration import Party, Right, administer, refusal_reason
 from wsgiauth.staff.frame import (
     EVENTS,
     USERS,
@@ -64,6 +65,7 @@ from wsgiauth.staff.frame import (
     require_staff,
 )
 from wsgiauth.staff.groups import ListedGroup, list_groups
+from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.storage.models import json_fields
 from wsgiauth.throttling.failed_logins import FailedLogin, Wait
 from wsgiauth.web.pages import UrlBelow
@@ -79,6 +81,15 @@ LAST_SUPERUSER = _("This is the last active superuser. Make another user a super
 
 _EVENTS = 10  # on the page of the user
 _FIELDS = FoundUser._fields
+
+
+class ListOfUser(NamedTuple):
+    """A list of another feature."""
+
+    name: str  # in JSON
+    title: str
+    empty: str  # the sentence if there are no rows
+    rows: tuple[UserRow, ...]
 
 
 class Account(Content):
@@ -102,7 +113,9 @@ class Account(Content):
     keys: tuple[ListedKey, ...]  # valid, the newest first
     has_password: bool
     identities: tuple[ListedIdentity, ...] | None  # None on a site without other providers
+    lists: tuple[ListOfUser, ...]  # of further features
     actions: Mapping[str, UserAction]
+    can_support: bool  # the member of the staff has `Right.SUPPORT`
 
     @classmethod
     def read(cls, site: Site, target: User, viewer: UserSession) -> "Account":
@@ -125,11 +138,17 @@ class Account(Content):
             keys=tuple(list_keys(target, now)),
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
+            lists=tuple(
+                ListOfUser(each.name, each.title, each.empty, tuple(each.rows(target, now)))
+                for each in site.parts
+                if isinstance(each, UserList)
+            ),
             actions={
                 name: action
                 for name, action in ACTIONS.items()
                 if action.is_offered(*parties, settings)
             },
+            can_support=refusal_reason(Right.SUPPORT, *parties) is None,
         )
 
     def document(self) -> dict[str, object]:
@@ -145,6 +164,7 @@ class Account(Content):
             "keys": [each.document() for each in self.keys],
             "has_password": self.has_password,
             "identities": [each.document() for each in self.identities or ()],
+            **{each.name: [row.document for row in each.rows] for each in self.lists},
             "actions": list(self.actions),
         }
 

@@ -1,0 +1,37 @@
+"""The interface by which a feature adds a list to the page of a user in the staff panel."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from wsgiauth.accounts.models import User
+
+
+class UserRow(NamedTuple):
+    """An entry of a list; paths are below /auth/admin."""
+
+    name: str
+    path: str  # of the page about it
+    text: str  # further words
+    since: datetime  # UTC
+    action: str  # of the button that needs `Right.SUPPORT`
+    action_path: str
+    document: dict[str, object]  # the same, ready for JSON
+
+
+class UserList(ABC):
+    """The part of a site that lists something of a user; see `Site.parts`.
+
+    Attributes:
+        name: Of the list in JSON.
+        empty: The sentence in its place for a user who has nothing of it.
+    """
+
+    name: str
+    title: str
+    empty: str
+
+    @abstractmethod
+    def rows(self, user: User, now: float) -> Sequence[UserRow]:
+        """Return the entries of a user."""
