@@ -4,6 +4,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.driving import make_site
+from tests.support.oauth_apps import App
 from tests.support.sites import PASSWORD, USERNAME
 from wsgiauth import storage
 from wsgiauth.app import ROUTES
@@ -30,12 +31,11 @@ def send(database_url, tmp_path, provider, unsent):
     """Return a function that sends a request as curl does, to a path of `ROUTES`."""
     site = make_site(database_url, tmp_path, provider)
     staff = make_user(site, USERNAME, password=PASSWORD, is_staff=True, is_superuser=True)
-
-    of_staff = bearer(site, staff)
+    client_id, of_staff = App(site).id, bearer(site, staff)
 
     def send_one(path, method="POST", media_type=FORM, *, is_staff=True):
         caller = of_staff if is_staff else {}
-        url = path.format(id=staff.id, action="deactivate", provider="google")
+        url = path.format(id=staff.id, client=client_id, action="revoke", provider="google")
         headers = {"Accept": "*/*", "Content-Type": media_type, **caller}
         client = TestApp(site)
         return client.request(

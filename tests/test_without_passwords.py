@@ -130,7 +130,7 @@ def visitors(site):
 
 def urls(user_id=1):
     for path in sorted(ROUTES):
-        filled = path.replace("{id}", str(user_id)).replace("{provider}", "example")
+        filled = re.sub("{(id|client)}", str(user_id), path).replace("{provider}", "example")
         for action in ("remove-factors", "verify-email", "disconnect"):
             yield "/auth" + filled.replace("{action}", action)
 

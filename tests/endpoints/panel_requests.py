@@ -2,6 +2,7 @@
 
 import json
 
+from tests.support.oauth_apps import App
 from tests.support.sites import SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.storage import context
@@ -15,16 +16,20 @@ LISTS = (
     "/admin/users",
     "/admin/users.csv",
     "/admin/groups",
+    "/admin/apps",
     INVITATIONS,
     "/admin/events",
 )
 GROUP, GROUP_ACTION = "/admin/groups/{0}", "/admin/groups/{0}/{1}"
+APP, APP_ACTION = "/admin/apps/{0}", "/admin/apps/{0}/{1}"
 SEVERAL = "/admin/users/several"
 USER, ACTION = "/admin/users/{0}", "/admin/users/{0}/{1}"
 
 PANEL_WITHOUT_A_DATABASE = [
     *(("GET", path, {}) for path in (*LISTS, USER.format(1), ACTION.format(1, "grant"))),
     *(("GET", path, {}) for path in (GROUP.format(1), GROUP_ACTION.format(1, "grant"))),
+    *(("GET", path, {}) for path in (APP.format(1), APP_ACTION.format(1, "revoke"))),
+    ("POST", APP_ACTION.format(1, "revoke"), JSON, "{}"),
     ("POST", ACTION.format(1, "grant"), JSON, "{}"),
     ("POST", GROUP_ACTION.format(1, "grant"), JSON, "{}"),
     ("GET", SEVERAL, {}),
@@ -46,12 +51,16 @@ def panel_requests(site):
         others = ({}, GARBAGE, bearer(site, tim))
         stale = bearer(site, boss, confirmed_minutes_ago=60)
         group = Group.objects.create(name="Editors")
+    wiki = App(site).id
+    revoke = APP_ACTION.format(wiki, "revoke")
     grant, group_grant = ACTION.format(tim.id, "grant"), GROUP_ACTION.format(group.id, "grant")
     forms = {grant: {"permission": "a.b"}, group_grant: {"permission": "a.b"}}
+    forms[revoke] = {"user": str(tim.id)}
     forms[SEVERAL] = {"action": "activate", "users": [tim.id]}
     forms["/admin/groups"] = {"name": "Writers"}
     forms["/admin/invite"] = forms[INVITATIONS] = {"email": "una@example.net"}
-    for path in (*LISTS, USER.format(tim.id), GROUP.format(group.id), grant, group_grant):
+    pages = (USER.format(tim.id), GROUP.format(group.id), APP.format(wiki))
+    for path in (*LISTS, *pages, grant, group_grant, revoke):
         for each in (*others, headers):
             yield "GET", path, each
     token = stale["Authorization"].partition(" ")[2]
@@ -66,7 +75,7 @@ def panel_requests(site):
             yield "POST", path, JSON | headers, body
         yield "POST", path, JSON | headers, "{}", {"CONTENT_LENGTH": ""}
         yield "POST", path, {"Content-Type": "text/plain"} | headers, ""
-    for path in (grant, group_grant, "/admin/invite", SEVERAL):
+    for path in (grant, group_grant, revoke, "/admin/invite", SEVERAL):
         yield "GET", path, viewer
     for query in ("", f"action=activate&users={tim.id}", "action=nothing&users=1"):
         for each in (*others, headers):
@@ -78,7 +87,11 @@ def panel_requests(site):
         yield "GET", path, headers
     for path, query in (*((each, "staff=maybe") for each in LISTS[1:3]), (LISTS[-1], "name=x")):
         yield "GET", path, headers, None, {"QUERY_STRING": query}
-    yield "GET", "/admin/groups", headers, None, {"QUERY_STRING": "after=%ff"}
+    for path in ("/admin/groups", "/admin/apps", APP.format(wiki)):
+        yield "GET", path, headers, None, {"QUERY_STRING": "after=%ff"}
+    yield "GET", APP.format("none"), headers
+    yield "POST", APP_ACTION.format(wiki, "nothing"), JSON | headers, "{}"
+    yield "POST", APP_ACTION.format(wiki, "delete"), JSON | headers, "{}"
     yield "POST", GROUP_ACTION.format(group.id, "nothing"), JSON | headers, "{}"
     yield "POST", ACTION.format(una.id, "reset-link"), JSON | headers, "{}"
     yield "POST", ACTION.format(tim.id, "end-key"), JSON | headers, '{"key": "ended"}'

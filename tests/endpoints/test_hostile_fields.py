@@ -1,5 +1,6 @@
 """Whatever the fields of a form hold, it is answered, on every database."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -51,8 +52,9 @@ def forms(site):
         strings = dict.fromkeys(endpoint.fields, "") | {name: [] for name in endpoint.lists}
         kind = "groups" if path.startswith("/admin/groups") else "users"
         actions = {"users": ACTIONS, "groups": GROUP_ACTIONS}[kind] if "{action}" in path else [""]
+        filled = re.sub("{(id|client)}", str(numbers[kind]), path)
         found += [
-            (f"/auth{path}".replace("{id}", str(numbers[kind])).replace("{action}", each), strings)
+            (f"/auth{filled}".replace("{action}", each), strings)
             for each in sorted(actions, key=lambda action: action == "delete")  # at the end
         ]
     return found

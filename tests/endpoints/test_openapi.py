@@ -65,6 +65,7 @@ from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.verified_register import VerifiedRegister
+from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS
 from wsgiauth.features.panel import groups, several, trail, user_search
 from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
@@ -535,7 +536,7 @@ def requests_of_keys(site):
     for path, operations in DOCUMENT["paths"].items():
         for method, operation in operations.items():
             if "403" in operation["responses"] and operation["security"] == LOGGED_IN:
-                concrete = path.replace("{id}", "1").replace("{action}", "grant")
+                concrete = re.sub("{(id|client)}", "1", path).replace("{action}", "grant")
                 yield method.upper(), concrete, JSON | key, "{}" if method == "post" else None
 
 
@@ -740,6 +741,7 @@ def test_errors_are_of_fields_and_of_parameters():
         for operations in DOCUMENT["paths"].values()
         if "422" in operations.get("get", {}).get("responses", {})
         for parameter in operations["get"]["parameters"]
+        if parameter["in"] == "query"
     }
     described = DOCUMENT["components"]["schemas"]["FieldErrors"]["propertyNames"]["enum"]
     assert described == sorted(fields | parameters | {QUERY})
@@ -780,14 +782,14 @@ def test_the_limits_are_those_of_the_code(where, limit):
 
 def test_the_actions_of_the_panel_are_those_of_the_code():
     panel = DOCUMENT["paths"]
-    of_users, of_groups = (
-        {
-            parameter["name"]: parameter["schema"].get("enum")
-            for parameter in panel[f"/admin/{kind}/{{id}}/{{action}}"]["post"]["parameters"]
-        }
-        for kind in ("users", "groups")
-    )
-    assert (of_users["action"], of_groups["action"]) == ([*ACTIONS], [*GROUP_ACTIONS])
+    for path, actions in {
+        "/admin/users/{id}/{action}": ACTIONS,
+        "/admin/groups/{id}/{action}": GROUP_ACTIONS,
+        "/admin/apps/{client}/{action}": APP_ACTIONS,
+    }.items():
+        parameters = panel[path]["post"]["parameters"]
+        enums = {each["name"]: each["schema"].get("enum") for each in parameters}
+        assert enums["action"] == [*actions], path
     of_several = panel["/admin/users/several"]["get"]["parameters"][0]
     assert (of_several["name"], of_several["schema"]["enum"]) == (
         "action",

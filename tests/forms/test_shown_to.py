@@ -108,6 +108,7 @@ def crawl(browser):
 
 
 ASKING = {"/admin/users/{id}/{action}", "/admin/groups/{id}/{action}"}
+ASKING |= {"/admin/apps/{client}/{action}"}
 SEVERAL = "/auth/admin/users/several?action=deactivate&users=2"
 
 

@@ -51,6 +51,8 @@ def panel(site, _):
         client.get(url_of(page, 10), headers=login | BROWSER)
     client.get("/auth/admin/users.csv?q=a", headers=login)
     client.get("/auth/admin/groups?after=A", headers=login)
+    client.get("/auth/admin/apps?after=1.a", headers=login)
+    client.get("/auth/admin/apps?q=wiki", headers=login)
     given = {"user": "1", "actor": "user 1", "name": "login", "since": "2020-01-01"}
     given |= {"until": "2040-01-01", "before": "2000000000-1"}
     for number in range(2 ** len(given)):

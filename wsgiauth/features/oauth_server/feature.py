@@ -9,6 +9,8 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.devices import own_devices
+from wsgiauth.features.oauth_server.endpoints.admin_app import AdminApp, ChangeApp, UserApps
+from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, AdminApps
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
 from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
@@ -26,9 +28,10 @@ from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import AppSession, Client, DeviceRequest, Grant
 from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import Page, StaffSection
 
 
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
@@ -36,7 +39,7 @@ def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Ite
         server = OAuthServer(settings, tokens)
         yield from (server, DescribedGrants(settings, server.refresh_tokens), DescribedClients())
         signed = next(each for each in earlier if isinstance(each, SignedTokens))
-        yield Logouts(signed, tokens.now)
+        yield from (Logouts(signed, tokens.now), UserApps())
 
 
 def _recorder(settings: Settings, site: Site | None) -> Recorder | None:
@@ -49,6 +52,11 @@ def _pages() -> Sequence[Page]:
     from wsgiauth.features.oauth_server.samples import PAGES
 
     return PAGES
+
+
+def _sections(settings: Settings) -> Iterator[StaffSection]:
+    if settings.OAUTH_SERVER and settings.ADMIN_PANEL:
+        yield StaffSection(APPS, _("Apps"))
 
 
 FEATURE = Feature(
@@ -64,9 +72,13 @@ FEATURE = Feature(
         "/oauth/device": OAuthDevice(),
         "/device": Device(),
         "/oauth/register": OAuthRegister(),
+        "/admin/apps": AdminApps(),
+        "/admin/apps/{client}": AdminApp(),
+        "/admin/apps/{client}/{action}": ChangeApp(),
     },
     well_known=well_known_urls,
     parts=_parts,
+    staff_sections=_sections,
     pages=_pages,
     recorder=_recorder,
     personal_data={

@@ -4,16 +4,42 @@ from wsgiauth.authentication.scopes import in_words
 from wsgiauth.endpoints.samples import THEN
 from wsgiauth.features.oauth_server.answers import FormPostPage, UncheckedPage
 from wsgiauth.features.oauth_server.apps import App
+from wsgiauth.features.oauth_server.client_pages import ClientUser, FoundClient
+from wsgiauth.features.oauth_server.clients import PUBLIC, SERVICE, ListedClient
+from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS, ClientPage
+from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, ClientsPage
 from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
 from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import LoggedOutPage, LogoutPage
+from wsgiauth.features.oauth_server.scope_words import for_staff
+from wsgiauth.staff.frame import Frame
 from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
 _HOSTS = ("wiki.example.org", "localhost:8080")
 _APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _SCOPES, THEN, THEN)
+_FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
+_FOUND = FoundClient(
+    "0123456789abcdef0123", "Wiki", PUBLIC, False, "wiki.example.org", THEN, True, 1
+)
+_CLIENT = ListedClient(
+    "0123456789abcdef0123",
+    "Wiki",
+    PUBLIC,
+    is_trusted=True,
+    redirect_uris=("https://wiki.example.org/login",),
+    scopes=_SCOPES,
+    group="Editors",
+    secrets=0,
+    algorithm="ES256",
+    logout_uri="https://wiki.example.org/ended",
+    logout_redirects=("https://wiki.example.org/bye",),
+    created_at=THEN,
+    registered_itself=True,
+    expires_at=THEN,
+)
 _CONSENT = ConsentPage(
     consent_url="/x",
     client_name="Wiki",
@@ -61,5 +87,29 @@ PAGES: tuple[Page, ...] = (
     LoggedOutPage(message="The request is not valid."),
     AppsPage(apps=()),
     AppsPage(apps=(_APP._replace(last_used_at=None),), message="The form was refused."),
+    ClientsPage(
+        frame=_FRAME,
+        clients=(
+            _FOUND._replace(id="1", is_trusted=True, host="", kind=SERVICE, user_count=1001),
+            _FOUND,
+        ),
+        search="wi",
+        first_url="/x",
+        next_url="/x",
+        notice="The app has been removed.",
+    ),
+    ClientPage(
+        frame=_FRAME,
+        client=_CLIENT,
+        scopes=for_staff(_SCOPES),
+        users=(ClientUser(7, "grace", _SCOPES, THEN),),
+        access=(for_staff(_SCOPES),),
+        user_count=1,
+        app_url="/auth/admin/apps/0123456789abcdef0123",
+        first_url="/x",
+        next_url="/x",
+        actions=APP_ACTIONS,
+        notice="The app can no longer use the account of the user.",
+    ),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
 )

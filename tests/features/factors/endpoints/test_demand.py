@@ -312,7 +312,7 @@ def boss(panel_site):
 
 def send(client, method, path, boss, kind):
     """Send a request as a program, with JSON, or as a browser, with a form."""
-    url = "/auth" + path.replace("{id}", str(boss.id)).replace("{action}", "grant")
+    url = "/auth" + re.sub("{(id|client)}", str(boss.id), path).replace("{action}", "grant")
     if method == "GET":
         return client.get(url, headers={} if kind == "program" else BROWSER, status="*")
     if kind == "program":

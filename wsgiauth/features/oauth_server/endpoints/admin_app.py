@@ -1,0 +1,259 @@
+"""GET /auth/admin/apps/{client}: one client, and who has allowed it.
+
+GET, POST …/{action}: asks, and revokes it for a user, or removes it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import find_user, names
+from wsgiauth.accounts.models import User
+from wsgiauth.exceptions import NotFoundError, ValidationError
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.apps import list_apps
+from wsgiauth.features.oauth_server.client_pages import ClientUser, user_counts, users_of
+from wsgiauth.features.oauth_server.clients import ListedClient
+from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, KINDS, REMOVED, OfApps
+from wsgiauth.features.oauth_server.scope_words import for_staff
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.forms import MemberSubmission
+from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _
+from wsgiauth.site import Site
+from wsgiauth.staff.actions import (
+    ACCESS,
+    DANGER,
+    DELETE,
+    NOTHING_CHANGED,
+    UNCHANGED,
+    Action,
+    ActionForm,
+    Field,
+    require_action,
+)
+from wsgiauth.staff.administration import Right, administer, can_govern, general_refusal, govern
+from wsgiauth.staff.frame import PanelPage, frame_of, panel_url, require_staff
+from wsgiauth.staff.user_lists import UserList, UserRow
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.request import prefers_html, query_fields
+from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import CLIENT, ROUTING_ARGS, is_number
+
+REVOKE = "revoke"
+TO_CHANGE_AN_APP = "to change an app"  # the right, in events
+
+_AFTER = "after"
+_ONLY_SUPERUSERS = _("Only superusers can remove apps.")
+
+USER = Field("user", _("Username or email address"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppAction(Action):
+    """An action on a client."""
+
+    change: Callable[[Client, MemberSubmission], object]  # checks the right; see `ActionForm`
+    refusal: Callable[[User], str | None]  # why a member of the staff can never do it, or None
+
+
+def _revoke(client: Client, submission: MemberSubmission) -> object:
+    user = _find_user(submission.fields[USER.name])
+    try:
+        if user is None:
+            raise User.DoesNotExist
+        return administer(
+            submission.member.user,
+            user,
+            Right.SUPPORT,
+            lambda present: grants.revoke(present, client.id),
+        )
+    except User.DoesNotExist:  # perhaps since the user was found
+        message = _("There is no user with this username or email address.")
+        raise ValidationError({USER.name: [message]}) from None
+
+
+def _remove(client: Client, submission: MemberSubmission) -> None:
+    actor = submission.member.user
+    is_removed = govern(
+        actor, lambda: clients.remove(client), right=TO_CHANGE_AN_APP, reason=_ONLY_SUPERUSERS
+    )
+    if not is_removed:
+        raise NotFoundError
+
+
+def _find_user(text: str) -> User | None:
+    """Return the user with this number or name."""
+    typed = names.typed(text)
+    found: User | None = User.get_or_none(User.id == int(typed)) if is_number(typed) else None
+    return found or find_user(typed)
+
+
+_ACTIONS = (
+    AppAction(
+        name=REVOKE,
+        section=ACCESS,
+        button=_("Revoke for a user"),
+        question=_(
+            "The access of the app to the account of this user ends. It needs the consent of the"
+            " user again, unless an operator trusts it. Within the app, the user may stay logged in"
+            " for a while."
+        ),
+        done=_("The app can no longer use the account of the user."),
+        field=USER,
+        change=_revoke,
+        refusal=partial(general_refusal, Right.SUPPORT),
+    ),
+    AppAction(
+        name=DELETE,
+        section=DANGER,
+        button=_("Remove the app"),
+        question=_(
+            "No user can log in to the app any more, and its access to all accounts ends. This"
+            " cannot be undone."
+        ),
+        done=REMOVED,
+        change=_remove,
+        refusal=lambda member: None if can_govern(member) else _ONLY_SUPERUSERS,
+    ),
+)
+APP_ACTIONS: Mapping[str, AppAction] = {each.name: each for each in _ACTIONS}
+_NOTICES = {name: each.done for name, each in APP_ACTIONS.items()} | {UNCHANGED: NOTHING_CHANGED}
+
+
+class ClientPage(PanelPage):
+    """The page of a client."""
+
+    template = "admin/app.html"
+    users_url = UrlBelow("admin/users")
+    client: ListedClient
+    kinds: Mapping[str, str] = KINDS  # in words
+    scopes: str  # in words
+    users: tuple[ClientUser, ...]
+    access: tuple[str, ...]  # what each of them has allowed, in words
+    user_count: int  # see `client_pages.user_counts`
+    app_url: str  # the path of this page and, with their names, of the actions
+    first_url: str  # empty on the first page of users
+    next_url: str  # empty if there is no next page
+    actions: Mapping[str, AppAction]  # that the member of the staff can do
+    sections: tuple[str, ...] = (ACCESS, DANGER)  # of actions
+    notice: str = ""  # what has just been done
+
+    def in_section(self, section: str) -> list[AppAction]:
+        """Return the actions in a section of the page."""
+        return [each for each in self.actions.values() if each.section == section]
+
+
+class AdminApp(OfApps):
+    """Shows a client, with a page of its users."""
+
+    step = _("The page of an app")
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, or with the same as JSON."""
+        member = require_staff(environ, site).user
+        row, listed = _require_client(environ)
+        given = query_fields(environ, (_AFTER,))[_AFTER]
+        users, after = users_of(row, int(given) if is_number(given) else 0)
+        app_url = f"{panel_url(environ)}/{APPS}/{row.id}"
+        next_url = f"{app_url}?{_AFTER}={after}" if after else ""
+        [user_count] = user_counts([row.id])
+        if not prefers_html(environ):
+            return json_response(_document(listed, users, user_count, next_url))
+        page = ClientPage(
+            frame=frame_of(environ, member, APPS),
+            client=listed,
+            scopes=for_staff(listed.scopes),
+            users=tuple(users),
+            access=tuple(for_staff(each.scopes) for each in users),
+            user_count=user_count,
+            app_url=app_url,
+            first_url=app_url if given else "",
+            next_url=next_url,
+            actions={
+                name: each for name, each in APP_ACTIONS.items() if each.refusal(member) is None
+            },
+            notice=notice_of(environ, _NOTICES),
+        )
+        return site.pages.render(environ, page)
+
+
+class ChangeApp(OfApps, ActionForm):
+    """Does the actions of `APP_ACTIONS`."""
+
+    section = APPS
+    label = _("App")
+    back = BackLink("admin/apps/{client}", _("Back to the app"))
+    actions = APP_ACTIONS
+    fields = (USER.name,)
+    right = TO_CHANGE_AN_APP
+
+    def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
+        """Refuse a member of the staff without the right to the action."""
+        _require_client(environ)
+        return require_action(environ, APP_ACTIONS).refusal(member)
+
+    def find(self, arguments: Mapping[str, str]) -> Client | None:
+        """Return the client."""
+        return clients.find(arguments[CLIENT])
+
+    def change(self, submission: MemberSubmission) -> object:
+        """Do the action."""
+        client, _listed = _require_client(submission.environ)
+        return require_action(submission.environ, APP_ACTIONS).change(client, submission)
+
+    def document(self, submission: MemberSubmission) -> dict[str, object]:
+        """Return the client, with the first page of its users."""
+        row, listed = _require_client(submission.environ)
+        users, after = users_of(row)
+        [user_count] = user_counts([row.id])
+        url = f"{panel_url(submission.environ)}/{APPS}/{row.id}"
+        return _document(listed, users, user_count, f"{url}?{_AFTER}={after}" if after else "")
+
+    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+        """Return the name of the user of a number; people who enter a name have no number."""
+        found = User.get_or_none(User.id == int(value)) if is_number(value) else None
+        return "" if found is None else str(found)
+
+
+class UserApps(UserList):
+    """The apps that a user has allowed, on the page of the user."""
+
+    name = "apps"
+    title = _("Apps")
+    empty = _("No app uses the account.")
+
+    def rows(self, user: User, now: float) -> Sequence[UserRow]:
+        """Return the apps, the last used first."""
+        return [
+            UserRow(
+                name=each.name,
+                path=f"{APPS}/{each.id}",
+                text=for_staff(each.scopes),
+                since=each.allowed_at,
+                action=_("Revoke the app"),
+                action_path=f"{APPS}/{each.id}/{REVOKE}?{USER.name}={user.id}",
+                document=each.document(),
+            )
+            for each in list_apps(user, now)
+        ]
+
+
+def _require_client(environ: WSGIEnvironment) -> tuple[Client, ListedClient]:
+    found = clients.find_listed(environ[ROUTING_ARGS][1][CLIENT])
+    if found is None:
+        raise NotFoundError
+    return found
+
+
+def _document(
+    listed: ListedClient, users: Sequence[ClientUser], user_count: int, next_url: str
+) -> dict[str, object]:
+    return {
+        **listed.document(),
+        "user_count": user_count,
+        "users": [each.document() for each in users],
+        "next": next_url or None,
+    }

@@ -1,0 +1,80 @@
+"""GET /auth/admin/apps: the clients, found by a part of their names."""
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.accounts import names
+from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.client_pages import FoundClient, find_clients
+from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.messages import _, pgettext
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.staff.actions import DELETE
+from wsgiauth.staff.frame import PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.request import prefers_html, query_fields
+from wsgiauth.web.responses import Response, json_response
+
+APPS = "apps"  # the section of the panel
+REMOVED = _("The app has been removed.")
+_SEARCH, _AFTER = "q", "after"
+
+KINDS: Mapping[str, str] = {
+    clients.PUBLIC: pgettext("other app", "without a secret"),
+    clients.CONFIDENTIAL: pgettext("other app", "with a secret"),
+    clients.SERVICE: pgettext("other app", "service"),
+}
+
+
+class OfApps(PanelEndpoint):
+    """A URL of the panel about apps."""
+
+    back = BackLink("admin/apps", _("Back to the apps"))
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has a panel, and is a provider."""
+        return super().is_offered(settings) and settings.OAUTH_SERVER
+
+
+class ClientsPage(PanelPage):
+    """A page of the list of clients."""
+
+    template = "admin/apps.html"
+    apps_url = UrlBelow("admin/apps")  # where the form is sent, and below which each app is
+    clients: tuple[FoundClient, ...]
+    kinds: Mapping[str, str] = KINDS  # in words
+    search: str  # a part of a name, as typed
+    first_url: str  # empty on the first page
+    next_url: str  # empty if there is no next page
+    notice: str = ""  # what has just been done
+
+
+class AdminApps(OfApps):
+    """Lists the clients, a page at a time."""
+
+    step = _("The apps")
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with a page of the list, or with the same clients as JSON."""
+        member = require_staff(environ, site).user
+        given = query_fields(environ, (_SEARCH, _AFTER))
+        search = names.typed(given[_SEARCH])
+        found, after = find_clients(search, given[_AFTER])
+        apps_url = f"{panel_url(environ)}/{APPS}"
+        chosen = {_SEARCH: search} if search else {}
+        next_url = f"{apps_url}?{urlencode(chosen | {_AFTER: after})}" if after else ""
+        if not prefers_html(environ):
+            documents = [each.document() for each in found]
+            return json_response({"apps": documents, "next": next_url or None})
+        page = ClientsPage(
+            frame=frame_of(environ, member, APPS),
+            clients=tuple(found),
+            search=search,
+            first_url=f"{apps_url}?{urlencode(chosen)}" if given[_AFTER] else "",
+            next_url=next_url,
+            notice=notice_of(environ, {DELETE: REMOVED}),
+        )
+        return site.pages.render(environ, page)
