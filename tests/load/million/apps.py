@@ -56,22 +56,25 @@ PURGED = 1_000
 SCOPES = "email openid profile"
 DAY = 86_400  # seconds
 
+# With nothing but question marks, which PyMySQL sends many at once.
 CLIENT_ROW = """
     INSERT INTO wsgiauth_oauth_client
-        (id, name, digest, former_digest, redirect_uris, scopes, is_public, is_trusted, algorithm,
-         created_at, expires_at)
-    VALUES (?, 'Wiki', '', '', ?, 'openid profile email', TRUE, FALSE, '', 0, ?)
+        (id, redirect_uris, created_at, expires_at, name, digest, former_digest, scopes, is_public,
+         is_trusted, algorithm)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+CLIENT = ("Wiki", "", "", "openid profile email", True, False, "")
 CONSENT_ROW = """
     INSERT INTO wsgiauth_oauth_consent (user_id, client_id, scopes, created_at)
-    VALUES (?, ?, ?, 0)
+    VALUES (?, ?, ?, ?)
 """
 GRANT_ROW = """
     INSERT INTO wsgiauth_oauth_grant
-        (id, client_id, user_id, session_id, sid, stamp, scopes, resource, is_offline, generation,
-         refreshed_at, authenticated_at, methods, created_at, expires_at)
-    VALUES (?, ?, ?, ?, 'sid', 0, ?, '', FALSE, 1, 0, 0, 'pwd', 0, ?)
+        (id, client_id, user_id, session_id, expires_at, sid, stamp, scopes, resource, is_offline,
+         generation, refreshed_at, authenticated_at, methods, created_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+GRANT = ("sid", 0, SCOPES, "", False, 1, 0, 0, "pwd", 0)
 
 
 class Apps(Asked):
@@ -155,12 +158,12 @@ def fill(database, number):
     """Insert clients, and the consents and grants of the users."""
     end = int(time.time()) + 14 * DAY
     pairs = [(n // EACH, client_id(n % number)) for n in range(EACH, (number + 1) * EACH)]
-    of_operators = ((client_id(n), CALLBACK, None) for n in range(number))
-    registered = ((f"registered{n}", CALLBACK, end - n) for n in range(REGISTERED))
+    of_operators = ((client_id(n), CALLBACK, 0, None, *CLIENT) for n in range(number))
+    registered = ((f"registered{n}", CALLBACK, 0, end - n, *CLIENT) for n in range(REGISTERED))
     _insert(database, CLIENT_ROW, chain(of_operators, registered))
-    _insert(database, CONSENT_ROW, ((*pair, SCOPES) for pair in pairs))
+    _insert(database, CONSENT_ROW, ((*pair, SCOPES, 0) for pair in pairs))
     rows = (
-        (grant_id(n), client, user, session_id(user), SCOPES, end + n % DAY)
+        (grant_id(n), client, user, session_id(user), end + n % DAY, *GRANT)
         for n, (user, client) in enumerate(pairs, EACH)
     )
     _insert(database, GRANT_ROW, rows)
@@ -254,9 +257,9 @@ def purge(site):
     """Purge expired grants, and clients that have registered themselves."""
     with site.using():
         numbers = range(PURGED)
-        rows = [(f"expired{n}", CALLBACK, 1) for n in numbers]
+        rows = [(f"expired{n}", CALLBACK, 0, 1, *CLIENT) for n in numbers]
         _insert(site.database, CLIENT_ROW, rows)
-        grants = ((f"expired{n}", f"expired{n}", 1, None, SCOPES, 1) for n in numbers)
+        grants = ((f"expired{n}", f"expired{n}", 1, None, 1, *GRANT) for n in numbers)
         _insert(site.database, GRANT_ROW, grants)
         begun = time.perf_counter()
         found = purge_expired(Grant, time.time()), purge_expired(Client, time.time())
