@@ -391,7 +391,7 @@ class _ToBeLoggedOut(_OfApp):
     def prepare(self):
         ada, client, session_id = super().prepare()
         Client.update(logout_uri="https://wiki.example.org/logout").execute()
-        return ada, clients.find(client.id), session_id
+        return ada, clients.find(client.id, 0), session_id
 
     def one(self, ada, client, session_id, *_):
         return redeem(code_of(ada, client, session_id), client)

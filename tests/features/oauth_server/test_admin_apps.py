@@ -240,7 +240,7 @@ def test_a_right_that_was_just_taken_away_does_not_count(wiki, panel, boss, monk
     monkeypatch.setattr(admin_app, "govern", demote)
     make_user(panel.app, "other", is_superuser=True)
     confirm(panel, page, status=403).mustcontain("Only superusers can remove apps.")
-    assert clients.find(wiki.id) is not None
+    assert clients.find(wiki.id, 0) is not None
 
 
 # Removing it

@@ -225,14 +225,16 @@ def test_a_string_that_is_no_id_finds_no_client(database, client_id):
 
 @pytest.mark.every_database
 def test_an_id_is_compared_exactly(database):
-    Client.insert(id="abc", name="Wiki", redirect_uris="", scopes="", created_at=0).execute()
+    row = {"id": "abc", "name": "Wiki", "name_key": "wiki", "redirect_uris": "", "scopes": ""}
+    Client.insert(row, created_at=0).execute()
     assert clients.find("abc", NOW).name == "Wiki"
     assert [clients.find(each, NOW) for each in ("ABC", "Abc", "ab", "abcd")] == [None] * 4
 
 
 @pytest.mark.every_database
 def test_a_command_finds_one_of_many_clients_by_the_index(database, monkeypatch):
-    row = {"name": "Wiki", "redirect_uris": CALLBACK, "scopes": "", "created_at": NOW}
+    row = {"name": "Wiki", "name_key": "wiki", "redirect_uris": CALLBACK, "scopes": ""}
+    row["created_at"] = NOW
     Client.insert_many([{"id": f"c{number}", **row} for number in range(2000)]).execute()
     is_sqlite = isinstance(database, peewee.SqliteDatabase)
     database.execute_sql(

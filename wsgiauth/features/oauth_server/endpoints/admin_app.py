@@ -196,8 +196,9 @@ class ChangeApp(OfApps, ActionForm):
         return require_action(environ, APP_ACTIONS).refusal(member)
 
     def find(self, arguments: Mapping[str, str]) -> Client | None:
-        """Return the client."""
-        return clients.find(arguments[CLIENT])
+        """Return the client, also one that has expired."""
+        found = clients.find_listed(arguments[CLIENT])
+        return None if found is None else found[0]
 
     def change(self, submission: MemberSubmission) -> object:
         """Do the action."""
