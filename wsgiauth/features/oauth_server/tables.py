@@ -41,7 +41,9 @@ class Client(Model):
 
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
     name: peewee.CharField[str] = peewee.CharField(max_length=CLIENT_NAME_MAX_LENGTH)
-    name_key: peewee.CharField[str] = peewee.CharField(max_length=CLIENT_NAME_MAX_LENGTH)
+    name_key: peewee.CharField[str] = peewee.CharField(
+        max_length=CLIENT_NAME_MAX_LENGTH, default=""
+    )
     digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     former_digest: peewee.CharField[str] = peewee.CharField(max_length=64, default="")
     redirect_uris: peewee.TextField[str] = peewee.TextField()
