@@ -275,6 +275,7 @@ class Owner:
             self.tokens = [sessions.start(user, tokens).token]
 
 
+@pytest.mark.slow
 @pytest.mark.promise(27)
 def test_a_kill_during_changes_leaves_nothing_half_done(database, settings, tokens):
     # A kill leaves the attempts counted that were under way.

@@ -275,6 +275,7 @@ def test_a_terminated_process_sends_the_emails_of_its_last_requests(
     assert sys.modules["mailing"].sent == [EMAIL]
 
 
+@pytest.mark.slow
 def test_a_terminated_process_ends_although_it_can_accept_no_more_connections(folder):
     command = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))"
     (folder / "few.py").write_text(f"{command}\nfrom hello import application\n")

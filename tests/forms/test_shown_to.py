@@ -134,6 +134,7 @@ def contents():
     return {table: sorted(map(repr, rows)) for table, rows in found.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(79)
 def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, people, caplog):
     ada, grace = people

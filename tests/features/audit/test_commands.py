@@ -168,6 +168,7 @@ def test_follow_begins_with_a_few(run, database, monkeypatch):
     assert len(lines(run("--follow", "--json")[1])) == events.FOLLOWED
 
 
+@pytest.mark.slow
 def test_follow_ends_with_ctrl_c(ada, settings):
     now = int(datetime.now(UTC).timestamp())
     RecordedEvent.update(time=now).execute()

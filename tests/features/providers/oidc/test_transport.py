@@ -308,6 +308,7 @@ def test_a_certificate_of_an_authority_of_this_host_is_accepted(certificate, clo
         assert Transport(Failures("Google"), clock, 5).send(get(provider)).status == 200
 
 
+@pytest.mark.slow
 def test_a_response_over_tls_that_takes_too_long_is_ended(certificate, clock, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with Provider(certificate=certificate) as provider:
