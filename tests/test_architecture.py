@@ -141,7 +141,11 @@ DOORS_OF_LIBRARIES = {
         "features.services.signing",
         "authentication.signatures",
     },
-    "cryptography": {"features.oauth_server.codes", "features.services.signing"},
+    "cryptography": {
+        "features.oauth_server.codes",
+        "features.services.signing",
+        "testing.settings",
+    },
     "fido2": {"features.factors.passkeys.webauthn"},
     "urllib3": {"features.providers.oidc.transport"},
 }

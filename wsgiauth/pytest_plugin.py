@@ -53,6 +53,12 @@ def wsgiauth_api_key(wsgiauth_app: AuthMiddleware) -> Callable[..., dict[str, st
 
 
 @pytest.fixture
+def wsgiauth_app_client(wsgiauth_app: AuthMiddleware) -> Callable[..., testing.AppClient]:
+    """Return `wsgiauth.testing.app_client` for this application."""
+    return partial(testing.app_client, wsgiauth_app)
+
+
+@pytest.fixture
 def wsgiauth_authenticator(wsgiauth_app: AuthMiddleware) -> Callable[..., testing.Authenticator]:
     """Return `wsgiauth.testing.add_authenticator` for this application."""
     return partial(testing.add_authenticator, wsgiauth_app)

@@ -23,6 +23,7 @@ FIXTURES = [
     "wsgiauth_group",
     "wsgiauth_bearer",
     "wsgiauth_api_key",
+    "wsgiauth_app_client",
     "wsgiauth_authenticator",
     "wsgiauth_recovery_codes",
     "wsgiauth_provider_account",

@@ -5,6 +5,7 @@
 function raises TypeError for other objects.
 """
 
+from wsgiauth.testing.apps import AppClient, app_client
 from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes
 from wsgiauth.testing.logins import api_key, bearer, logged_in
 from wsgiauth.testing.mails import Mails, mailbox
@@ -12,10 +13,12 @@ from wsgiauth.testing.people import make_group, make_user, provider_account
 from wsgiauth.testing.settings import make_settings
 
 __all__ = [
+    "AppClient",
     "Authenticator",
     "Mails",
     "add_authenticator",
     "api_key",
+    "app_client",
     "bearer",
     "logged_in",
     "mailbox",

@@ -1,6 +1,10 @@
 """Settings for tests."""
 
+import atexit
 import secrets
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from wsgiauth.settings import PER_ADDRESS, Settings
@@ -18,13 +22,15 @@ def make_settings(**changes: Any) -> Settings:
 
     Each `AuthMiddleware` with these settings has its own empty database. Limits by address are off,
     because all tests have the same address. `MAIL_URL="memory:"` turns on emails, whose links lead
-    to http://localhost, as WebTest's clients do: see `mailbox`.
+    to http://localhost, as WebTest's clients do: see `mailbox`. `OAUTH_SERVER` and `SERVICES` get a
+    key to sign with, unless `SERVICE_KEYS` names one.
 
     Args:
         changes: Settings by name, which replace these.
 
     Raises:
         ConfigurationError: A setting is invalid.
+        ImportError: `cryptography` is not installed, which that key needs.
         TypeError: There is no setting of that name.
     """
     defaults: dict[str, Any] = {
@@ -37,4 +43,25 @@ def make_settings(**changes: Any) -> Settings:
         "LANGUAGES": ("en",),  # with several, each page has a second form
         **dict.fromkeys(PER_ADDRESS, 0),
     }
+    if changes.get("OAUTH_SERVER") or changes.get("SERVICES"):
+        defaults["SERVICE_KEYS"] = _service_key()
     return _TestSettings(**(defaults | changes))
+
+
+@cache
+def _service_key() -> Path:
+    """Return a file with a new private key, which the end of the process deletes."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    path = Path(folder.name, "key.pem")
+    key = ec.generate_private_key(ec.SECP256R1())
+    path.touch(mode=0o600)
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return path
