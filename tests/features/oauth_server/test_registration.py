@@ -158,7 +158,7 @@ def test_a_mistake_of_such_an_app_leads_no_browser_away(site):
 @pytest.mark.promise(93)
 def test_trust_spares_such_an_app_no_consent(site, browser):
     app = RegisteredApp(site, redirect_uris=["https://editor.example/callback"])
-    app.uri = "https://editor.example/callback"
+    app.redirect_uri = "https://editor.example/callback"
     Client.update(is_trusted=True).execute()
     app.log_in(browser)
     assert consent_form(follow(browser, app.url()))
@@ -192,7 +192,7 @@ def test_such_an_app_is_no_device(site):
 def test_a_name_and_a_host_of_another_app_bring_nothing(site, browser, wiki):
     """The page says that this site has not checked it, and the code goes to the other app."""
     false = RegisteredApp(site, client_name="Wiki", redirect_uris=[wiki.uri])
-    false.uri = wiki.uri
+    false.redirect_uri = wiki.uri
     wiki.log_in(browser)
     page = follow(browser, false.url())
     assert "This site has not checked this app" in page
