@@ -74,8 +74,10 @@ def internal_imports(module):
     """
     found = set()
     statements = tree_of(MODULES[module]).body
-    at_run_time = [node for node in statements if not is_for_types(node)]
-    for node in chain.from_iterable(map(ast.walk, at_run_time)):
+    for_types = {*chain.from_iterable(map(ast.walk, filter(is_for_types, statements)))}
+    for node in nodes_of(MODULES[module]):
+        if node in for_types:
+            continue
         if isinstance(node, ast.Import):
             found |= {name_in_package(each.name) for each in node.names if is_ours(each.name)}
         if not isinstance(node, ast.ImportFrom) or not is_ours(node.module):
