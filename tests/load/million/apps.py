@@ -52,6 +52,7 @@ DRIVERS = {"sqlite": "sqlite", "postgresql": "postgres", "mariadb": "mysql"}
 SMALL, LARGE = 1_000, 100_000  # users, and as many clients
 EACH = 10  # consents and grants of each user
 REGISTERED = 5_000  # clients that registered themselves, at any size: their number is limited
+REMOVED = 100  # clients that only `client remove` uses
 PURGED = 1_000
 SCOPES = "email openid profile"
 DAY = 86_400  # seconds
@@ -158,7 +159,9 @@ def fill(database, number):
     """Insert clients, and the consents and grants of the users."""
     end = int(time.time()) + 14 * DAY
     pairs = [(n // EACH, client_id(n % number)) for n in range(EACH, (number + 1) * EACH)]
-    of_operators = ((client_id(n), CALLBACK, 0, None, *CLIENT) for n in range(number))
+    removed = range(number, number + REMOVED)
+    pairs += [(number - n, client_id(each)) for each in removed for n in range(EACH)]
+    of_operators = ((client_id(n), CALLBACK, 0, None, *CLIENT) for n in range(removed.stop))
     registered = ((f"registered{n}", CALLBACK, 0, end - n, *CLIENT) for n in range(REGISTERED))
     _insert(database, CLIENT_ROW, chain(of_operators, registered))
     _insert(database, CONSENT_ROW, ((*pair, SCOPES, 0) for pair in pairs))
@@ -239,7 +242,7 @@ def register(site):
 def remove_client(site):
     """Remove a client with its consents and grants, as a command does."""
     with site.using():
-        client = Client.get_by_id(client_id(next(_removed[site.number])))
+        client = Client.get_by_id(client_id(site.number + next(_removed[site.number])))
         begun = time.perf_counter()
         clients.remove(client)
         return time.perf_counter() - begun
@@ -269,7 +272,7 @@ def purge(site):
     return seconds
 
 
-_removed = defaultdict(count)  # the numbers of clients that were removed, by the size
+_removed = defaultdict(count)  # how many clients were removed, by the size
 MEASURED = {
     "/auth/authorize, a known consent": authorize,
     "/auth/consent": consent,
