@@ -219,7 +219,7 @@ def test_4_8_no_code_is_exchanged_without_its_verifier(browser, wiki, verifier):
 
 
 @pytest.mark.promise(89)
-def test_4_11_the_site_sends_nobody_to_a_uri_without_its_client(browser, evil):
+def test_4_11_the_site_sends_no_browser_to_a_uri_without_its_client(browser, evil):
     for changes in ({"client_id": "0123456789abcdef0123"}, {"client_id": None}):
         page = browser.get(evil.url(prompt="none", **changes), headers=BROWSER, status=400)
         assert "evil" not in page.text

@@ -485,7 +485,7 @@ def test_a_member_of_the_group_gets_in(browser, ada, site):
     assert "code" in answer_in(walk(browser, App(site, group=group).url()))
 
 
-def test_nobody_is_in_a_group_that_was_deleted(browser, ada, site):
+def test_no_user_is_in_a_group_that_was_deleted(browser, ada, site):
     group = Group.create(name="Staff")
     app = App(site, group=group)
     ada.join(group)

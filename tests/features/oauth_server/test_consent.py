@@ -178,7 +178,7 @@ def test_a_user_allows_only_the_scopes_that_the_page_has_shown(browser, wiki, si
 
 
 @pytest.mark.promise(90)
-def test_no_form_allows_a_scope_that_nobody_has_asked_for(browser, ada, site):
+def test_no_form_allows_a_scope_that_was_not_asked_for(browser, ada, site):
     app = App(site, scopes=("openid", "email"))
     page = open_consent(browser, app, scope="openid")
     answer = decide(page, scope="openid email profile reports.read")
