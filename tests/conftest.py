@@ -267,8 +267,13 @@ def insert_rows(users):
 def insert_user(username, email):
     """Insert a user with the usual password, without what `create_user` does, and return them."""
     insert_rows([{"username": username, "email": email, "hashed_password": HASH_OF_PASSWORD}])
+    return read_user(username)
+
+
+def read_user(username):
+    """Return a user, in a third of the time of `User.get`, for which Peewee writes the SQL."""
     select = f"SELECT * FROM wsgiauth_user WHERE username = {storage.current().param}"  # noqa: S608
-    return User.raw(select, username).get()  # Peewee takes longer to write it than all else
+    return User.raw(select, username).get()
 
 
 @pytest.fixture

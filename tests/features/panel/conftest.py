@@ -3,13 +3,12 @@
 import pytest
 from webtest import TestApp
 
-from tests.conftest import insert_rows
+from tests.conftest import insert_rows, read_user
 from tests.support.factors import FACTOR_KEY
 from tests.support.identities import ENTRY
 from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.staff.administration import MANAGE_USERS
 
@@ -55,8 +54,9 @@ def make(site):
         values = {"username": name, "email": f"{name}@example.org", **KINDS[kind], **fields}
         permissions = values.pop("permissions", ())
         insert_rows([values])
-        user = User.get(User.username == name)
-        user.grant(*permissions)
+        user = read_user(name)
+        if permissions:
+            user.grant(*permissions)
         return user
 
     return make_user
