@@ -14,7 +14,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of, revoke_by_handle
 from wsgiauth.features.factors import factors
-from wsgiauth.features.oauth_server import app_sessions, grants
+from wsgiauth.features.oauth_server import app_sessions, clients, grants
 from wsgiauth.features.oauth_server.tables import AppSession, Grant
 from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import purge_expired
@@ -223,6 +223,13 @@ def test_no_token_is_sent(browser, ada, settings, wiki, sent, end):
     assert sent() == []
 
 
+def test_the_end_of_a_session_is_found_after_any_time(browser, ada, settings, wiki, sent, clock):
+    wiki.log_in(browser, scope="openid")
+    expire_and_purge(browser, ada, settings)
+    clock.move(1000 * app_sessions.LIFETIME)
+    assert len(sent()) == 1
+
+
 # Rows
 
 
@@ -282,6 +289,22 @@ def test_the_login_of_a_user_without_apps_costs_no_statement_more(site, ada, uns
     assert [each for each in sent if "wsgiauth_oauth_session" in each] == []
 
 
+def test_a_change_of_no_user_costs_none(wiki, queries, clock):
+    client = clients.find(wiki.id, clock())
+    sent = queries(lambda: clients.renew_secret(client))
+    assert [each for each in sent if "wsgiauth_oauth_session" in each] == []
+
+
+def test_a_token_that_is_being_sent_is_not_due_again(
+    browser, ada, wiki, sent, while_sending, logouts
+):
+    wiki.log_in(browser, scope="openid")
+    grants.revoke(ada, wiki.id)
+    while_sending(lambda: update_user(ada, is_active=False) and logouts.deliver())
+    assert len(sent()) == 1
+    assert AppSession.select().count() == 0
+
+
 @pytest.mark.every_database
 def test_a_change_of_a_user_costs_one_statement(browser, ada, wiki, queries):
     wiki.log_in(browser, scope="openid")
@@ -291,7 +314,7 @@ def test_a_change_of_a_user_costs_one_statement(browser, ada, wiki, queries):
 
 
 def test_a_command_leaves_the_logout_token_to_a_server(
-    browser, ada, wiki, sent, wsgiauth, settings, monkeypatch
+    browser, ada, wiki, sent, wsgiauth, settings, monkeypatch, clock
 ):
     wiki.log_in(browser, scope="openid")
     for name, value in {
@@ -301,5 +324,5 @@ def test_a_command_leaves_the_logout_token_to_a_server(
     }.items():
         monkeypatch.setenv(name, value)
     assert wsgiauth("deactivate", ada.username)[0] == 0
-    assert AppSession.get().due_at is not None
+    clock.now = AppSession.get().due_at
     assert len(sent()) == 1

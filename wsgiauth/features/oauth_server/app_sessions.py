@@ -48,9 +48,7 @@ _IS_OUTSIDE_GROUP = peewee.fn.EXISTS(
         Membership.user.is_null(),
     )
 )
-_OF_DELETED_GROUPS = Client.select(Client.id).where(
-    Client.group_id.is_null(False), Client.group_id.not_in(Group.select(Group.id))
-)
+_OF_DELETED_GROUPS = Client.select(Client.id).where(Client.group_id.not_in(Group.select(Group.id)))
 
 
 def begin(grant: Mapping[str, Any], ends_at: int) -> None:
@@ -103,6 +101,7 @@ def due(now: float, without: Collection[str]) -> list[AppSession]:
     waiting: Any = AppSession.select(AppSession, Client).join(Client).limit(BATCH)
     if without:
         waiting = waiting.where(AppSession.client.not_in(sorted(without)))
+    # The order makes PostgreSQL read the index, not the table.
     marked = waiting.where(AppSession.due_at <= int(now)).order_by(AppSession.due_at)
     # Of sessions that expired, or that were deleted in another way than by a logout.
     deleted = waiting.where(AppSession.session.is_null(), AppSession.due_at.is_null())
@@ -121,15 +120,12 @@ def next_due(without: Collection[str]) -> int | None:
 @repeated_after_conflict
 def claim(row: AppSession, now: float) -> bool:
     """Compare and set; return whether this process sends the logout token."""
-    is_same = (AppSession.id == row.id) & (AppSession.attempts == row.attempts)
-    is_same &= (
-        AppSession.due_at.is_null() if row.due_at is None else AppSession.due_at == row.due_at
-    )
+    is_same = AppSession.due_at.is_null() if row.due_at is None else AppSession.due_at == row.due_at
     claimed = {"due_at": int(now) + LEASE, "attempts": row.attempts + 1}
     if row.due_at is None:
-        claimed["expires_at"] = int(now) + LIFETIME
+        claimed["expires_at"] = row.expires_at = int(now) + LIFETIME
     with database.atomic():
-        if not AppSession.update(claimed).where(is_same).execute():
+        if not AppSession.update(claimed).where(AppSession.id == row.id, is_same).execute():
             return False
     row.attempts += 1
     return True
