@@ -169,9 +169,7 @@ class AuthMiddleware:
         self._scope = RequestScope(self.database)
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
-        recording = recorders(settings, self.site)
-        if recording:  # otherwise, keep those of another middleware with the same database
-            record(self.database, recording)
+        record(self.database, recorders(settings, self.site))
         sending = (self.site.outbox, *self.site.parts)
         self._queues = [each for each in sending if isinstance(each, Queue)]
         keep_events(self.database, settings.AUDIT_DAYS)

@@ -1,24 +1,29 @@
 """The queue of logout tokens: what it sends, when it tries again, and what it leaves to others."""
 
+import gc
 import socket
+import weakref
 from dataclasses import replace
 from threading import Event
 
 import jwt
 import pytest
+from webtest import TestApp
 
 from tests.support import endings
 from tests.support.logout_receiver import verified
 from tests.support.oauth_apps import App
 from tests.support.service_keys import new_key, pem_of, write_key
-from wsgiauth import events
+from tests.support.sites import echo
+from wsgiauth import AuthMiddleware, events, storage
 from wsgiauth.features.oauth_server import app_sessions, clients
 from wsgiauth.features.oauth_server.app_sessions import LEASE, LIFETIME
 from wsgiauth.features.oauth_server.clients import ClientFields
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
-from wsgiauth.mail.outbox import RETRIES
+from wsgiauth.mail.outbox import RETRIES, Mail
+from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
 
 MINUTE = 60
@@ -199,6 +204,18 @@ def test_an_app_that_fails_is_left_alone_for_a_minute_and_delays_no_other(
     assert sum(each.attempts for each in AppSession.select()) == 3
 
 
+def test_no_pooled_connection_is_kept_while_an_app_answers(settings, receiver, while_sending):
+    url, closed = settings.DATABASE_URL.replace(":", "+pool:", 1), []
+    site = AuthMiddleware(echo, replace(settings, DATABASE_URL=url))
+    row = {"id": "a", "client": App(site, logout_uri=receiver.uri).id, "user_id": 1, "sid": "b"}
+    with context.using(site.database):
+        AppSession.insert(row, due_at=1, expires_at=2**40).execute()
+        while_sending(lambda: closed.append(site.database.is_closed()))
+        site.site.require(Logouts).deliver()
+    storage.discard_connection(site.database)
+    assert closed == [True]
+
+
 class KilledError(BaseException):
     """Ends a process."""
 
@@ -273,6 +290,34 @@ def test_a_logout_wakes_the_thread_of_its_process(server_of_app, site, ada, sett
     wiki.log_in(browser)
     endings.log_out(browser, ada, settings)
     assert arrived.wait(30)
+
+
+def test_the_first_request_sends_what_other_processes_left(server_of_app, site, ada, monkeypatch):
+    monkeypatch.undo()  # of `unsent`
+    server_of_app.reset()
+    arrived = Event()
+    server_of_app.action = arrived.set
+    row = {"id": "a", "client": App(site, logout_uri=server_of_app.uri).id, "user_id": ada.id}
+    AppSession.insert(row, sid="b", due_at=1, expires_at=2**40).execute()
+    TestApp(site).get("/")
+    assert arrived.wait(30)
+
+
+def test_the_queue_ends_with_its_site(settings):
+    site = AuthMiddleware(echo, settings)
+    queue = weakref.ref(site.site.require(Logouts))
+    del site
+    gc.collect()
+    assert queue() is None
+
+
+def test_a_site_without_mail_sends_logout_tokens_and_no_notices(
+    browser, ada, wiki, settings, logouts, receiver
+):
+    wiki.log_in(browser)
+    endings.choose_a_password(browser, ada, settings)
+    logouts.deliver()
+    assert (len(receiver.take()), Mail.select().count()) == (1, 0)
 
 
 def test_the_check_counts_overdue_tokens(ended, site, clock):
