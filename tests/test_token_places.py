@@ -306,12 +306,16 @@ def device_code(held):
 def logout_token(held):
     app = App(held.site, "Blog", logout_uri="https://blog.example.org/logout")
     browser, sent = TestApp(held.site), []
-    browser.post("/auth/login", {"username": USERNAME, "password": PASSWORD}, headers=SAME_ORIGIN)
-    app.log_in(browser)
-    browser.post("/auth/logout", headers=SAME_ORIGIN)
+    logouts = held.site.site.require(Logouts)
+    form = {"username": USERNAME, "password": PASSWORD}
     with pytest.MonkeyPatch.context() as patch, context.using(held.site.database):
+        patch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
         patch.setattr(logout_sending, "send", lambda _url, token: sent.append(token) or 200)
-        held.site.site.require(Logouts).deliver()
+        logouts.stop()
+        browser.post("/auth/login", form, headers=SAME_ORIGIN)
+        app.log_in(browser)
+        browser.post("/auth/logout", headers=SAME_ORIGIN)
+        logouts.deliver()
     return sent[0]
 
 

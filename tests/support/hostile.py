@@ -463,7 +463,8 @@ PATHS = [
     *("/caf\xc3\xa9", "/\xff", "//evil.example/", "/\\evil.example", "http://evil.example/"),
 ]
 PUBLIC_AND_GUARDED = ["/", *VIEWS]
-EXAMPLE_OF = {"id": "1", "action": "deactivate", "provider": "github"}  # parts of paths
+# Of the parts of paths.
+EXAMPLE_OF = {"id": "1", "action": "deactivate", "provider": "github", "client": "wiki"}
 DESCRIBED = {
     f"/auth{path.format_map(EXAMPLE_OF)}": operations.get("post", {})
     for path, operations in ROUTES["/openapi.json"].document["paths"].items()

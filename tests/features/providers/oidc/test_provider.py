@@ -12,7 +12,6 @@ from tests.support.oidc_clients import CALLBACK, Client
 from tests.support.provider_answers import Answer, HangUp, Held, Json, Redirect
 from tests.support.provider_keys import DROP, half_hash, signing_key
 from tests.support.sites import SECRET_KEY
-from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError, ProviderError
 from wsgiauth.features import FEATURES
@@ -170,7 +169,7 @@ FAILURES = [
 
 
 @pytest.mark.promise(71)
-@row_by_row(
+@pytest.mark.parametrize(
     ("path", "what"),
     [(DISCOVERY, "discovery"), ("/token", "token"), ("/keys", "keys"), ("/userinfo", "userinfo")],
 )
