@@ -113,7 +113,7 @@ def test_a_long_list_has_pages(site, panel, program):
 def test_an_app_is_shown_with_its_users(site, browser, wiki, panel, program, ada):
     wiki.log_in(browser, scope="openid email reports.read")
     page = show(panel).click("Wiki")
-    page.mustcontain("https://wiki.example.org/callback", "number, email address")
+    page.mustcontain("https://wiki.example.org/callback", "account number, email address")
     assert page.click("^Ada$").request.path == f"/auth/admin/users/{ada.id}"
     shown = program(f"/{wiki.id}")
     [user] = shown["users"]
@@ -280,14 +280,14 @@ def test_the_page_of_a_user_names_their_apps(site, browser, wiki, panel, ada):
     assert panel.get(url, headers=JSON).json["apps"] == []
     tokens = wiki.log_in(browser)
     page = panel.get(url)
-    page.mustcontain("number, username and language, email address")
+    page.mustcontain("account number, username and language, email address")
     assert page.click("^Wiki$").request.path == f"{APPS}/{wiki.id}"
     [listed] = panel.get(url, headers=JSON).json["apps"]
     assert (listed["id"], listed["name"]) == (wiki.id, "Wiki")
+    viewer = staff_browser(site, make_user(site, "viewer", is_staff=True))
+    viewer.get(url).mustcontain(">Wiki<", no="Revoke the app")
     confirm(panel, page.click("Revoke the app"), status=303)
     wiki.refresh(tokens["refresh_token"], 400)
-    viewer = staff_browser(site, make_user(site, "viewer", is_staff=True))
-    viewer.get(url).mustcontain(no="Revoke the app")
 
 
 # Where there is no such section

@@ -6,7 +6,7 @@ from wsgiauth.authentication.scopes import EMAIL, GROUPS, OFFLINE, OPENID, PROFI
 from wsgiauth.messages import list_of, pgettext
 
 _WORDS: Mapping[str, str] = {
-    OPENID: pgettext("access of an app", "number"),
+    OPENID: pgettext("access of an app", "account number"),
     PROFILE: pgettext("access of an app", "username and language"),
     EMAIL: pgettext("access of an app", "email address"),
     GROUPS: pgettext("access of an app", "groups"),
