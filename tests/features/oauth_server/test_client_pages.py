@@ -84,8 +84,8 @@ def test_a_client_is_listed_with_what_it_is(database):
 def test_a_changed_name_is_found(database):
     row = make("Wiki")
     fields = clients.ClientFields.of(row)
-    clients.change(row, fields._replace(name="LIBRARY"))
-    assert names(find_clients("library")[0]) == ["LIBRARY"]
+    clients.change(row, fields._replace(name="Käse"))
+    assert names(find_clients("KÄSE")[0]) == ["Käse"]
 
 
 @pytest.mark.every_database

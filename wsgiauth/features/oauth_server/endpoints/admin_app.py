@@ -192,7 +192,6 @@ class ChangeApp(OfApps, ActionForm):
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""
-        _require_client(environ)
         return require_action(environ, APP_ACTIONS).refusal(member)
 
     def find(self, arguments: Mapping[str, str]) -> Client | None:
