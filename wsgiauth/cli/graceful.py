@@ -1,6 +1,7 @@
 """The loop of `serve`, which answers every request that has arrived before it ends.
 
-It also sends the emails of these requests: what a killed process was sending waits for minutes.
+It also sends the emails and logout tokens of these requests: what a killed process was sending
+waits for minutes.
 
 After a signal, waitress itself answers only the requests that it is processing. It goes on to
 accept connections, and resets them in the end. A proxy cannot send their requests to another
@@ -18,7 +19,7 @@ from waitress import wasyncore
 from wsgiauth.mail import worker
 
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
-GRACE = 9  # seconds for requests in progress and emails: a container is killed after ten
+GRACE = 9  # seconds for requests in progress and what they send: a container is killed after ten
 
 Connections = dict[int, Any]  # waitress's "map"
 
