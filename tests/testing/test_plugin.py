@@ -129,8 +129,9 @@ def test_a_key(wsgiauth_app, wsgiauth_user, wsgiauth_api_key):
     key = wsgiauth_api_key(wsgiauth_user(permissions=["reports.read"]), ["reports.read"])
     assert TestApp(wsgiauth_app).get("/", headers=key).text == "for ada"
 
-def test_provider(wsgiauth_provider_account):
+def test_provider(wsgiauth_provider_account, wsgiauth_app_client):
     assert callable(wsgiauth_provider_account)
+    assert callable(wsgiauth_app_client)
 
 def test_factors(wsgiauth_app, wsgiauth_user, wsgiauth_authenticator, wsgiauth_recovery_codes):
     ada, client = wsgiauth_user(password="four unrelated words"), TestApp(wsgiauth_app)
