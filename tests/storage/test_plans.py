@@ -50,6 +50,9 @@ WHOLE = {
     ("features/oauth_server/app_sessions.py", "next_due", "part of wsgiauth_oauth_session"): (
         "the same"
     ),
+    ("features/oauth_server/app_sessions.py", "mark_ended", "wsgiauth_oauth_client"): (
+        "the deletion of a group, which is rare, looks for its apps"
+    ),
     ("features/oauth_server/client_pages.py", "find_clients", "wsgiauth_oauth_client"): (
         "a search of the panel can examine the names of all apps, which are at most some thousands"
     ),

@@ -78,9 +78,9 @@ def mark_ended(event: Event, sid: str, now: int) -> bool:
     if event.name in _HARMLESS:
         return False
     if event.user_id is None:
-        if event.name != "group_changed":
+        if event.name != "group_changed" or not (event.reason or "").startswith("deleted "):
             return False
-        ended = AppSession.client.in_(_OF_DELETED_GROUPS)
+        ended = AppSession.client.in_([each.id for each in _OF_DELETED_GROUPS.clone()])
     else:
         has_ended = ~_IS_IN_SESSION | _IS_OUTSIDE_GROUP
         if event.name == "consent_revoked":
