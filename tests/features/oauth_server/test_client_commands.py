@@ -114,7 +114,8 @@ def test_add_needs_a_redirect_uri_or_a_service(wsgiauth, provider):
 def test_add_refuses_an_invalid_client(wsgiauth, provider):
     status, printed, error = wsgiauth("client", "add", "Wiki", "--redirect", "http://wiki.example")
     assert (status, printed) == (1, "")
-    assert error.startswith("wsgiauth: http://wiki.example: A redirect URI must begin with https")
+    reason = "wsgiauth: redirect URI 'http://wiki.example': A redirect URI must begin with https"
+    assert error.startswith(reason)
     unknown = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--scope", "openid", "mail")
     assert unknown[2].startswith("wsgiauth: mail: The scopes must be openid, ")
     refused = wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "--group", "Editors")
@@ -393,6 +394,7 @@ WRONG = {
     "an unknown action": ["dance"],
     "no name": ["add", "--redirect", CALLBACK],
     "no URI": ["add", "Wiki"],
+    "a service without a permission": ["add", "Job", "--service"],
     "an unknown algorithm": ["add", "Wiki", "--redirect", CALLBACK, "--alg", "HS256"],
     "no change": ["change", "ID"],
     "a group and none": ["change", "ID", "--group", "Editors", "--no-group"],

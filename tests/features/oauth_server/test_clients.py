@@ -149,9 +149,9 @@ REFUSED = {
         {"logout_uri": "com.example.app:/cb", "is_public": True},
     ),
     "a logout URI with a fragment": ("logout_uri", {"logout_uri": f"{CALLBACK}#x"}),
-    "a service with a redirect URI": ("is_service", {"is_service": True, "scopes": ["a.b"]}),
+    "a service with a redirect URI": ("redirect_uris", {"is_service": True, "scopes": ["a.b"]}),
     **{
-        f"a service with {name}": ("is_service", {**SERVICE, name: value})
+        f"a service with {name}": (name, {**SERVICE, name: value})
         for name, value in {
             "is_public": True,
             "algorithm": "ES256",
@@ -160,7 +160,7 @@ REFUSED = {
             "logout_redirects": [CALLBACK],
         }.items()
     },
-    "a service of a login": ("is_service", {**SERVICE, "scopes": ["a.b", "openid"]}),
+    "a service of a login": ("scopes", {**SERVICE, "scopes": ["a.b", "openid"]}),
     "a service that can do nothing": ("scopes", {**SERVICE, "scopes": []}),
     "trust in an app of the computer": (
         "is_trusted",
@@ -200,8 +200,20 @@ def test_a_valid_client_is_created(database, options):
 
 
 def test_a_refused_uri_is_named(database):
-    with pytest.raises(ValidationError, match=r"http://wiki\.example\.org/: "):
+    with pytest.raises(ValidationError, match=r"^redirect URI 'http://wiki\.example\.org/': "):
         make(uris=[CALLBACK, "http://wiki.example.org/"])
+    with pytest.raises(ValidationError, match=r"^logout redirect URI '': "):
+        make(logout_redirects=[""])
+
+
+def test_a_refused_service_is_explained(database):
+    with pytest.raises(ValidationError) as refused:
+        make(**{**SERVICE, "uris": [CALLBACK], "is_trusted": True, "scopes": ["openid", "a.b"]})
+    assert str(refused.value) == (
+        "A service cannot have redirect URIs: no user logs in to it. openid: A service needs"
+        " permissions as scopes, such as reports.read, and no others. A service cannot be trusted:"
+        " no user logs in to it."
+    )
 
 
 NO_ID = {

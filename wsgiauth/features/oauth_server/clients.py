@@ -37,6 +37,15 @@ ALGORITHMS = ("RS256", "ES256", "EdDSA")  # of the keys that `features.services.
 _ID_BYTES = 10
 _SECRET_PREFIX = "wsgiauth-client_"  # noqa: S105 - secret scanners find secrets by it
 
+_NOT_OF_SERVICES = {  # fields that only a client of users can have
+    "redirect_uris": "have redirect URIs",
+    "group_id": "be for a group",
+    "is_public": "be public",
+    "is_trusted": "be trusted",
+    "algorithm": "have an algorithm for ID tokens",
+    "logout_uri": "have a logout URI",
+    "logout_redirects": "have logout redirect URIs",
+}
 
 _FIND = Statement(lambda: Client.select().where(Client.id == ""))
 
@@ -85,25 +94,28 @@ class ClientFields(NamedTuple):
         """Raise ValidationError if a field breaks a rule; its `errors` are by field."""
         problems = {
             "name": names.key_name_problem(self.name),
-            "redirect_uris": self._problem_of_uris(self.redirect_uris, 0 if self.is_service else 1),
-            "logout_redirects": self._problem_of_uris(self.logout_redirects, 0),
+            "redirect_uris": self._problem_of_uris("redirect URI", self.redirect_uris, 1),
+            "logout_redirects": self._problem_of_uris(
+                "logout redirect URI", self.logout_redirects, 0
+            ),
             "logout_uri": self._problem_of_logout_uri(),
             "scopes": _problem_of_scopes(self.scopes),
-            "is_service": self._problem_of_service(),
             "is_trusted": self._problem_of_trust(),
             "algorithm": _problem_of_algorithm(self.algorithm),
         }
+        if self.is_service:
+            problems |= self._problems_of_service()
         errors = {field: [problem] for field, problem in problems.items() if problem is not None}
         if errors:
             raise ValidationError(errors)
 
-    def _problem_of_uris(self, uris: Sequence[str], least: int) -> str | None:
+    def _problem_of_uris(self, kind: str, uris: Sequence[str], least: int) -> str | None:
         if not least <= len(uris) <= MOST_URIS:
             return _("Give one to %(num)s redirect URIs.", num=MOST_URIS)
         for each in uris:
             problem = problem_of(each, is_public=self.is_public)
             if problem is not None:
-                return f"{each[:100]}: {problem}"
+                return f"{kind} {each[:100]!r}: {problem}"
         return None
 
     def _problem_of_logout_uri(self) -> str | None:
@@ -114,14 +126,19 @@ class ClientFields(NamedTuple):
             " http:// is only for localhost, 127.0.0.1 and [::1]."
         )
 
-    def _problem_of_service(self) -> str | None:
-        """Refuse a service that has something of logins, which it would not use."""
-        of_logins = self._replace(name="", scopes=(), is_service=False)
-        if not self.is_service:
-            return None
-        if of_logins == ClientFields("", (), ()) and all(map(is_permission, self.scopes)):
-            return None
-        return _("A service has permissions as scopes, and nothing else: no user logs in to it.")
+    def _problems_of_service(self) -> dict[str, str | None]:
+        """Refuse what only logins of users need, and scopes that are no permissions."""
+        problems = {
+            field: f"A service cannot {what}: no user logs in to it."
+            if getattr(self, field)
+            else None
+            for field, what in _NOT_OF_SERVICES.items()
+        }
+        others = [each for each in self.scopes if not is_permission(each)]
+        if others or not self.scopes:
+            needs = "A service needs permissions as scopes, such as reports.read, and no others."
+            problems["scopes"] = f"{others[0][:100]}: {needs}" if others else needs
+        return problems
 
     def _problem_of_trust(self) -> str | None:
         """Refuse trust in an app that any other program can imitate (RFC 8252 section 8.6)."""

@@ -175,6 +175,10 @@ def add_client(arguments: Arguments) -> None:
     _check_algorithm(arguments.alg, settings)
     if not (arguments.redirect or arguments.service):
         raise UsageError("--redirect is needed: where a login leads; only --service has none")
+    if arguments.service and not arguments.scope:
+        raise UsageError(
+            "--service needs --scope, with at least one permission such as reports.read"
+        )
     made = clients.create(
         arguments.name,
         arguments.redirect or (),
