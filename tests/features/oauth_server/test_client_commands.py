@@ -101,9 +101,34 @@ def test_add_creates_a_service(wsgiauth, provider):
     wsgiauth("client", "add", "Nightly", "--service", "--scope", "reports.read")
     row = Client.get()
     assert (row.is_service, row.redirect_uris, row.scopes) == (True, "", "reports.read")
-    shown = wsgiauth("client", "show", row.id)[1]
-    assert "kind          service\n" in shown
-    assert "URI" not in shown
+    Client.update(created_at=0).execute()
+    assert wsgiauth("client", "show", row.id)[1] == (
+        f"client_id     {row.id}\n"
+        "name          Nightly\n"
+        "kind          service\n"
+        "secrets       1\n"
+        "scopes        reports.read\n"
+        "created       1970-01-01T00:00:00Z\n"
+    )
+
+
+def test_add_says_if_a_service_gets_no_token_because_the_site_has_no_services(
+    wsgiauth, provider, monkeypatch
+):
+    argv = ("client", "add", "Nightly", "--service", "--scope", "reports.read")
+    note = "note: SERVICES is empty here, so the program gets no token: see `check`\n"
+    assert wsgiauth(*argv)[::2] == (0, note + ONCE)
+    monkeypatch.setenv("SERVICES", "reports")
+    assert wsgiauth(*argv)[::2] == (0, ONCE)
+
+
+def test_scopes_without_openid_get_a_note(wsgiauth, made):
+    note = "note: without the scope openid, the app gets no ID token"
+    argv = ("client", "add", "Wiki", "--redirect", CALLBACK, "--scope", "groups", "reports.read")
+    assert wsgiauth(*argv)[2].startswith(note)
+    status, _, errors = wsgiauth("client", "change", made.id, "--scope", "groups")
+    assert (status, errors.startswith(note)) == (0, True)
+    assert wsgiauth("client", "change", made.id, "--name", "Notes")[2] == ""
 
 
 def test_add_needs_a_redirect_uri_or_a_service(wsgiauth, provider):
@@ -214,7 +239,8 @@ def test_clients_that_registered_themselves_are_listed_alone(wsgiauth, made, edi
 
 def test_show_prints_a_client(wsgiauth, made, ada):
     Consent.insert(user=ada.id, client=made.id, scopes="", created_at=0).execute()
-    Client.update(created_at=0, redirect_uris=f"{CALLBACK}\nhttps://b.example/").execute()
+    uris = {"redirect_uris": f"{CALLBACK}\nhttps://b.example/", "logout_redirects": CALLBACK}
+    Client.update(created_at=0, **uris).execute()
     assert wsgiauth("client", "show", made.id) == (
         0,
         f"client_id     {made.id}\n"
@@ -226,6 +252,7 @@ def test_show_prints_a_client(wsgiauth, made, ada):
         "scopes        openid profile email\n"
         f"redirect URIs {CALLBACK}\n"
         "redirect URIs https://b.example/\n"
+        f"after logout  {CALLBACK}\n"
         "algorithm     default\n"
         "created       1970-01-01T00:00:00Z\n"
         "allowed by    1 user\n",
@@ -266,6 +293,13 @@ CHANGES = {
     "the ways out": (["--logout-redirect", CALLBACK], {"logout_redirects": [CALLBACK]}),
     "no ways out": (["--logout-redirect", ""], {"logout_redirects": []}),
 }
+
+
+@pytest.mark.parametrize("option", ["--public", "--service"])
+def test_the_kind_of_a_client_stays(wsgiauth, made, option, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("client", "change", made.id, option)
+    assert "the kind of a client cannot change: create a new one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("is_default", [True, False], ids=["from the default", "from another"])

@@ -87,6 +87,8 @@ def add_commands(parser: Parser) -> None:
     )
     changed = client.command("change", change_client)
     changed.add_argument("--name", metavar="NAME", type=typed, help="the new name")
+    for option in ("--public", "--service"):
+        changed.add_argument(option, action="store_true", help=argparse.SUPPRESS)
     _add_lists(changed, is_new=False)
     renewed = client.command("secret", renew_secret)
     renewed.add_argument(
@@ -140,8 +142,8 @@ def _add_lists(parser: Parser, *, is_new: bool) -> None:
         metavar="SCOPE",
         nargs="+",
         action="extend",
-        help="what it can ask for: openid, profile, email, groups, offline_access, or permissions"
-        + (f" ({' '.join(DEFAULT)})" if is_new else instead),
+        help="all that it can ask for: openid, profile, email, groups, offline_access, and"
+        f" permissions{instead or '; replaces the default, ' + ' '.join(DEFAULT)}",
     )
 
 
@@ -170,15 +172,17 @@ def print_client(arguments: Arguments) -> None:
 
 def add_client(arguments: Arguments) -> None:
     """Create a client, and print its id and its secret."""
-    settings = open_database(arguments)
-    _note_settings(settings)
-    _check_algorithm(arguments.alg, settings)
     if not (arguments.redirect or arguments.service):
         raise UsageError("--redirect is needed: where a login leads; only --service has none")
     if arguments.service and not arguments.scope:
         raise UsageError(
             "--service needs --scope, with at least one permission such as reports.read"
         )
+    settings = open_database(arguments)
+    _note_settings(settings)
+    if arguments.service and not settings.SERVICES:
+        print_error("note: SERVICES is empty here, so the program gets no token: see `check`")
+    _check_algorithm(arguments.alg, settings)
     made = clients.create(
         arguments.name,
         arguments.redirect or (),
@@ -192,6 +196,7 @@ def add_client(arguments: Arguments) -> None:
         logout_uri=arguments.logout_uri or "",
         now=time.time(),
     )
+    _note_scopes(made.row)
     if arguments.json:
         _row, listed = _require_client(made.row.id)
         print_json_line({**listed.document(), "secret": made.secret or None})
@@ -205,6 +210,8 @@ def add_client(arguments: Arguments) -> None:
 
 def change_client(arguments: Arguments) -> None:
     """Change a client, and print it."""
+    if arguments.public or arguments.service:
+        raise UsageError("the kind of a client cannot change: create a new one with `client add`")
     settings = open_database(arguments)
     row, listed = _require_client(arguments.id)
     if arguments.trusted and listed.registered_itself:
@@ -216,6 +223,8 @@ def change_client(arguments: Arguments) -> None:
     done = f"Changed the client {row.name}."
     print_change(is_changed, f"the client {row.name} is so already.", done=done)
     _print_fields(row, listed)
+    if arguments.scope:
+        _note_scopes(row)
 
 
 def renew_secret(arguments: Arguments) -> None:
@@ -318,6 +327,15 @@ def _note_settings(settings: Settings) -> None:
         print_error("note: OAUTH_SERVER is off here, so no app can use its client")
 
 
+def _note_scopes(row: Client) -> None:
+    # It is no mistake for an OAuth client, such as an MCP client that needs only permissions.
+    if not row.is_service and "openid" not in row.scopes.split():
+        print_error(
+            "note: without the scope openid, the app gets no ID token, so no login with OpenID"
+            " Connect works; --scope names all scopes"
+        )
+
+
 def _require_client(client_id: str) -> tuple[Client, ListedClient]:
     found = clients.find_listed(client_id)
     if found is None:
@@ -329,26 +347,29 @@ def _require_client(client_id: str) -> tuple[Client, ListedClient]:
 
 def _print_fields(row: Client, listed: ListedClient) -> None:
     """Print a client for a person."""
-    fields: list[tuple[str, Iterable[str]]] = [
-        ("client_id", [listed.id]),
-        ("name", [listed.name]),
-        ("kind", [listed.kind]),
-        ("secrets", [str(listed.secrets)]),
-        ("trusted", [yes_or_no(listed.is_trusted)]),
-        ("group", [_group_in_words(listed)]),
-        ("scopes", [" ".join(listed.scopes)]),
-        ("redirect URIs", listed.redirect_uris),
-        ("logout URI", [listed.logout_uri] if listed.logout_uri else []),
-        ("after a logout", listed.logout_redirects),
-        ("algorithm", [listed.algorithm or _DEFAULT]),
-        ("created", [utc_text(listed.created_at)]),
-        ("registered", ["by itself"] if listed.registered_itself else []),
-        ("ends unused", [] if listed.expires_at is None else [utc_text(listed.expires_at)]),
-        ("allowed by", [counted(clients.count_users(row), "user")]),
-    ]
-    for label, values in fields:
+    fields: dict[str, Iterable[str]] = {
+        "client_id": [listed.id],
+        "name": [listed.name],
+        "kind": [listed.kind],
+        "secrets": [str(listed.secrets)],
+        "trusted": [yes_or_no(listed.is_trusted)],
+        "group": [_group_in_words(listed)],
+        "scopes": [" ".join(listed.scopes)],
+        "redirect URIs": listed.redirect_uris,
+        "logout URI": [listed.logout_uri] if listed.logout_uri else [],
+        "after logout": listed.logout_redirects,
+        "algorithm": [listed.algorithm or _DEFAULT],
+        "created": [utc_text(listed.created_at)],
+        "registered": ["by itself"] if listed.registered_itself else [],
+        "ends unused": [] if listed.expires_at is None else [utc_text(listed.expires_at)],
+        "allowed by": [counted(clients.count_users(row), "user")],
+    }
+    if row.is_service:  # no user logs in to it
+        for label in ("trusted", "group", "algorithm", "allowed by"):
+            del fields[label]
+    for label, values in fields.items():
         for value in values:
-            print_line(f"{label:14}{value}")
+            print_line(f"{label:13} {value}")
 
 
 def _group_in_words(listed: ListedClient) -> str:
