@@ -848,6 +848,7 @@ def test_a_value_that_a_command_does_not_take_is_explained_with_its_usage(capsys
         "createuser bob": f"{needs}: --username NAME or --email ADDRESS",
         "logout ada a1b2": f"{needs}: --session HANDLE",
         "migrate sqlite:///accounts.db": f"{needs}: --database URL",
+        "createuser sqlite:///accounts.db": f"{needs}: --database URL",
         "deleteuser ada bob": "too many values",
         "users --gruop a": "unrecognized arguments: --gruop",
     }.items():

@@ -70,8 +70,10 @@ class Parser(argparse.ArgumentParser):
         options = [each[0] for each in map(_OPTION.match, extra) if each]
         if options:  # whose values the other arguments may be
             self.error(f"unrecognized arguments: {' '.join(options)}")
-        is_url = any("://" in each for each in extra)
-        named = "--database URL" if is_url else " or ".join(self._own_options())
+        own = list(self._own_options())
+        if any("://" in each for each in extra):
+            own = [each for each in own if each.endswith(" URI")] or ["--database URL"]
+        named = " or ".join(own)
         self.error(f"a value needs the name of its option: {named}" if named else "too many values")
 
     def _own_options(self) -> Iterator[str]:

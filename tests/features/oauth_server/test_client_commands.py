@@ -445,6 +445,14 @@ def test_wrong_usage_ends_with_2(wsgiauth, made, argv, capsys):
     assert capsys.readouterr().err.startswith("usage: wsgiauth client")
 
 
+def test_a_uri_without_its_option_names_the_options_of_uris(wsgiauth, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, "https://b.example/")
+    names = "--redirect URI or --logout-redirect URI or --logout-uri URI"
+    reason = f"error: a value needs the name of its option: {names}\n"
+    assert capsys.readouterr().err.endswith(reason)
+
+
 def test_each_action_has_its_help(capsys):
     for action in ("list", "show", "add", "change", "secret", "remove", "export", "import"):
         with pytest.raises(SystemExit) as exited:
