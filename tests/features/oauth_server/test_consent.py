@@ -88,17 +88,18 @@ def test_without_scopes_the_app_only_learns_that_there_is_an_account(browser, wi
 
 
 @row_by_row(
-    ("uri", "host", "is_on_device"),
+    ("uri", "is_public", "host", "is_on_device"),
     [
-        (CALLBACK, "wiki.example.org", False),
-        ("https://wiki.example.org:8443/x", "wiki.example.org:8443", False),
-        ("http://127.0.0.1/x", "127.0.0.1", True),
-        ("org.example.wiki:/x", "org.example.wiki:", True),
+        (CALLBACK, True, "wiki.example.org", False),
+        ("https://wiki.example.org:8443/x", True, "wiki.example.org:8443", False),
+        ("http://127.0.0.1/x", True, "127.0.0.1", True),
+        ("http://127.0.0.1/x", False, "127.0.0.1", False),
+        ("org.example.wiki:/x", True, "org.example.wiki:", True),
     ],
-    ids=["https", "a port", "loopback", "scheme"],
+    ids=["https", "a port", "loopback", "loopback with a secret", "scheme"],
 )
-def test_the_page_says_where_the_app_is(browser, site, uri, host, is_on_device):
-    page = open_consent(browser, App(site, uri=uri, is_public=True))
+def test_the_page_says_where_the_app_is(browser, site, uri, is_public, host, is_on_device):
+    page = open_consent(browser, App(site, uri=uri, is_public=is_public))
     assert page.html.main.dd.text == host
     assert ("Allow it only if you have just opened it yourself" in page.text) is is_on_device
 

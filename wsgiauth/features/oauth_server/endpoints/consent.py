@@ -55,7 +55,7 @@ class ConsentPage(FormPage):
     consent_url: str  # with the request
     client_name: str
     host: str  # to which the answer goes
-    is_on_device: bool  # whether that is an app of this computer or phone, which anyone can imitate
+    is_on_device: bool  # whether it is a public app of this computer or phone, easy to imitate
     is_self_registered: bool = False  # so its name is unchecked
     since: datetime  # when the app was registered here
     scopes: tuple[ScopeInWords, ...]
@@ -124,7 +124,7 @@ class Consent(MemberForm):
             consent_url=url_with(environ, "consent", request, site),
             client_name=request.client.name,
             host=host_of(uri),
-            is_on_device=is_of_this_computer(uri),
+            is_on_device=request.client.is_public and is_of_this_computer(uri),
             is_self_registered=request.client.expires_at is not None,
             since=from_timestamp(request.client.created_at),
             scopes=in_words(wanted),
