@@ -322,7 +322,7 @@ def test_no_error_of_an_application_shows_an_address_or_a_link(outbox, post, ada
         ask(outbox, name)
     post.errors += [ValueError(f"{EMAIL} https://example.org/auth/reset?token=canary")]
     outbox.deliver()
-    assert "not sent, next attempt in 1 minutes: ValueError" in caplog.text
+    assert "not sent, next attempt in 1 minute: ValueError" in caplog.text
     told = caplog.text + "".join(str(vars(record)) for record in caplog.records) + str(heard)
     for secret in (EMAIL, STRANGER, "canary", "token="):
         assert secret not in told

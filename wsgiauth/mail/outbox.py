@@ -27,6 +27,7 @@ from wsgiauth.authentication import one_time
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Queue
+from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import context, database
@@ -209,7 +210,9 @@ class Outbox(Queue):
         if abs(self.now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
             self._warned_at = self.now()
             logger.warning(
-                "an email was not sent, next attempt in %d minutes: %s", wait // 60, reason
+                "an email was not sent, next attempt in %s: %s",
+                counted(wait // MINUTE, "minute"),
+                reason,
             )
 
 

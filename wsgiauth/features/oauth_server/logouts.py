@@ -19,6 +19,7 @@ from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.mail.outbox import RETRIES
 from wsgiauth.mail.worker import Queue
+from wsgiauth.messages import counted
 
 LOGOUT_TOKEN = "logout+jwt"  # noqa: S105 - a header's `typ`, section 2.4
 TOKEN_LIFETIME = 2 * MINUTE
@@ -108,9 +109,9 @@ class Logouts(Queue):
         wait = RETRIES[row.attempts - 1]
         app_sessions.postpone(row, int(self.now()) + wait)
         logger.warning(
-            "the app %s did not accept a logout token, next attempt in %d minutes: %s",
+            "the app %s did not accept a logout token, next attempt in %s: %s",
             row.client_id,
-            wait // MINUTE,
+            counted(wait // MINUTE, "minute"),
             reason,
         )
 
