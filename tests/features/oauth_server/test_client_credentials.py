@@ -110,7 +110,10 @@ def test_a_program_gets_nothing_that_it_was_not_given(program, fields, error):
 
 @pytest.mark.parametrize("further", [{"SERVICES": ()}], ids=["no service"])
 def test_without_a_service_there_is_no_token(program):
-    assert program.log_in_as_itself(400)["error"] == "invalid_target"
+    assert program.log_in_as_itself(400) == {
+        "error": "invalid_target",
+        "error_description": "this site has no services: SERVICES is empty",
+    }
 
 
 @pytest.mark.promise(93)

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 from wsgiauth.authentication.lifetimes import HOST_SKEW, MINUTE
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.oauth_errors import resource_problem
 from wsgiauth.features.oauth_server.redirect_uris import is_registered
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
@@ -267,7 +268,7 @@ def _problem_of(
     if counts.get("resource", 0) > 1 or (
         "resource" in fields and fields["resource"] not in services
     ):
-        return "invalid_target", "resource must be one service of this site"
+        return "invalid_target", resource_problem(services)
     return None
 
 

@@ -1,5 +1,6 @@
 """The failures that the URLs for programs of other apps answer with (RFC 6749 section 5.2)."""
 
+from collections.abc import Collection
 from http import HTTPStatus
 
 from wsgiauth.web.responses import Header, Response, json_response
@@ -36,3 +37,10 @@ class OAuthError(Exception):
         """Return the answer."""
         document = {"error": self.error, "error_description": self.description}
         return json_response(document, status=self.status, headers=self.headers)
+
+
+def resource_problem(services: Collection[str]) -> str:
+    """Return the description of the error that `resource` is none of the services."""
+    if not services:
+        return "this site has no services: SERVICES is empty"
+    return "resource must be one service of this site"

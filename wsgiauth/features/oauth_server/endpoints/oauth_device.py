@@ -5,7 +5,11 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.features.oauth_server import devices
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
-from wsgiauth.features.oauth_server.oauth_errors import UNAUTHORIZED_CLIENT, OAuthError
+from wsgiauth.features.oauth_server.oauth_errors import (
+    UNAUTHORIZED_CLIENT,
+    OAuthError,
+    resource_problem,
+)
 from wsgiauth.features.oauth_server.scopes import MAX_SCOPE
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url
 from wsgiauth.features.oauth_server.tables import Client
@@ -28,9 +32,9 @@ class OAuthDevice(ProgramEndpoint):
         scopes = fields.get("scope", "")
         if not set(scopes.split()) <= set(client.scopes.split()) or len(scopes) > MAX_SCOPE:
             raise OAuthError("invalid_scope", "the client has not all of these scopes")
-        resource = fields.get("resource", "")
-        if resource and resource not in site.require(OAuthServer).services:
-            raise OAuthError("invalid_target", "resource must be one service of this site")
+        resource, services = fields.get("resource", ""), site.require(OAuthServer).services
+        if resource and resource not in services:
+            raise OAuthError("invalid_target", resource_problem(services))
         site.throttle.device(site.clients.networks(environ)).begin()
         made = devices.begin(client, scopes, resource, Origin.of(environ), site.tokens.now())
         page = f"{base_url(site)}/device"

@@ -16,6 +16,7 @@ from wsgiauth.features.oauth_server.oauth_errors import (
     INVALID_REQUEST,
     UNAUTHORIZED_CLIENT,
     OAuthError,
+    resource_problem,
 )
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS
 from wsgiauth.features.oauth_server.scopes import offered
@@ -103,7 +104,7 @@ def _by_client_credentials(client: Client, fields: _Fields, site: Site) -> dict[
     (only,) = services if len(services) == 1 else ("",)
     resource = fields.get("resource", only)
     if resource not in services:
-        raise OAuthError("invalid_target", "resource must be one service of this site")
+        raise OAuthError("invalid_target", resource_problem(services))
     granted = client.scopes.split()
     asked = list(dict.fromkeys(fields.get("scope", "").split())) or granted
     if not set(asked) <= set(granted):
