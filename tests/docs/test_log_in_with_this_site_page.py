@@ -18,7 +18,7 @@ from tests.support.service_keys import new_key, pem_of, with_services, write_key
 from tests.support.sites import BROWSER, SAME_ORIGIN, Stage, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.authentication.scopes import STANDARD, in_words
-from wsgiauth.features.oauth_server import clients, codes, grants, redirect_uris
+from wsgiauth.features.oauth_server import clients, codes, grants, logouts, redirect_uris
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.server import ACCESS_MINUTES
 from wsgiauth.testing import make_user
@@ -177,6 +177,17 @@ def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folde
     program.write_text(text.replace("http://127.0.0.1:8082", reports))
     command = f"CLIENT_ID={client_id} CLIENT_SECRET={secret} python nightly_export.py"
     assert run(command) == f"{{'reports_of': 'client:{client_id}'}}\n"
+    reason = run(f"{command.replace(secret, 'x')} 2>&1 || true")
+    assert reason.startswith('no token: {"error":"invalid_client",')
+
+
+# Logout tokens
+
+
+def test_the_page_has_the_claims_and_the_type_of_a_logout_token():
+    text = section(PAGE, "Logout tokens")
+    assert f"`typ` is `{logouts.LOGOUT_TOKEN}`" in text
+    assert f"`{logouts.LOGOUT_EVENT}`" in text
 
 
 # Registering apps
