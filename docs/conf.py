@@ -57,7 +57,7 @@ python_maximum_signature_line_length = 88
 nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(collections\.abc|datetime|email|http|os|wsgiref|TestApp)\b.*"),
-    ("py:.*", r"(peewee|webob|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
+    ("py:.*", r"(peewee|webob|webtest|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
     ("py:exc", "ImproperlyConfigured|PermissionDenied"),  # Django's
     ("py:.*", r"(User|Group)Objects|wsgiauth\.(.*\._\w+|features\.factors\.totp\.Totp)"),
 ]

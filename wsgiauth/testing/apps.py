@@ -25,9 +25,12 @@ class AppClient:
     """An app that users of the application log in to, as `app_client` returns it.
 
     Attributes:
-        client_id, client_secret: Of the app; the secret is empty for a public client.
+        client_id: Of the app.
+        client_secret: Of the app; empty for a public client.
         redirect_uri: Where the site sends browsers.
-        state, nonce, code_verifier: What each request of the app has.
+        state: Of each request of the app.
+        nonce: Of each request.
+        code_verifier: Of each request: its secret of PKCE (RFC 7636 section 4.1).
         program: The WebTest client of the app, with its id and secret.
     """
 
