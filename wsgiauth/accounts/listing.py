@@ -54,7 +54,7 @@ def user_pages(
         size = PAGE if limit is None else min(limit, PAGE)
         users = list(query.where(number > last_id).limit(size))
         if users:
-            permissions = _permissions_by_user([user.id for user in users])
+            permissions = permissions_by_user([user.id for user in users])
             yield [(user, permissions[user.id]) for user in users]
         if len(users) < size:
             return
@@ -140,7 +140,8 @@ def _begins(column: Any, beginning: str) -> Any:
     return (column >= beginning) & (column < beginning + _LAST)
 
 
-def _permissions_by_user(user_ids: list[int]) -> dict[int, list[str]]:
+def permissions_by_user(user_ids: list[int]) -> dict[int, list[str]]:
+    """Return the permissions of users, also those of their groups, in order; costs one query."""
     own = Permission.select(Permission.user, Permission.name)
     of_groups = Membership.select(Membership.user, GroupPermission.name).join(
         GroupPermission, on=GroupPermission.group == Membership.group

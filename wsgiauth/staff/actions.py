@@ -54,6 +54,7 @@ class Action:
     done: str  # what has happened
     section: str = ""  # of the page; empty for a button beside the value that it changes
     field: Field | None = None
+    name_field: Field | None = None  # takes the name of the thing whose id `field` has
 
 
 class ActionPage(PanelPage, FormPage):
@@ -69,6 +70,7 @@ class ActionPage(PanelPage, FormPage):
     value: str = ""  # as entered or chosen
     is_unknown: bool = False  # the value is a permission that nothing asks for
     similar: str = ""  # a known permission with a similar name
+    entered: str = ""  # in `name_field`; the page then asks about the thing that has this name
     named: str = ""  # the thing that the value names, in words: people do not enter the value
 
 
@@ -98,6 +100,10 @@ class ActionForm(PanelForm):
         """Return the thing that a value names, in words; empty if people enter the value."""
         return ""
 
+    def name_done(self, submission: MemberSubmission) -> str:
+        """Return the name of what an action was about, for the notice; empty for none."""
+        return ""
+
     def step_in_words(self, arguments: Mapping[str, str], user: User) -> str:
         """Return the text of the button of an action."""
         action = self.actions.get(arguments["action"])
@@ -125,7 +131,11 @@ class ActionForm(PanelForm):
         path, query = self._path(submission.environ), carrying(listed).removeprefix("?")
         if is_deleted:
             path, query = self.section, listed
-        return see_other(submission, f"admin/{path}?done={done}{query and f'&{query}'}")
+        return see_other(
+            submission,
+            f"admin/{path}?done={done}{query and f'&{query}'}",
+            name=self.name_done(submission),
+        )
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
         """Return the page that asks before the action."""

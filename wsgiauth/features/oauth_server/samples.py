@@ -14,6 +14,7 @@ from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import LoggedOutPage, LogoutPage
 from wsgiauth.features.oauth_server.scope_words import for_staff
+from wsgiauth.staff.actions import ActionPage
 from wsgiauth.staff.frame import Frame
 from wsgiauth.web.pages import Page
 
@@ -105,11 +106,23 @@ PAGES: tuple[Page, ...] = (
         users=(ClientUser(7, "grace", _SCOPES, THEN),),
         access=(for_staff(_SCOPES),),
         user_count=1,
+        revocable=frozenset((7,)),
         app_url="/auth/admin/apps/0123456789abcdef0123",
         first_url="/x",
         next_url="/x",
         actions=APP_ACTIONS,
-        notice="The app can no longer use the account of the user.",
+        notice="The app can no longer use the account of grace.",
+    ),
+    ActionPage(
+        frame=_FRAME,
+        action=APP_ACTIONS["revoke"],
+        label="App",
+        subject="Wiki",
+        action_url="/x",
+        back_url="/x",
+        back_text="Back to the app",
+        entered="grac",
+        errors={"username": ["A rule."]},
     ),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
 )

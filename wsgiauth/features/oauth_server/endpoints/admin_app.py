@@ -4,7 +4,7 @@ GET, POST …/{action}: asks, and revokes it for a user, or removes it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from wsgiref.types import WSGIEnvironment
 
@@ -18,8 +18,8 @@ from wsgiauth.features.oauth_server.clients import ListedClient
 from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, KINDS, REMOVED, OfApps
 from wsgiauth.features.oauth_server.scope_words import for_staff
 from wsgiauth.features.oauth_server.tables import Client
-from wsgiauth.forms import MemberSubmission
-from wsgiauth.forms.done import notice_of
+from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -27,18 +27,28 @@ from wsgiauth.staff.actions import (
     ACCESS,
     DANGER,
     DELETE,
-    NOTHING_CHANGED,
     UNCHANGED,
     Action,
     ActionForm,
+    ActionPage,
     Field,
     require_action,
 )
-from wsgiauth.staff.administration import Right, administer, can_govern, general_refusal, govern
+from wsgiauth.staff.administration import (
+    Party,
+    Right,
+    administer,
+    can_govern,
+    changeable,
+    general_refusal,
+    govern,
+    party_of,
+    refusal_reason,
+)
 from wsgiauth.staff.frame import PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_fields
+from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import CLIENT, ROUTING_ARGS, is_number
 
@@ -47,8 +57,11 @@ TO_CHANGE_AN_APP = "to change an app"  # the right, in events
 
 _AFTER = "after"
 _ONLY_SUPERUSERS = _("Only superusers can remove apps.")
+_NO_USER = _("There is no user with this username or email address.")
 
-USER = Field("user", _("Username or email address"))
+# Two fields, because a username can be the number of another user.
+USER = Field("user", _("User"))
+USERNAME = Field("username", _("Username or email address"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +73,7 @@ class AppAction(Action):
 
 
 def _revoke(client: Client, submission: MemberSubmission) -> object:
-    user = _find_user(submission.fields[USER.name])
+    user = _user_in(submission)
     try:
         if user is None:
             raise User.DoesNotExist
@@ -71,8 +84,9 @@ def _revoke(client: Client, submission: MemberSubmission) -> object:
             lambda present: grants.revoke(present, client.id),
         )
     except User.DoesNotExist:  # perhaps since the user was found
-        message = _("There is no user with this username or email address.")
-        raise ValidationError({USER.name: [message]}) from None
+        if submission.fields[USER.name]:
+            raise ValidationError({USER.name: [_("There is no user with this id.")]}) from None
+        raise ValidationError({USERNAME.name: [_NO_USER]}) from None
 
 
 def _remove(client: Client, submission: MemberSubmission) -> None:
@@ -84,11 +98,22 @@ def _remove(client: Client, submission: MemberSubmission) -> None:
         raise NotFoundError
 
 
-def _find_user(text: str) -> User | None:
-    """Return the user with this number or name."""
-    typed = names.typed(text)
-    found: User | None = User.get_or_none(User.id == int(typed)) if is_number(typed) else None
-    return found or find_user(typed)
+def _user_in(submission: MemberSubmission) -> User | None:
+    fields = submission.fields
+    return _find_user(fields[USER.name], fields[USERNAME.name])
+
+
+def _user_of_query(environ: WSGIEnvironment) -> User | None:
+    entered = names.typed(query_field(environ, USERNAME.name))
+    return _find_user(query_field(environ, USER.name), entered)
+
+
+def _find_user(user_id: str, name: str) -> User | None:
+    """Return the user with this id; without an id, the one with this username or address."""
+    if not user_id:
+        return find_user(name)
+    user: User | None = User.get_or_none(User.id == int(user_id)) if is_number(user_id) else None
+    return user
 
 
 _ACTIONS = (
@@ -101,8 +126,9 @@ _ACTIONS = (
             " user again, unless an operator trusts it. Within the app, the user may stay logged in"
             " for a while."
         ),
-        done=_("The app can no longer use the account of the user."),
+        done="",  # the notice names the user
         field=USER,
+        name_field=USERNAME,
         change=_revoke,
         refusal=partial(general_refusal, Right.SUPPORT),
     ),
@@ -120,7 +146,10 @@ _ACTIONS = (
     ),
 )
 APP_ACTIONS: Mapping[str, AppAction] = {each.name: each for each in _ACTIONS}
-_NOTICES = {name: each.done for name, each in APP_ACTIONS.items()} | {UNCHANGED: NOTHING_CHANGED}
+_NOTICES: Mapping[str, Notice] = {
+    REVOKE: lambda user: _("The app can no longer use the account of %(user)s.", user=user),
+    UNCHANGED: lambda user: _("%(user)s has not allowed this app.", user=user),
+}
 
 
 class ClientPage(PanelPage):
@@ -134,6 +163,7 @@ class ClientPage(PanelPage):
     users: tuple[ClientUser, ...]
     access: tuple[str, ...]  # what each of them has allowed, in words
     user_count: int  # see `client_pages.user_counts`
+    revocable: frozenset[int]  # the ids of those for whom the member of the staff can revoke it
     app_url: str  # the path of this page and, with their names, of the actions
     first_url: str  # empty on the first page of users
     next_url: str  # empty if there is no next page
@@ -162,6 +192,8 @@ class AdminApp(OfApps):
         [user_count] = user_counts([row.id])
         if not prefers_html(environ):
             return json_response(_document(listed, users, user_count, next_url))
+        actions = {name: each for name, each in APP_ACTIONS.items() if each.refusal(member) is None}
+        shown = [each.id for each in users] if REVOKE in actions else []
         page = ClientPage(
             frame=frame_of(environ, member, APPS),
             client=listed,
@@ -169,12 +201,11 @@ class AdminApp(OfApps):
             users=tuple(users),
             access=tuple(for_staff(each.scopes) for each in users),
             user_count=user_count,
+            revocable=changeable(Right.SUPPORT, member, shown),
             app_url=app_url,
             first_url=app_url if given else "",
             next_url=next_url,
-            actions={
-                name: each for name, each in APP_ACTIONS.items() if each.refusal(member) is None
-            },
+            actions=actions,
             notice=notice_of(environ, _NOTICES),
         )
         return site.pages.render(environ, page)
@@ -187,12 +218,18 @@ class ChangeApp(OfApps, ActionForm):
     label = _("App")
     back = BackLink("admin/apps/{client}", _("Back to the app"))
     actions = APP_ACTIONS
-    fields = (USER.name,)
+    fields = (USER.name, USERNAME.name)
     right = TO_CHANGE_AN_APP
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""
-        return require_action(environ, APP_ACTIONS).refusal(member)
+        action = require_action(environ, APP_ACTIONS)
+        reason = action.refusal(member)
+        target = _user_of_query(environ) if action.field and reason is None else None
+        if target is None:
+            return reason
+        party = Party(target, target.permissions)
+        return refusal_reason(Right.SUPPORT, party_of(member), party)
 
     def find(self, arguments: Mapping[str, str]) -> Client | None:
         """Return the client, also one that has expired."""
@@ -213,9 +250,29 @@ class ChangeApp(OfApps, ActionForm):
         return _document(listed, users, user_count, f"{url}?{_AFTER}={after}" if after else "")
 
     def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
-        """Return the name of the user of a number; people who enter a name have no number."""
-        found = User.get_or_none(User.id == int(value)) if is_number(value) else None
+        """Return the name of the user."""
+        found = _find_user(value, "")
         return "" if found is None else str(found)
+
+    def name_done(self, submission: MemberSubmission) -> str:
+        """Return the name of the user."""
+        return str(_user_in(submission) or "")
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
+        """Return the page that asks, first for a name, then whether to revoke it for this user."""
+        page = super().page(submission, refusal)
+        if page.action.field is None:
+            return page
+        environ = submission.environ
+        user = _user_in(submission) or _user_of_query(environ)
+        if user is not None:
+            button = _("Revoke %(app)s for %(user)s", app=page.subject, user=str(user))
+            return page.replaced(
+                action=replace(page.action, button=button), value=str(user.id), named=str(user)
+            )
+        entered = submission.fields[USERNAME.name] or query_field(environ, USERNAME.name)
+        problems = {USERNAME.name: [_NO_USER]} if entered or page.value else {}
+        return page.replaced(entered=entered, errors=problems)
 
 
 class UserApps(UserList):
