@@ -95,6 +95,7 @@ def test_the_pages_have_each_event_once(browser, program, boss):
 
 def test_a_filter_leaves_the_events_that_match(program, boss, make):
     tim = make("Tim")
+    make(str(boss.id))
     forget("login")
     RecordedEvent.update(actor=f"user {boss.id}").execute()
     for user in (boss, tim):
@@ -105,6 +106,9 @@ def test_a_filter_leaves_the_events_that_match(program, boss, make):
         "user=Tim": 1,
         "user=tim@example.org": 1,
         f"user={tim.id}": 1,
+        f"user=user {tim.id}": 1,
+        f"user={boss.id}": 0,  # the name of another user
+        f"actor={boss.id}": 0,
         "user=nobody": 0,
         "actor=code": 2,
         "actor=Boss": 1,
@@ -123,6 +127,12 @@ def test_a_filter_leaves_the_events_that_match(program, boss, make):
     }
     found = {query: program(f"{EVENTS}?{query}").json["events"] for query in counts}
     assert {query: len(each) for query, each in found.items()} == counts
+
+
+def test_the_page_of_a_user_links_to_their_events_by_id(browser, boss, make):
+    make(str(boss.id))
+    page = browser.get(f"/auth/admin/users/{boss.id}")
+    page.mustcontain(f"/auth/admin/events?user=user+{boss.id}")
 
 
 def test_a_wrong_value_of_a_filter_is_refused(browser, program):

@@ -151,7 +151,7 @@ PAGES: tuple[Page, ...] = (
         choices={"permission": ("reports.read",), "group": ("Editors",)},
         provider_titles={_IDENTITY.id: "Google"},
         events=(_ROW,),
-        events_url="/auth/admin/events?user=7",
+        events_url="/auth/admin/events?user=user+7",
         notice=ACTIONS["grant"].done,
     ),
     _GRANT.replaced(

@@ -151,11 +151,15 @@ def _filters(fields: dict[str, str]) -> Filters:
 
 
 def _user_id(text: str) -> int:
-    """Return the id of the user with this id or name."""
-    if is_number(text):
-        return int(text)
+    """Return the id of the user with this name, or with this id if no user has the name.
+
+    `user 7` is always the id, as in an actor: no name has a space.
+    """
     user = find_user(text)
-    return _NO_USER if user is None else user.id
+    if user is not None:
+        return user.id
+    number = text.removeprefix("user ")
+    return int(number) if is_number(number) else _NO_USER
 
 
 def _time(text: str) -> datetime | None:

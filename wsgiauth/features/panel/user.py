@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
 from typing import NamedTuple
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.known_permissions import (
@@ -15,6 +16,7 @@ from wsgiauth.accounts.known_permissions import (
 from wsgiauth.accounts.models import User, refusing_referenced
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
+from wsgiauth.events import actors
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Filters
@@ -208,6 +210,7 @@ class ShowUser(PanelEndpoint):
             return json_response(account.document())
         users_url = f"{panel_url(environ)}/{USERS}"
         listed = carried_query(environ)
+        of_target = urlencode({"user": actors.user(target.id)})
         page = UserPage(
             frame=frame_of(environ, login.user, USERS),
             account=account,
@@ -225,7 +228,7 @@ class ShowUser(PanelEndpoint):
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
-            events_url=f"{panel_url(environ)}/{EVENTS}?user={target.id}",
+            events_url=f"{panel_url(environ)}/{EVENTS}?{of_target}",
             notice=notice_of(environ, NOTICES),
         )
         return site.pages.render(environ, page)
