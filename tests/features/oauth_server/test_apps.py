@@ -61,7 +61,7 @@ def test_the_page_says_it_in_words(browser, wiki):
 def test_an_app_that_was_allowed_and_never_used_is_listed(browser, wiki):
     walk(browser, wiki.url())
     assert [each["last_used_at"] for each in listed(browser)] == [None]
-    browser.get(APPS, headers=BROWSER).mustcontain("Not in use now")
+    browser.get(APPS, headers=BROWSER).mustcontain("Allowed", no="Last used")
 
 
 def test_a_trusted_app_is_listed_while_it_has_tokens(site, browser, clock):
