@@ -399,6 +399,22 @@ def test_a_notice_of_an_app_has_no_link_if_the_mount_is_not_known(
     assert "/auth/" not in body(post)
 
 
+@pytest.mark.promise(94)
+@pytest.mark.parametrize("has_page", [True, False])
+def test_the_owner_is_told_of_each_device(site, ada, deliver, post, settings, has_page):
+    if not has_page:
+        record(site.database, [Notices(with_mail(settings))])  # a command's
+    update_user(ada, email_verified_at=datetime.now(UTC) if has_page else None)
+    events.emit("device_allowed", user_id=ada.id, details={"client": "TV"})
+    events.emit("device_allowed", user_id=ada.id, details={"client": "TV", "is_new_consent": "on"})
+    assert deliver() == [EMAIL]
+    assert post.messages[0]["Subject"] == "A device can use your account at example.org"
+    assert "was used to log in to an app on a device." in body(post)
+    assert ("App: TV" in body(post)) is has_page
+    end = ": https://example.org/auth/apps" if has_page else "."
+    assert body(post).endswith(f"revoke the app, on the page “Apps that use your account”{end}")
+
+
 def test_an_app_without_scopes_knows_that_there_is_an_account(site, ada, deliver, post):
     events.emit("consent_given", user_id=ada.id, details={**ALLOWED, "scopes": ""})
     assert deliver() == [EMAIL]
@@ -436,7 +452,7 @@ def test_the_owner_is_told_of_a_token_of_an_app_that_was_used_twice(
         pytest.param("Wiki", False, id="an address that is not proven"),
     ],
 )
-@pytest.mark.parametrize("event", ["consent_given", "grant_reused"])
+@pytest.mark.parametrize("event", ["consent_given", "device_allowed", "grant_reused"])
 def test_a_notice_does_not_name_such_an_app(site, ada, deliver, post, event, name, is_proven):
     update_user(ada, email_verified_at=datetime.now(UTC) if is_proven else None)
     events.emit(event, user_id=ada.id, details={**ALLOWED, "client": name})

@@ -15,6 +15,7 @@ from tests.support.tables import row_by_row
 from wsgiauth import Group, User
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.tables import Session
+from wsgiauth.events import record
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION as STALE
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
@@ -426,6 +427,20 @@ def test_lasting_access_of_a_device_needs_a_recent_proof(site, browser):
 
 
 @pytest.mark.promise(92)
+@pytest.mark.promise(94)
+def test_the_first_device_of_an_app_is_also_its_consent(site, tv, browser):
+    seen = []
+    record(site.database, [lambda event, details: seen.append((event.name, dict(details)))])
+    for scope in ("openid", "openid", "openid email"):
+        decide(browser, begin(tv, scope), "allow")
+    both = ["consent_given", "device_allowed"]
+    assert [name for name, _ in seen] == [*both, "device_allowed", *both]
+    device, new_device = {"client": "TV"}, {"client": "TV", "is_new_consent": "on"}
+    assert [details for name, details in seen if name == "device_allowed"] == [
+        *(new_device, device, new_device)
+    ]
+
+
 def test_a_device_that_was_revoked_before_it_asked_gets_nothing(tv, browser, ada):
     codes = begin(tv)
     decide(browser, codes, "allow")

@@ -97,6 +97,7 @@ TEMPLATES: Mapping[str, str] = {
     "identity_connected": "mail/notice_identity_connected.txt",
     "identity_disconnected": "mail/notice_identity_disconnected.txt",
     "consent_given": "mail/notice_app.txt",
+    "device_allowed": "mail/notice_device.txt",
     "grant_reused": "mail/notice_app_reuse.txt",
 }
 
@@ -104,7 +105,7 @@ TEMPLATES: Mapping[str, str] = {
 _LIMITED = frozenset(
     (
         *("refresh_reused", "factor_guessed", "passkey_cloned", "trust_given"),
-        *("consent_given", "grant_reused"),
+        *("consent_given", "device_allowed", "grant_reused"),
     )
 )
 
@@ -166,6 +167,8 @@ class Notices:
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
             return details.get("old_email") != details.get("email")
+        if event.name == "device_allowed" and "is_new_consent" in details:
+            return False  # the notice about the consent says it
         if event.name in _LIMITED:
             return self._limits.admits(event.name, user_id)
         if event.name == "key_created":  # a command has no key for digests, and needs no limit

@@ -103,13 +103,19 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         "scopes": " ".join(scopes),
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
+    wanted = with_resource(scopes, row.resource)
+    former = grants.allowance(row.client, session.user).scopes
+    details = {"client": row.client.name}
+    if former is None or not former.issuperset(wanted):
+        details["is_new_consent"] = "on"
     with database.atomic() as transaction:
-        wanted = with_resource(scopes, row.resource)
         is_allowed = grants.allow(row.client, session.user, wanted, now) and bool(
             DeviceRequest.update(changes).where(is_ours).execute()
         )
         if is_allowed:
-            events.emit("device_allowed", user_id=session.user.id, reason=row.client_id)
+            events.emit(
+                "device_allowed", user_id=session.user.id, reason=row.client_id, details=details
+            )
         else:
             transaction.rollback()
     return is_allowed
