@@ -79,8 +79,9 @@ HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
 # These files do not keep a worker at the end, because a run begins with them.
 MANY = 75
 LEFT_OUT = {
-    "test": "Left to `make check`: slow tests. Left to `make programs`, `make browsers` and"
-    " `make databases`: everything that needs more than Python and SQLite.",
+    "test": "Left to `make check`: slow tests, and those of documentation and languages. Left to"
+    " `make programs`, `make browsers` and `make databases`: everything that needs more than"
+    " Python and SQLite.",
     "check": "Left to `make programs`, `make browsers` and `make databases`: everything that needs"
     " more than Python and SQLite.",
 }

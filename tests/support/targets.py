@@ -6,7 +6,8 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
 - ``browsers`` needs Chromium, Firefox or WebKit;
 - ``programs`` runs what is not wsgiauth: other servers, frameworks in processes of their own,
   command lines, type checkers, builds, and the programs of the documentation;
-- ``slow`` takes longer than a second a test, or imports a framework;
+- ``slow`` takes longer than a second a test, imports a framework, or tests what all features have
+  in common: the documentation, languages, releases, secrets in logs, hostile providers;
 - all others need Python and SQLite alone.
 
 ``make test`` runs the last, and ``make check`` the last two. Without a target, all run.
@@ -79,15 +80,23 @@ FILES = {
         "test_races.py",
     ),
     "slow": (
+        "cli/test_serve.py",
         "contrib/django",
         "contrib/test_django_users.py",
         "contrib/test_flask.py",
         "contrib/test_flask_extensions.py",
         "contrib/test_pyramid.py",
+        "docs",
         "endpoints/test_openapi.py",
         "features/oauth_server/test_own_client.py",
+        "features/providers/oidc/test_transport.py",
+        "languages",
+        "release",
         "storage/test_faults.py",
         "test_hostile.py",
+        "test_hostile_provider.py",
+        "test_secrets.py",
+        "test_without_passwords.py",
     ),
 }
 PARTS = {TESTS / name: part for part, names in FILES.items() for name in names}
