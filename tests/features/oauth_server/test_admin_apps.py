@@ -304,6 +304,18 @@ def test_there_is_no_other_action(wiki, program):
     program(f"/{wiki.id}/nothing", {}, status=404)
 
 
+def test_a_service_has_no_users(panel, program):
+    service = clients.create("Nightly", is_service=True, scopes=["reports.read"], now=1).row
+    show(panel).mustcontain("Nightly", no="0 users")
+    page = show(panel, f"/{service.id}")
+    page.mustcontain('<h2 id="app">Service</h2>', no=["Users who have allowed", "Revoke"])
+    show(panel, f"/{service.id}/revoke", status=404)
+    program(f"/{service.id}/revoke", {"username": "boss"}, status=404)
+    asked = page.click("Remove the service")
+    asked.mustcontain("The program gets no more tokens.", "Service: ", no="No user can log in")
+    confirm(panel, asked, status=303)
+
+
 # The page of a user
 
 

@@ -102,6 +102,7 @@ PAGES: tuple[Page, ...] = (
     ClientPage(
         frame=_FRAME,
         client=_CLIENT,
+        label="App",
         scopes=for_staff(_SCOPES),
         users=(ClientUser(7, "grace", _SCOPES, THEN),),
         access=(for_staff(_SCOPES),),

@@ -21,7 +21,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import BackLink
-from wsgiauth.messages import _
+from wsgiauth.messages import _, pgettext
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import (
     ACCESS,
@@ -146,6 +146,14 @@ _ACTIONS = (
     ),
 )
 APP_ACTIONS: Mapping[str, AppAction] = {each.name: each for each in _ACTIONS}
+# A service uses no account, so there is nothing to revoke for a user.
+_SERVICE_ACTIONS: Mapping[str, AppAction] = {
+    DELETE: replace(
+        APP_ACTIONS[DELETE],
+        button=_("Remove the service"),
+        question=_("The program gets no more tokens. This cannot be undone."),
+    )
+}
 _NOTICES: Mapping[str, Notice] = {
     REVOKE: lambda user: _("The app can no longer use the account of %(user)s.", user=user),
     UNCHANGED: lambda user: _("%(user)s has not allowed this app.", user=user),
@@ -158,6 +166,7 @@ class ClientPage(PanelPage):
     template = "admin/app.html"
     users_url = UrlBelow("admin/users")
     client: ListedClient
+    label: str  # what it is, in words
     kinds: Mapping[str, str] = KINDS  # in words
     scopes: str  # in words
     users: tuple[ClientUser, ...]
@@ -192,11 +201,14 @@ class AdminApp(OfApps):
         [user_count] = user_counts([row.id])
         if not prefers_html(environ):
             return json_response(_document(listed, users, user_count, next_url))
-        actions = {name: each for name, each in APP_ACTIONS.items() if each.refusal(member) is None}
+        actions = {
+            name: each for name, each in _actions_of(listed).items() if each.refusal(member) is None
+        }
         shown = [each.id for each in users] if REVOKE in actions else []
         page = ClientPage(
             frame=frame_of(environ, member, APPS),
             client=listed,
+            label=_label_of(listed),
             scopes=for_staff(listed.scopes),
             users=tuple(users),
             access=tuple(for_staff(each.scopes) for each in users),
@@ -223,7 +235,8 @@ class ChangeApp(OfApps, ActionForm):
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""
-        action = require_action(environ, APP_ACTIONS)
+        _row, listed = _require_client(environ)
+        action = require_action(environ, _actions_of(listed))
         reason = action.refusal(member)
         target = _user_of_query(environ) if action.field and reason is None else None
         if target is None:
@@ -260,15 +273,17 @@ class ChangeApp(OfApps, ActionForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ActionPage:
         """Return the page that asks, first for a name, then whether to revoke it for this user."""
-        page = super().page(submission, refusal)
-        if page.action.field is None:
-            return page
         environ = submission.environ
+        _row, listed = _require_client(environ)
+        action = require_action(environ, _actions_of(listed))
+        page = super().page(submission, refusal).replaced(action=action, label=_label_of(listed))
+        if action.field is None:
+            return page
         user = _user_in(submission) or _user_of_query(environ)
         if user is not None:
             button = _("Revoke %(app)s for %(user)s", app=page.subject, user=str(user))
             return page.replaced(
-                action=replace(page.action, button=button), value=str(user.id), named=str(user)
+                action=replace(action, button=button), value=str(user.id), named=str(user)
             )
         entered = submission.fields[USERNAME.name] or query_field(environ, USERNAME.name)
         problems = {USERNAME.name: [_NO_USER]} if entered or page.value else {}
@@ -303,6 +318,14 @@ def _require_client(environ: WSGIEnvironment) -> tuple[Client, ListedClient]:
     if found is None:
         raise NotFoundError
     return found
+
+
+def _actions_of(client: ListedClient) -> Mapping[str, AppAction]:
+    return _SERVICE_ACTIONS if client.kind == clients.SERVICE else APP_ACTIONS
+
+
+def _label_of(client: ListedClient) -> str:
+    return pgettext("other app", "Service") if client.kind == clients.SERVICE else _("App")
 
 
 def _document(
