@@ -1,6 +1,6 @@
 """Logins of another app in Chromium, whose pages and redirect URI are at another origin."""
 
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 
@@ -93,7 +93,8 @@ def pages(stages, addresses):
 @pytest.fixture
 def wiki(site, addresses, pages):
     """Return the app."""
-    app = App(site, uri=addresses[1] + CALLBACK)
+    uri = addresses[1] + CALLBACK
+    app = App(site, uri=uri, logout_redirects=[uri])
     pages.parameters = app.parameters()
     return app
 
@@ -225,3 +226,18 @@ def test_the_policy_keeps_the_form_from_other_sites(visitor, at_wiki, wiki, brow
     visitor.find("form.actions button").click()
     visitor.wait_until(lambda _: any("form-action" in each for each in complaints_of(browser)))
     assert visitor.page == "/auth/consent"
+
+
+@pytest.mark.usefixtures("quiet", "ada")
+@pytest.mark.promise(89)
+def test_a_logout_that_the_app_begins_leads_back_to_it(visitor, at_wiki, wiki, pages):
+    visitor.log_in()
+    request = {"client_id": wiki.id, "post_logout_redirect_uri": wiki.uri, "state": STATE}
+    url = f"/auth/oauth/logout?{urlencode(request)}"
+    visitor.open(url)
+    assert visitor.heading == "Log out of this site?"
+    visitor.press("Log out")
+    assert (at_wiki.page, at_wiki.shown("p")) == (CALLBACK, ["You are back"])
+    assert (pages.answers, pages.referrers) == ([("GET", {"state": STATE})], [""])
+    visitor.open(url)
+    assert (at_wiki.page, len(pages.answers)) == (CALLBACK, 2)
