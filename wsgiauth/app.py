@@ -46,7 +46,7 @@ from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse
 from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import prefers_html
-from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
+from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
 _ENDPOINTS: Mapping[str, Endpoint] = {
@@ -146,7 +146,8 @@ class AuthApp:
             response = unavailable(environ, error)
         is_hidden = _HIDDEN.find(environ.get("PATH_INFO", "")) is not None
         # Also if `next` is an email link.
-        if is_hidden or "token" in environ.get("QUERY_STRING", ""):
+        has_secret = is_hidden or "token" in environ.get("QUERY_STRING", "")
+        if has_secret and response.referrer != NO_REFERRER:
             response = replace(response, referrer=WITHOUT_PATHS)
         return response(environ, start_response)
 

@@ -18,6 +18,7 @@ PUBLIC_FOR_AN_HOUR = "public, max-age=3600"  # Cache-Control
 # browsers would send `Origin: null` with the forms of the page (Fetch standard, "append a request
 # `Origin` header"). Without Sec-Fetch-Site, wsgiauth refuses such forms.
 WITHOUT_PATHS = "strict-origin"
+NO_REFERRER = "no-referrer"  # of redirects alone
 
 # Names of statuses in RFC 9110, which Python has since 3.13.
 _PHRASES = {413: "Content Too Large", 422: "Unprocessable Content"}

@@ -210,6 +210,38 @@ def test_pages_are_not_stored_or_framed_or_named_to_other_sites(site, browser, w
         assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"].split("; ")
 
 
+@pytest.mark.promise(89)
+def test_a_redirect_with_the_id_token_in_its_url_has_no_referrer(browser, wiki, hint):
+    answer = open_from_app(browser, leaving(wiki, id_token_hint=hint), 303)
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+@pytest.mark.parametrize("further", [{"LANGUAGES": ("en", "de")}], ids=["two languages"])
+def test_no_page_repeats_the_id_token(site, browser, wiki, hint, ada):
+    other = logged_in(site, ada)
+    embedded = {**FROM_APP, "Sec-Fetch-Dest": "iframe"}
+    for address in (
+        leaving(wiki, id_token_hint=hint),
+        leaving(wiki, id_token_hint=hint, client_id="unknown"),
+        url(id_token_hint=hint, client_id=wiki.id),
+    ):
+        for headers, status in ((FROM_APP, (200, 400)), (embedded, (403,))):
+            page = other.get(address, headers=headers, status="*")
+            assert page.status_int in status
+            assert ['name="next"' in page.text, hint in page.text] == [True, False]
+    language = next(form for form in page.forms.values() if "/language" in form.action)
+    assert language["next"].value == url(client_id=wiki.id)
+
+
+@pytest.mark.promise(95)
+@pytest.mark.parametrize("part", ["iframe", "image", "empty", "script"])
+def test_a_part_of_a_page_learns_nothing_of_a_session(site, browser, wiki, part):
+    headers = {**BROWSER, "Sec-Fetch-Dest": part, "Sec-Fetch-Site": "same-site"}
+    for each in (browser, TestApp(site)):
+        each.get(leaving(wiki), headers=headers, status=403)
+        each.get(LOGOUT, headers=headers, status=403)
+
+
 @pytest.mark.promise(17)
 def test_a_form_of_the_app_begins_the_same_request(browser, wiki, hint):
     sent = {"id_token_hint": hint, "post_logout_redirect_uri": BYE}

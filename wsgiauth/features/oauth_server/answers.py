@@ -18,9 +18,7 @@ from wsgiauth.features.oauth_server.redirect_uris import host_of, origin_of
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
-from wsgiauth.web.responses import WITHOUT_PATHS, Response
-
-NO_REFERRER = "no-referrer"  # the code is in the URL, and so is what the app has sent
+from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response
 
 
 class FormPostPage(Page):
@@ -90,6 +88,7 @@ def answer(
         # The app gets the origin of this site, by which it can recognize the form; not the request.
         return replace(site.pages.render(environ, page), referrer=WITHOUT_PATHS)
     headers = (("Location", location_of(site, target, fields)),)
+    # The code is in the URL, and so is what the app has sent.
     return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=NO_REFERRER)
 
 

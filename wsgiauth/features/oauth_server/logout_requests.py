@@ -21,7 +21,7 @@ class LogoutRequest:
         sid: The session that its ID token is of, or "".
         location: The registered URI, with `state`, that the browser gets to after the logout; "":
             it stays here.
-        query: The same request without the ID token; "" without a `location`.
+        query: The same request without the ID token; "" if it is not valid.
         problem: The mistake, in words; "": there is none.
     """
 
@@ -52,15 +52,16 @@ def read_logout(query: str, signed: SignedTokens, now: float) -> LogoutRequest:
         )
     client = clients.find(client_id, now)
     if (client is None or client.is_service) and (client_id or uri):
-        return LogoutRequest(problem=_("The app that sent you here is not known to this site."))
+        problem = _("The app that sent you here is not known to this site.")
+        return LogoutRequest(query=onward, problem=problem)
     if client is None or not uri:
-        return LogoutRequest(client=client, sid=str(claims.get("sid", "")))
+        return LogoutRequest(client=client, sid=str(claims.get("sid", "")), query=onward)
     if uri not in uris_of(client.logout_redirects):
         problem = _(
             "The app %(name)s asked to send you to an address that it has not registered here.",
             name=client.name,
         )
-        return LogoutRequest(client=client, problem=problem)
+        return LogoutRequest(client=client, query=onward, problem=problem)
     state = fields.get("state")
     return LogoutRequest(
         client=client,

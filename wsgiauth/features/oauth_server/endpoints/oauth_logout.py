@@ -12,19 +12,20 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.endpoints.logout import log_out, session_to_end
+from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.features.oauth_server import grants
-from wsgiauth.features.oauth_server.answers import NO_REFERRER
 from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_logout
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.forms.endpoint import Endpoint, require_not_in_advance, require_opened
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.failures import failure
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import read_form
-from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
-from wsgiauth.web.urls import mount_url, with_next
+from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
+from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
 
 class LogoutPage(Page):
@@ -56,27 +57,38 @@ class OAuthLogout(Endpoint):
         """Log out if the ID token is of this session, or ask; then lead back to the app."""
         query, signed = environ.get("QUERY_STRING", ""), site.require(SignedTokens)
         request = read_logout(query, signed, site.tokens.now())
-        session = session_to_end(environ, site)
-        if session is None:
-            if request.location:
-                return _leading_to(request.location)
-            return _page(environ, site, LoggedOutPage(message=request.problem))
-        if _is_of_session(request, session):
-            return _end(environ, site, request, session)
-        environ[USER_OF_PAGE] = session.user.id
-        page = LogoutPage(
-            logout_url=with_next(f"{mount_url(environ)}/logout", _url_of(environ, request)),
-            client_name=request.client.name if request.client else "",
-            username=session.user.username,
-            message=request.problem,
-            form_source=origin_of(request.location) if request.location else "",
-        )
-        return _page(environ, site, page)
+        environ[ASKED_FOR] = _url_of(environ, request.query)  # pages must not repeat the ID token
+        try:
+            require_opened(environ, "document")  # before anything depends on the session
+            return _respond(environ, site, request)
+        except KeyNotAcceptedError:
+            raise
+        except RequestError as error:  # `AuthApp` has the environ without `ASKED_FOR`
+            return failure(environ, error.status, error.code, error.detail)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Begin the same request, whatever page has sent the form; never log out by itself."""
         query = urlencode([(name, str(value)) for name, value in read_form(environ).items()])
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/oauth/logout?{query}")
+
+
+def _respond(environ: WSGIEnvironment, site: Site, request: LogoutRequest) -> Response:
+    session = session_to_end(environ, site)
+    if session is None:
+        if request.location:
+            return _leading_to(request.location)
+        return _page(environ, site, LoggedOutPage(message=request.problem))
+    if _is_of_session(request, session):
+        return _end(environ, site, request, session)
+    environ[USER_OF_PAGE] = session.user.id
+    page = LogoutPage(
+        logout_url=with_next(f"{mount_url(environ)}/logout", _url_after(environ, request)),
+        client_name=request.client.name if request.client else "",
+        username=session.user.username,
+        message=request.problem,
+        form_source=origin_of(request.location) if request.location else "",
+    )
+    return _page(environ, site, page)
 
 
 def _is_of_session(request: LogoutRequest, session: UserSession) -> bool:
@@ -90,9 +102,8 @@ def _end(
     environ: WSGIEnvironment, site: Site, request: LogoutRequest, session: UserSession
 ) -> Response:
     require_not_in_advance(environ)
-    require_opened(environ, "document")
     elsewhere, cleared = log_out(environ, session, site)
-    location = elsewhere or request.location or _url_of(environ, request)
+    location = elsewhere or request.location or _url_after(environ, request)
     response = _leading_to(location)
     return replace(response, headers=(*response.headers, *cleared))
 
@@ -103,10 +114,14 @@ def _leading_to(location: str) -> Response:
     return Response(HTTPStatus.SEE_OTHER, headers=headers, referrer=NO_REFERRER)
 
 
-def _url_of(environ: WSGIEnvironment, request: LogoutRequest) -> str:
-    """Return the URL of what a request asks for after the logout, without its ID token."""
+def _url_after(environ: WSGIEnvironment, request: LogoutRequest) -> str:
+    """Return the URL that leads to the app after the logout, or to a page that says so."""
+    return _url_of(environ, request.query if request.location else "")
+
+
+def _url_of(environ: WSGIEnvironment, query: str) -> str:
     url = f"{mount_url(environ)}/oauth/logout"
-    return f"{url}?{request.query}" if request.query else url
+    return f"{url}?{query}" if query else url
 
 
 def _page(environ: WSGIEnvironment, site: Site, page: LogoutPage | LoggedOutPage) -> Response:
