@@ -4,7 +4,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.endings import ENDINGS, NEW_PASSWORD, OF_SESSIONS, choose_a_password
-from tests.support.oauth_apps import USERINFO, App, walk
+from tests.support.oauth_apps import USERINFO, App, RegisteredApp, walk
 from wsgiauth import change_password
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients, grants
@@ -62,6 +62,20 @@ def test_what_ends_a_grant_ends_its_tokens_at_once(site, browser, ada, settings,
     end(browser, ada, settings)
     assert are_valid(site, wiki, tokens, ask) == [False] * 4
     assert are_valid(site, wiki, offline_tokens, ask) == [end in OF_SESSIONS] * 4
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("further", [{"OAUTH_REGISTRATION": True}], ids=["with registration"])
+def test_a_client_that_registered_itself_ends_its_grants_when_it_expires(
+    site, browser, ask, settings, clock
+):
+    app = RegisteredApp(site)
+    tokens = app.log_in(browser, scope="openid offline_access")
+    Client.update(expires_at=int(clock()) + 1).execute()
+    assert ask(tokens["access_token"])["active"]
+    clock.move(1)
+    assert grants.find(Grant.get().id, settings, clock()) is None
+    assert are_valid(site, app, tokens, ask) == [False] * 4
 
 
 def test_an_access_token_lasts_five_minutes(site, browser, wiki, ask, clock):

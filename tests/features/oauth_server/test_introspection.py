@@ -1,10 +1,14 @@
 """What /auth/introspect answers about tokens of the provider (RFC 7662)."""
 
+from dataclasses import replace
+
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import ISSUER, App
-from tests.support.service_keys import MAPS
+from tests.support.oauth_apps import ISSUER, App, service_client
+from tests.support.service_keys import MAPS, REPORTS
+from tests.support.sites import echo
+from wsgiauth import AuthMiddleware
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.testing import api_key
@@ -61,6 +65,23 @@ def test_a_refresh_token_that_was_replaced_is_not_active(browser, wiki, ask):
     former = wiki.log_in(browser)["refresh_token"]
     current = wiki.refresh(former)["refresh_token"]
     assert [ask(each)["active"] for each in (former, current)] == [False, True]
+
+
+@pytest.mark.parametrize("further", [{"SERVICES": (MAPS, REPORTS)}], ids=["two services"])
+def test_a_token_for_a_service_that_is_removed_is_not_active(
+    site, settings, browser, wiki, grace, ask, clock
+):
+    program = service_client(site, "a.read")
+    tokens = [
+        program.log_in_as_itself(resource=MAPS)["access_token"],
+        wiki.log_in(browser, resource=MAPS)["access_token"],
+    ]
+    assert [ask(each)["active"] for each in tokens] == [True, True]
+    later = AuthMiddleware(echo, replace(settings, SERVICES=(REPORTS,)))
+    headers = api_key(site, grace, ["wsgiauth.introspect"])
+    for each in tokens:
+        answer = TestApp(later).post("/auth/introspect", {"token": each}, headers=headers)
+        assert answer.json == {"active": False}
 
 
 def test_an_id_token_is_not_active(browser, wiki, ask):

@@ -37,7 +37,8 @@ from wsgiauth.web.pages import Page, StaffSection
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.OAUTH_SERVER:
         server = OAuthServer(settings, tokens)
-        yield from (server, DescribedGrants(settings, server.refresh_tokens), DescribedClients())
+        yield server
+        yield from (DescribedGrants(settings, server.refresh_tokens), DescribedClients(settings))
         signed = next(each for each in earlier if isinstance(each, SignedTokens))
         yield from (Logouts(signed, tokens.now), UserApps())
 

@@ -72,6 +72,7 @@ def _valid(now: int, *columns: Any) -> Any:
             Grant.is_offline | is_in_session,
             _IS_ADMITTED,
             Client.is_trusted | Consent.client.is_null(False),
+            Client.expires_at.is_null() | (Client.expires_at > now),
         )
     )
 
@@ -213,15 +214,17 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
 def find(grant_id: str, settings: Settings, now: float) -> Grant | None:
     """Return a valid grant with its user and its client, or None. Costs one SELECT.
 
-    Where the site demands a second factor, a grant from a login without one is not valid.
+    Where the site demands a second factor, a grant from a login without one is not valid; nor is
+    a grant for a service that has left SERVICES.
     """
-    row = _FIND.fetchone(int(now), int(now), grant_id)
+    row = _FIND.fetchone(int(now), int(now), int(now), grant_id)
     if row is None:
         return None
     values = values_of(Grant, row[_OF_GRANT])
     values["user"] = from_row(values["user"], row)
     values["client"] = Client.of_row(row[_OF_CLIENT])
-    if not meets_demand(values["user"], values["methods"], settings):
+    is_offered = values["resource"] in ("", *settings.SERVICES)
+    if not (is_offered and meets_demand(values["user"], values["methods"], settings)):
         return None
     return Grant(**values)
 

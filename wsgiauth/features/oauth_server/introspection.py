@@ -59,10 +59,18 @@ class DescribedClients(DescribedClaims):
 
     claim = GRANT_TYPE
 
+    def __init__(self, settings: Settings) -> None:
+        self._services = frozenset(settings.SERVICES)
+
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
-        """Return the description of an access token, or None if its client has lost the scope."""
+        """Return the description of an access token.
+
+        Return None if its client has lost the scope, or if its service has left SERVICES.
+        """
         client = clients.find(claims["client_id"], now)
         if client is None or not client.is_service or now >= claims["exp"]:
+            return None
+        if claims["aud"] not in self._services:
             return None
         scopes = set(claims["scope"].split()) & set(client.scopes.split())
         return described_alone(scopes, claims) if scopes else None
