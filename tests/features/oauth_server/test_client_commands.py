@@ -225,10 +225,26 @@ def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):
 
 
 @pytest.mark.promise(93)
-def test_a_client_that_registered_itself_is_never_trusted(wsgiauth, editor):
+@row_by_row(
+    "option",
+    [
+        ["--trusted"],
+        ["--logout-uri", "https://editor.example/logout"],
+        ["--logout-redirect", "https://editor.example/bye"],
+    ],
+)
+def test_an_option_is_only_for_clients_of_an_operator(wsgiauth, editor, option):
     Client.update(redirect_uris="https://editor.example/").where(Client.id == editor.id).execute()
-    reason = "wsgiauth: Editor has registered itself; `client add` creates a trusted app\n"
-    assert wsgiauth("client", "change", editor.id, "--trusted") == (1, "", reason)
+    reason = (
+        "wsgiauth: Editor has registered itself; --trusted, --logout-uri and --logout-redirect are"
+        " for apps of `client add`\n"
+    )
+    assert wsgiauth("client", "change", editor.id, *option) == (1, "", reason)
+    assert wsgiauth("client", "change", editor.id, "--logout-uri", "")[0] == 0
+
+
+@pytest.mark.promise(93)
+def test_a_client_that_registered_itself_can_be_renamed(wsgiauth, editor):
     assert wsgiauth("client", "change", editor.id, "--name", "Writer")[0] == 0
 
 

@@ -214,8 +214,12 @@ def change_client(arguments: Arguments) -> None:
         raise UsageError("the kind of a client cannot change: create a new one with `client add`")
     settings = open_database(arguments)
     row, listed = _require_client(arguments.id)
-    if arguments.trusted and listed.registered_itself:
-        raise CommandError(f"{row.name} has registered itself; `client add` creates a trusted app")
+    is_for_operators = arguments.trusted or arguments.logout_uri or _logout_redirects(arguments)
+    if is_for_operators and listed.registered_itself:
+        raise CommandError(
+            f"{row.name} has registered itself; --trusted, --logout-uri and --logout-redirect are"
+            " for apps of `client add`"
+        )
     fields = _changed(ClientFields.of(row), arguments)
     _check_algorithm(arguments.alg, settings)
     is_changed = clients.change(row, fields)
