@@ -15,7 +15,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of, revoke_by_handle
 from wsgiauth.features.factors import factors
 from wsgiauth.features.oauth_server import app_sessions, clients, grants
-from wsgiauth.features.oauth_server.tables import AppSession, Grant
+from wsgiauth.features.oauth_server.tables import AppSession, Client, Grant
 from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import purge_expired
 from wsgiauth.testing import logged_in, make_group
@@ -251,6 +251,34 @@ def test_purge_deletes_what_has_expired(browser, wiki, wsgiauth):
 def test_an_app_without_a_logout_uri_has_no_row(browser, site, unsent):
     App(site).log_in(browser)
     assert AppSession.select().count() == 0
+
+
+@pytest.mark.promise(93)
+def test_an_app_that_registered_itself_has_no_row(browser, wiki, clock):
+    Client.update(expires_at=int(clock()) + 100).execute()
+    wiki.log_in(browser, scope="openid")
+    assert AppSession.select().count() == 0
+
+
+@pytest.mark.every_database
+def test_a_session_that_goes_on_with_a_new_password_is_another_one_for_apps(
+    browser, ada, site, settings, wiki, sent
+):
+    """An app can remember the `sid` of a logout token, and refuse it from then on."""
+    wiki.log_in(browser, scope="openid")
+    elsewhere = App(site, "Blog", scopes=["openid"])
+    elsewhere.log_in(browser)
+    grants.end(Grant.get(Grant.client == elsewhere.id).id, Client.get(Client.id == elsewhere.id))
+    endings.choose_a_password(browser, ada, settings)
+    wiki.log_in(browser, scope="openid")
+    elsewhere.log_in(browser)
+    stamp = type(ada).get_by_id(ada.id).security_stamp
+    current = {each.sid for each in Grant.select().where(Grant.stamp == stamp)}
+    assert len(current) == 1
+    (claims,) = sent()
+    assert claims["sid"] not in current
+    endings.log_out(browser, ada, settings)
+    assert {each["sid"] for each in sent()} == current
 
 
 def test_a_session_that_may_last_longer_than_a_day_keeps_its_row(browser, wiki):

@@ -81,6 +81,18 @@ _FIND = Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT).where(Grant.id =
 _OF_GRANT = slice(len(CALLER), len(CALLER) + len(_GRANT))
 _OF_CLIENT = slice(_OF_GRANT.stop, None)
 
+# The `sid` of the session's grants, unless a new password has ended them: an app can remember the
+# `sid` of a logout token. Stamps only grow, and `ENDED` is below all of them.
+_LATEST = peewee.fn.MAX(Grant.stamp)
+_SID = (
+    Grant.select(Grant.sid)
+    .where(Grant.session == Session.id)
+    .group_by(Grant.sid)
+    .having(_LATEST.in_([Session.stamp, peewee.SQL(str(ENDED))]))
+    .order_by(_LATEST.desc())
+    .limit(peewee.SQL("1"))
+)
+
 # What a session, with its user locked, and a client have to do with each other.
 _BEGINNING = Statement(
     lambda: (
@@ -90,7 +102,7 @@ _BEGINNING = Statement(
             Session.methods,
             Client.is_trusted,
             Consent.scopes,
-            Grant.select(Grant.sid).where(Grant.session == Session.id).limit(peewee.SQL("1")),
+            _SID,
         )
         .join_from(Session, User)
         .join_from(Session, Client, on=(Client.id == ""))
@@ -322,7 +334,7 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         }
         if not insert_new(Grant, **row):
             return None
-        if client.logout_uri:
+        if client.logout_uri and client.expires_at is None:  # see promise 93 in docs/security.md
             app_sessions.begin(row, session_ends_at)
     return Grant(**row)
 

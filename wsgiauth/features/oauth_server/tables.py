@@ -108,7 +108,8 @@ class Grant(Model):
     Attributes:
         id: Random, from the code, so that only one use of the code can insert the row.
         session: None: it has ended.
-        sid: The `sid` of ID tokens: the same for all grants of a session, and in no other one.
+        sid: The `sid` of ID tokens: the same for all grants of a session until a new password, and
+            in no other one.
         stamp: The user's `security_stamp`; `ENDED` if the grant has ended.
         scopes: Separated by spaces.
         resource: The service that its access tokens are for; "": this site's /auth/userinfo.
