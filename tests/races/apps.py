@@ -367,7 +367,7 @@ class _Expiring(Race):
 @race("An app that registered itself is used, and deleted")
 class KeptAndExpired(_Expiring):
     def one(self, ada, client, _):
-        keep_client(client, NOW)
+        keep_client(client, ada.id, NOW)
 
     def check(self, outcome, *_):
         assert outcome.other is (outcome.first == "other")

@@ -21,8 +21,9 @@ from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features.oauth_server import client_files, registration
+from wsgiauth.features.oauth_server import client_files, grants, registration
 from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.testing import logged_in
 from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS
 
 DAY = 24 * 60 * 60
@@ -218,6 +219,48 @@ def test_an_app_ends_thirty_days_after_it_got_tokens(site, browser, clock):
     clock.now += 20 * DAY
     app.refresh(tokens["refresh_token"])
     assert Client.get().expires_at == clock.now + 30 * DAY
+
+
+def end_of(app):
+    """Return when an app ends."""
+    return Client.get_by_id(app.id).expires_at
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(93)
+def test_a_user_keeps_few_apps_beyond_their_first_day(
+    site, browser, ada, grace, clock, monkeypatch
+):
+    """Otherwise, one account could use up the number of all."""
+    monkeypatch.setattr(registration, "MOST_KEPT", 1)
+    start = clock.now
+    first, second = RegisteredApp(site), RegisteredApp(site)
+    first.log_in(browser)
+    tokens = second.log_in(browser)
+    tokens = second.refresh(tokens["refresh_token"])
+    assert [end_of(first), end_of(second)] == [start + 30 * DAY, start + DAY]
+    second.log_in(logged_in(site, grace))
+    assert end_of(second) == start + 30 * DAY
+    grants.revoke(ada, second.id)
+    clock.now += 20 * DAY
+    first.log_in(logged_in(site, ada))
+    assert end_of(first) == clock.now + 30 * DAY
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(93)
+def test_an_app_that_no_user_allows_ends_a_day_after_its_last_use(site, browser, ada, grace, clock):
+    app, new = RegisteredApp(site), RegisteredApp(site)
+    for each in (browser, logged_in(site, grace)):
+        app.log_in(each)
+    walk(browser, new.url())
+    clock.now += 60
+    grants.revoke(ada, app.id)
+    grants.revoke(ada, new.id)
+    start = clock.now - 60
+    assert [end_of(app), end_of(new)] == [start + 30 * DAY, start + DAY]
+    grants.revoke(grace, app.id)
+    assert end_of(app) == start + DAY
 
 
 def test_an_app_of_an_operator_is_not_written_when_it_gets_tokens(wiki, browser, queries):

@@ -19,7 +19,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE, with_resource
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server import app_sessions
-from wsgiauth.features.oauth_server.registration import keep_client
+from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -198,6 +198,8 @@ def revoke(user: User, client_id: str) -> bool:
         lock_user(user.id)
         own = (Consent.user == user.id) & (Consent.client == client_id)
         is_allowed = bool(Consent.delete().where(own).execute())
+        if is_allowed:
+            keep_no_longer(client_id)
         valid = (Grant.user == user.id) & (Grant.client == client_id) & (Grant.stamp != ENDED)
         is_granted = bool(Grant.update(stamp=ENDED).where(valid).execute())
         # A device that was allowed, and has not asked for its tokens yet.
@@ -219,7 +221,7 @@ def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant 
         end(code.grant_id, client, is_reused=True)
         return None
     purge_some(Grant, now)
-    keep_client(client, now)
+    keep_client(client, code.user_id, now)
     return grant
 
 
@@ -258,7 +260,7 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     with database.atomic():
         replaced = Grant.update(changes).where(is_current, Grant.stamp == grant.stamp).execute()
     if replaced:
-        keep_client(grant.client, now)
+        keep_client(grant.client, grant.user_id, now)
         grant.generation = generation + 1
         return True
     row: Grant | None = Grant.get_or_none(Grant.id == grant.id, Grant.stamp == grant.stamp)

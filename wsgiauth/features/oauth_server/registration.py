@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
+import peewee
+
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.authentication.lifetimes import DAY
@@ -18,13 +20,14 @@ from wsgiauth.features.oauth_server.clients import MOST_URIS
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import host_of, problem_of
 from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
-from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
 NEW_DAYS = 1  # before it gets tokens for the first time, so that a flood blocks others for a day
 UNUSED_DAYS = 30  # after it got tokens
 MOST_CLIENTS = 10_000  # that have registered themselves
+MOST_KEPT = 100  # of them beyond their first day, by the use of one account
 
 _ID_BYTES = 10
 _METADATA = "invalid_client_metadata"  # section 3.2.2
@@ -66,13 +69,35 @@ def register(metadata: Mapping[str, object], now: float) -> Client:
     return row
 
 
-def keep_client(client: Client, now: float) -> None:
-    """Let a client that has registered itself stay, because it gets tokens; once a day."""
+def keep_client(client: Client, user_id: int, now: float) -> None:
+    """Let a client that has registered itself stay, because a user lets it get tokens; once a day.
+
+    A user who keeps `MOST_KEPT` others keeps no further one: each account could use up
+    `MOST_CLIENTS` otherwise.
+    """
     end = int(now) + UNUSED_DAYS * DAY
     if client.expires_at is None or client.expires_at > end - DAY:
         return
+    allowed: Any = Consent.select(Consent.client).join(Client).where(Consent.user == user_id)
+    is_kept = Client.expires_at > int(now) + NEW_DAYS * DAY
+    others = allowed.where(Client.id != client.id, is_kept).limit(MOST_KEPT)
+    if others.count() >= MOST_KEPT:
+        return
     is_due = (Client.id == client.id) & (Client.expires_at <= end - DAY)
     _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
+
+
+def keep_no_longer(client_id: str) -> None:
+    """Let a client that has registered itself end a day after its last use, if no user allows it.
+
+    So that a user who revokes apps cannot keep others in their place.
+    """
+    is_kept = Client.expires_at > Client.created_at + NEW_DAYS * DAY
+    is_allowed = peewee.fn.EXISTS(
+        Consent.select(peewee.SQL("1")).where(Consent.client == client_id)
+    )
+    sooner = Client.expires_at - (UNUSED_DAYS - NEW_DAYS) * DAY
+    Client.update(expires_at=sooner).where(Client.id == client_id, is_kept, ~is_allowed).execute()
 
 
 def _are_too_many(now: float) -> bool:
