@@ -18,7 +18,7 @@ from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.mail import outbox
 from wsgiauth.mail.transports import DeliveryError, MailServerError
-from wsgiauth.testing import bearer, make_user
+from wsgiauth.testing import app_client, bearer, make_user
 from wsgiauth.throttling.counts import Mark
 
 HOUR, DAY = 3600, 86_400
@@ -53,6 +53,10 @@ def panel(site, _):
     client.get("/auth/admin/groups?after=A", headers=login)
     client.get("/auth/admin/apps?after=1.a", headers=login)
     client.get("/auth/admin/apps?q=wiki", headers=login)
+    app = app_client(site)
+    app.log_in(make_user(site, "lise"))
+    helper = make_user(site, "hedy", is_staff=True, permissions=["wsgiauth.manage_users"])
+    client.get(f"/auth/admin/apps/{app.client_id}", headers=bearer(site, helper) | BROWSER)
     given = {"user": "1", "actor": "user 1", "name": "login", "since": "2020-01-01"}
     given |= {"until": "2040-01-01", "before": "2000000000-1"}
     for number in range(2 ** len(given)):
