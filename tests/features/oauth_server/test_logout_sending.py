@@ -4,6 +4,7 @@ import socket
 import ssl
 from contextlib import contextmanager, suppress
 from threading import Event, Thread, current_thread
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -123,28 +124,79 @@ def test_an_app_that_does_not_answer_ends_at_the_deadline(serve, reason):
         assert ended.wait(30)  # the connection was closed
 
 
-def test_a_name_look_up_that_hangs_ends_at_the_deadline(monkeypatch):
-    released, ended, requests, received = Event(), Event(), [], []
-    look_up = socket.getaddrinfo
+@pytest.fixture
+def looked_up(monkeypatch):
+    """Return a function that lets every host have these addresses, after an action."""
 
-    def hang(*arguments):
+    def let(addresses, action=lambda: None):
+        def look_up(*_arguments, **_options):
+            action()
+            return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", each) for each in addresses]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+
+    return let
+
+
+def test_a_name_look_up_that_hangs_ends_at_the_deadline(looked_up):
+    released, requests, received = Event(), [], []
+
+    def hang():
         requests.append(current_thread())
         assert released.wait(30)
-        return look_up(*arguments)
 
-    def serve(connection):
-        received.append(connection.recv(65536))
-        ended.set()
-
-    with listening(serve) as url:
-        monkeypatch.setattr(socket, "getaddrinfo", hang)
+    with listening(received.append) as url:
+        looked_up([("127.0.0.1", urlsplit(url).port)], hang)
         with pytest.raises(UnansweredError, match="timeout"):
             send(url, "token", SOON)
         released.set()
         requests[0].join(30)
         assert not requests[0].is_alive()
-        assert ended.wait(30)
-    assert received == [b""]
+    assert received == []  # it did not connect any more
+
+
+def test_a_few_addresses_of_a_host_are_tried_within_the_deadline(looked_up, closed_port):
+    closed = ("127.0.0.1", closed_port)
+    with listening(say(b"HTTP/1.1 200 OK\r\n\r\n")) as url:
+        opened = ("127.0.0.1", urlsplit(url).port)
+        looked_up([closed, closed, opened])
+        assert send(url, "token") == 200
+        looked_up([closed, closed, closed, opened])
+        with pytest.raises(UnansweredError, match="connection"):
+            send(url, "token")
+
+
+def test_silent_addresses_share_the_deadline(looked_up, monkeypatch):
+    timeouts = []
+
+    class Silent(socket.socket):
+        def connect(self, _):
+            timeouts.append(self.gettimeout())
+            raise TimeoutError
+
+    monkeypatch.setattr(socket, "socket", Silent)
+    looked_up([("127.0.0.1", 1)] * 15)
+    with pytest.raises(UnansweredError, match="timeout"):
+        send("https://app.example.org/", "token", LATE)
+    assert timeouts == [LATE / 3] * 3
+
+
+def test_the_next_address_is_not_tried_after_the_deadline(looked_up, monkeypatch):
+    released, requests = Event(), []
+
+    class Silent(socket.socket):
+        def connect(self, _):
+            requests.append(current_thread())
+            assert released.wait(30)
+            raise TimeoutError
+
+    monkeypatch.setattr(socket, "socket", Silent)
+    looked_up([("127.0.0.1", 1)] * 3)
+    with pytest.raises(UnansweredError, match="timeout"):
+        send("https://app.example.org/", "token", SOON)
+    released.set()
+    requests[0].join(30)
+    assert len(requests) == 1
 
 
 def test_without_threads_there_is_no_answer(monkeypatch):

@@ -1,7 +1,6 @@
 """The queue of logout tokens: what it sends, when it tries again, and what it leaves to others."""
 
 import gc
-import socket
 import weakref
 from dataclasses import replace
 from threading import Event
@@ -63,14 +62,6 @@ def heard(site):
 
 def failures(heard):
     return [(each.user_id, each.reason) for each in heard if each.name == "logout_failed"]
-
-
-@pytest.fixture
-def closed_port():
-    """Return a port that refuses connections."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
 
 
 # A logout token

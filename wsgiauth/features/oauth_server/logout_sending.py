@@ -13,6 +13,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlencode, urlsplit
 
 DEADLINE = 8.0  # seconds for a request, from the name look-up to the headers of its response
+ADDRESSES = 3  # of a host that are tried
 
 _CONTENT_TYPE = "application/x-www-form-urlencoded"
 
@@ -78,13 +79,23 @@ class _Request(threading.Thread):
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def _exchange(self) -> int:
-        connection = self._connection()
+        host = self._url.hostname or ""
+        tls = None  # on this computer
+        connection = HTTPConnection(host, self._url.port)
+        if self._url.scheme == "https":
+            tls = ssl.create_default_context()
+            connection = HTTPSConnection(host, self._url.port, context=tls)
         try:
-            connection.connect()
             # A connection forgets its socket when its last response begins.
-            self._socket = connection.sock
-            if self._is_abandoned:
-                raise TimeoutError
+            self._socket = connection.sock = self._connected(host, connection.port)
+            if tls is not None:
+                wrapped = tls.wrap_socket(
+                    self._socket, server_hostname=host, do_handshake_on_connect=False
+                )
+                self._socket = connection.sock = wrapped
+                self._end_if_abandoned()
+                wrapped.do_handshake()
+            self._end_if_abandoned()
             target = f"{self._url.path or '/'}{'?' if self._url.query else ''}{self._url.query}"
             headers = {"Content-Type": _CONTENT_TYPE, "User-Agent": "wsgiauth"}
             connection.request("POST", target, self._body, {**headers, "Connection": "close"})
@@ -92,9 +103,24 @@ class _Request(threading.Thread):
         finally:
             connection.close()
 
-    def _connection(self) -> HTTPConnection:
-        host, port = self._url.hostname or "", self._url.port
-        if self._url.scheme == "http":  # on this computer
-            return HTTPConnection(host, port, timeout=self._timeout)
-        tls = ssl.create_default_context()
-        return HTTPSConnection(host, port, timeout=self._timeout, context=tls)
+    def _connected(self, host: str, port: int) -> socket.socket:
+        """Connect to the first address that answers, of a few; together they have the timeout."""
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[:ADDRESSES]
+        failure: OSError = TimeoutError()
+        for family, kind, protocol, _, address in addresses:
+            self._end_if_abandoned()
+            connecting = socket.socket(family, kind, protocol)
+            try:
+                connecting.settimeout(self._timeout / len(addresses))
+                connecting.connect(address)
+            except OSError as error:
+                connecting.close()
+                failure = error
+            else:
+                connecting.settimeout(self._timeout)
+                return connecting
+        raise failure
+
+    def _end_if_abandoned(self) -> None:
+        if self._is_abandoned:
+            raise TimeoutError
