@@ -18,6 +18,7 @@ from wsgiauth.features import COMPOSERS
 from wsgiauth.features.links.letters import request_reset
 from wsgiauth.mail import worker
 from wsgiauth.mail.outbox import Mail, Outbox
+from wsgiauth.mail.worker import Queue
 
 MAILS = 40
 
@@ -213,6 +214,31 @@ def test_the_thread_survives_an_error_of_ours(settings, database, ada, post):
     ask(outbox)
     post.wait()
     outbox.stop()
+
+
+class Lasting(Queue):
+    """Delivers until it is stopped."""
+
+    name, content = "lasting", "letters"
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.ended = Event(), Event()
+
+    def deliver(self):
+        self.begun.set()
+        while not self.is_stopped():
+            self.ended.wait(0.01)
+        self.ended.set()
+
+
+def test_a_queue_can_see_that_its_thread_is_stopped(database):
+    queue = Lasting()
+    queue.wake_after_commit()
+    assert queue.begun.wait(30)
+    assert not queue.is_stopped()  # another thread is not
+    queue.stop()
+    assert queue.ended.is_set()
 
 
 # Many processes

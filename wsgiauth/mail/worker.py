@@ -148,6 +148,11 @@ class Queue(ABC):
         """Stop the thread; the next wake-up starts another one."""
         self._worker.stop()
 
+    def is_stopped(self) -> bool:
+        """Return whether this is a thread that shall end, so that it must begin nothing more."""
+        thread = threading.current_thread()
+        return isinstance(thread, _Sender) and thread.is_ended
+
     def wake_after_commit(self) -> None:
         """Deliver after this transaction, or now outside of one."""
         chosen = storage.current()
