@@ -26,11 +26,15 @@ class UserList(ABC):
     Attributes:
         name: Of the list in JSON.
         empty: The sentence in its place for a user who has nothing of it.
+        most: The number of entries from which on others may be left out; None: all are listed.
+        note: The sentence that then says so.
     """
 
     name: str
     title: str
     empty: str
+    most: int | None = None
+    note: str = ""
 
     @abstractmethod
     def rows(self, user: User, now: float) -> Sequence[UserRow]:

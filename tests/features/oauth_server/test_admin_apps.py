@@ -9,6 +9,7 @@ from wsgiauth.accounts import update_user
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.endpoints import admin_app
+from wsgiauth.features.oauth_server.endpoints.admin_app import UserApps
 from wsgiauth.staff.administration import MANAGE_USERS
 from wsgiauth.testing import bearer, logged_in, make_group, make_user
 
@@ -317,6 +318,16 @@ def test_a_service_has_no_users(panel, program):
 
 
 # The page of a user
+
+
+def test_the_page_of_a_user_says_that_there_may_be_more_apps(
+    browser, wiki, panel, ada, monkeypatch
+):
+    wiki.log_in(browser)
+    note, url = "Only the apps that were allowed last are listed.", f"/auth/admin/users/{ada.id}"
+    assert note not in panel.get(url)
+    monkeypatch.setattr(UserApps, "most", 1)
+    assert note in panel.get(url)
 
 
 def test_the_page_of_a_user_names_their_apps(site, browser, wiki, panel, ada):

@@ -8,8 +8,9 @@ from tests.support.service_keys import MAPS
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server import apps, grants
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.testing import api_key, logged_in
@@ -64,6 +65,25 @@ def test_an_app_that_was_allowed_and_never_used_is_listed(browser, wiki):
     browser.get(APPS, headers=BROWSER).mustcontain("Allowed", no="Last used")
 
 
+@pytest.mark.every_database
+def test_the_newest_apps_are_listed_and_each_can_be_revoked(site, browser, clock, monkeypatch):
+    """Any number of apps can register themselves, and one user can allow them all."""
+    monkeypatch.setattr(apps, "MOST_LISTED", 2)
+    monkeypatch.setattr(AppsPage, "most", 2)
+    old, new = App(site, "Old"), App(site, "New")
+    old.log_in(browser)
+    assert "Only the apps that were allowed last" not in browser.get(APPS, headers=BROWSER)
+    for app in (new, App(site, "Newer")):
+        clock.move(10)
+        app.log_in(browser)
+    assert [each["name"] for each in listed(browser)] == ["Newer", "New"]
+    page = browser.get(APPS, headers=BROWSER)
+    assert "Only the apps that were allowed last are listed." in page
+    revoke(browser, old.id)
+    revoke(browser, new.id)
+    assert [each["name"] for each in listed(browser)] == ["Newer"]
+
+
 def test_a_trusted_app_is_listed_while_it_has_tokens(site, browser, clock):
     app = App(site, is_trusted=True)
     app.log_in(browser)
@@ -73,8 +93,8 @@ def test_a_trusted_app_is_listed_while_it_has_tokens(site, browser, clock):
 
 
 def test_the_app_that_was_used_last_is_the_first(site, browser, clock):
-    apps = [App(site, name) for name in ("First", "Second", "Third")]
-    for app in (apps[1], apps[2], apps[0]):
+    made = [App(site, name) for name in ("First", "Second", "Third")]
+    for app in (made[1], made[2], made[0]):
         clock.move(10)
         app.log_in(browser)
     assert [each["name"] for each in listed(browser)] == ["First", "Third", "Second"]

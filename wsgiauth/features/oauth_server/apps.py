@@ -13,6 +13,8 @@ from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
 
+MOST_LISTED = 100  # of the apps that a user has allowed: anyone can register any number of apps
+
 
 class App(NamedTuple):
     """An app in the list of a user; times are in UTC."""
@@ -35,12 +37,18 @@ class App(NamedTuple):
 
 
 def list_apps(user: User, now: float) -> list[App]:
-    """Return the apps that a user has allowed or uses, the last used first."""
+    """Return the apps that a user has allowed or uses, the last used first.
+
+    Of those that the user has allowed, only the newest `MOST_LISTED` are listed.
+    """
     consents = Consent.select(Consent, Client).join(Client).where(Consent.user == user.id)
+    newest = consents.order_by(Consent.created_at.desc(), Consent.client).limit(MOST_LISTED)
     found: dict[str, App] = {}
-    for each in consents:
+    for each in newest:
         found[each.client_id] = _app(each.client, each.scopes.split(), each.created_at)
     for grant in list_grants(user, now):
+        if grant.client_id not in found and not grant.client.is_trusted:
+            continue
         app = found.get(grant.client_id) or _app(
             grant.client, grant.scopes.split(), grant.created_at
         )

@@ -71,7 +71,15 @@ _ACCOUNT = Account(
     keys=(KEY,),
     has_password=True,
     identities=(_IDENTITY,),
-    lists=(ListOfUser("apps", _("Apps"), _("No app uses the account."), (_APP,)),),
+    lists=(
+        ListOfUser(
+            "apps",
+            _("Apps"),
+            _("No app uses the account."),
+            (_APP,),
+            _("Only the apps that were allowed last are listed."),
+        ),
+    ),
     actions=ACTIONS,
     can_support=True,
 )

@@ -92,6 +92,15 @@ class ListOfUser(NamedTuple):
     title: str
     empty: str  # the sentence if there are no rows
     rows: tuple[UserRow, ...]
+    note: str  # the sentence if there can be more; or ""
+
+    @classmethod
+    def of(cls, user_list: UserList, user: User, now: float) -> "ListOfUser":
+        """Return the list with the entries of a user."""
+        rows = tuple(user_list.rows(user, now))
+        is_long = user_list.most is not None and len(rows) >= user_list.most
+        note = user_list.note if is_long else ""
+        return cls(user_list.name, user_list.title, user_list.empty, rows, note)
 
 
 class Account(Content):
@@ -141,7 +150,7 @@ class Account(Content):
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
             lists=tuple(
-                ListOfUser(each.name, each.title, each.empty, tuple(each.rows(target, now)))
+                ListOfUser.of(each, target, now)
                 for each in site.parts
                 if isinstance(each, UserList)
             ),

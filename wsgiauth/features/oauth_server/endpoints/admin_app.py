@@ -12,7 +12,7 @@ from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.oauth_server import clients, grants
-from wsgiauth.features.oauth_server.apps import list_apps
+from wsgiauth.features.oauth_server.apps import MOST_LISTED, list_apps
 from wsgiauth.features.oauth_server.client_pages import ClientUser, user_counts, users_of
 from wsgiauth.features.oauth_server.clients import ListedClient
 from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, KINDS, REMOVED, OfApps
@@ -296,6 +296,8 @@ class UserApps(UserList):
     name = "apps"
     title = _("Apps")
     empty = _("No app uses the account.")
+    most = MOST_LISTED
+    note = _("Only the apps that were allowed last are listed.")
 
     def rows(self, user: User, now: float) -> Sequence[UserRow]:
         """Return the apps, the last used first."""

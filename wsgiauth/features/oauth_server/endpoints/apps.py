@@ -5,8 +5,8 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.features.oauth_server import grants
-from wsgiauth.features.oauth_server.apps import App, list_apps
+from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.apps import MOST_LISTED, App, list_apps
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink
@@ -27,6 +27,7 @@ class AppsPage(FormPage):
     template = "apps.html"
     apps_url = UrlBelow("apps")
     apps: tuple[App, ...]
+    most: int = MOST_LISTED
 
 
 class Apps(ListForm):
@@ -55,11 +56,11 @@ class Apps(ListForm):
         user, client_id = submission.member.user, submission.fields["revoke"]
         if not client_id:
             raise ValidationError({"revoke": [_("Name an app.")]})
-        listed = {each.id: each.name for each in list_apps(user, submission.site.tokens.now())}
-        if client_id not in listed or not grants.revoke(user, client_id):
+        found = clients.find_listed(client_id)  # also if the list is too long to name it
+        if found is None or not grants.revoke(user, client_id):
             detail = _("That app has been revoked already.")
             raise RequestError(HTTPStatus.NOT_FOUND, "no_such_app", detail)
-        return self.answer_changed(submission, "apps?done=revoked", name=listed[client_id])
+        return self.answer_changed(submission, "apps?done=revoked", name=found[1].name)
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> AppsPage:
         """Return the list."""
