@@ -44,11 +44,15 @@ WHOLE = {
         *("features/oauth_server/app_sessions.py", "count_overdue"),
         "part of wsgiauth_oauth_session",
     ): "`check` counts",
-    ("features/oauth_server/app_sessions.py", "due", "part of wsgiauth_oauth_session"): (
-        "rows of an app that fails are passed over"
+    ("features/oauth_server/app_sessions.py", "clients_due", "wsgiauth_oauth_client"): (
+        "the sender of logout tokens looks for the rows of each app, which are at most some"
+        " thousands"
+    ),
+    ("features/oauth_server/app_sessions.py", "clients_due", "part of wsgiauth_oauth_session"): (
+        "the planner can choose the rows that are due, where it expects fewer of them than apps"
     ),
     ("features/oauth_server/app_sessions.py", "next_due", "part of wsgiauth_oauth_session"): (
-        "the same"
+        "rows of an app that fails are passed over"
     ),
     ("features/oauth_server/app_sessions.py", "mark_ended", "wsgiauth_oauth_client"): (
         "the deletion of a group, which is rare, looks for its apps"

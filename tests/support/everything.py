@@ -34,6 +34,7 @@ from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.oauth_server import app_sessions
 from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.storage import context
@@ -114,6 +115,10 @@ def logouts(site, user):
             for _ in answers:
                 queue.deliver()
                 clock.move(HOUR)
+    app.log_in(logged_in(site, user))
+    AppSession.update(session=None).execute()
+    with patch("wsgiauth.features.oauth_server.logout_sending.send", return_value=200):
+        queue.deliver()
     list(app_sessions.own_app_sessions(user, site.site.settings))
     app_sessions.count_overdue(time.time())
     make_group(site, "Passing").delete_instance()

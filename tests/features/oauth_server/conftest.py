@@ -9,8 +9,10 @@ from tests.support.logout_receiver import receiving
 from tests.support.mails import Clock
 from tests.support.oauth_apps import App, as_provider
 from tests.support.service_keys import write_key
+from wsgiauth import storage
 from wsgiauth.features.oauth_server import logout_sending
 from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
 
 
@@ -73,13 +75,15 @@ def receiver(server_of_app, unsent):
 @pytest.fixture
 def while_sending(monkeypatch):
     """Return a function that lets another one be called after the next logout token was sent."""
-    send = logout_sending.send
+    send, database = logout_sending.send, storage.current()
 
     def act_after(action):
         def send_and_act(*arguments):
             monkeypatch.setattr(logout_sending, "send", send)
             status = send(*arguments)
-            action()
+            with context.using(database):  # in the thread of the request
+                action()
+                storage.discard_connection(database)
             return status
 
         monkeypatch.setattr(logout_sending, "send", send_and_act)

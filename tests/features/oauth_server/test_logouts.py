@@ -2,8 +2,10 @@
 
 import gc
 import weakref
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from threading import Event
+from secrets import token_hex
+from threading import Barrier, Event
 
 import jwt
 import pytest
@@ -15,10 +17,11 @@ from tests.support.oauth_apps import App
 from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, events, storage
-from wsgiauth.features.oauth_server import app_sessions, clients
+from wsgiauth.features.oauth_server import app_sessions, clients, logout_sending
 from wsgiauth.features.oauth_server.app_sessions import LEASE, LIFETIME
 from wsgiauth.features.oauth_server.clients import ClientFields
-from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.features.oauth_server.logout_sending import UnansweredError
+from wsgiauth.features.oauth_server.logouts import PARALLEL, SLOW, Logouts
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.mail.outbox import RETRIES, Mail
@@ -197,32 +200,190 @@ def test_an_app_that_fails_is_left_alone_for_a_minute_and_delays_no_other(
     assert sum(each.attempts for each in AppSession.select()) == 3
 
 
+@pytest.fixture
+def apps(site, logouts, monkeypatch):
+    """Return a function that makes apps with rows that are due, and lets a function send them."""
+
+    def make(send, *counts):
+        made = []
+        for number, count in enumerate(counts):
+            uri = f"https://{number}.example.org/"
+            made.append(clients.create("App", [uri], logout_uri=uri, now=1).row.id)
+            due(made[-1], count, number)
+        monkeypatch.setattr(logout_sending, "send", lambda url, _: send(int(url[8:-13])))
+        return made
+
+    return make
+
+
+def due(client, count, due_at=1):
+    """Let an app get further logout tokens."""
+    for _ in range(count):
+        names = {"id": token_hex(8), "sid": token_hex(8), "client": client, "user_id": 1}
+        AppSession.insert(names, due_at=due_at, expires_at=2**40).execute()
+
+
+@pytest.fixture
+def claimed(monkeypatch):
+    """Return the ids of the clients for which a process claims rows, in order."""
+    claimed, claim = [], app_sessions.claim
+
+    def claim_and_note(row, now):
+        claimed.append(row.client_id)
+        return claim(row, now)
+
+    monkeypatch.setattr(app_sessions, "claim", claim_and_note)
+    return claimed
+
+
+@pytest.mark.promise(92)
+def test_an_app_that_does_not_answer_delays_no_other(apps, logouts, claimed):
+    got_all, waits, sent = Event(), [], []
+
+    def send(number):
+        if number < PARALLEL - 1:
+            waits.append(got_all.wait(30))  # until the last app has got all of its tokens
+        else:
+            sent.append(number)
+            if len(sent) == 3:
+                got_all.set()
+        return 200
+
+    made = apps(send, *[2] * (PARALLEL - 1), 3)
+    logouts.deliver()
+    assert waits == [True] * 2 * (PARALLEL - 1)
+    first = claimed[: PARALLEL + 2]  # each app that does not answer has one request
+    assert sorted(first) == sorted([*made, *[made[-1]] * 2])
+    assert AppSession.select().count() == 0
+
+
+def test_a_number_of_requests_is_under_way(apps, logouts):
+    together, under_way, most = Barrier(PARALLEL), [], []
+
+    def send(number):
+        under_way.append(number)
+        together.wait(30)
+        most.append(len(under_way))
+        together.wait(30)
+        under_way.remove(number)
+        return 200
+
+    apps(send, *[1] * 2 * PARALLEL)
+    logouts.deliver()
+    assert most == [PARALLEL] * 2 * PARALLEL
+
+
+@pytest.mark.promise(92)
+@pytest.mark.parametrize("seconds", [SLOW, 0])
+def test_an_app_that_answers_quickly_goes_first(apps, logouts, claimed, clock, seconds):
+    """However many others, with older tokens, did not answer or were slow."""
+    answers = {0: "slow", 1: "failing"}
+
+    def send(number):
+        answer = answers.get(number)
+        if answer == "failing":
+            raise UnansweredError("timeout")
+        clock.move(seconds if answer == "slow" else 0)
+        return 200
+
+    slow, failing, quick = apps(send, 1, 1, 0)
+    logouts.deliver()
+    clock.move(10 * MINUTE)
+    due(quick, 1, due_at=100)
+    due(slow, 1)
+    claimed.clear()
+    answers.clear()
+    logouts.deliver()
+    expected = [quick, slow, failing] if seconds else [slow, quick, failing]
+    assert claimed[:3] == expected
+    due(quick, 1, due_at=100)
+    due(failing, 1)
+    claimed.clear()
+    logouts.deliver()
+    assert claimed == [failing, quick]  # it has answered
+
+
+def test_new_tokens_are_found_while_apps_do_not_answer(apps, logouts, site, monkeypatch):
+    monkeypatch.setattr("wsgiauth.features.oauth_server.logouts.POLL", 0.01)
+    arrived, waits = Event(), []
+
+    def send(number):
+        if number == 0:
+            with context.using(site.database):
+                due(made[1], 1, due_at=None)  # of a session that was deleted
+                storage.discard_connection(site.database)
+            waits.append(arrived.wait(30))
+        else:
+            arrived.set()
+        return 200
+
+    made = apps(send, 1, 0)
+    logouts.deliver()
+    assert waits == [True]
+
+
+def test_without_threads_a_token_is_sent_later(ended, logouts, clock, monkeypatch):
+    def refuse(_):
+        raise RuntimeError
+
+    monkeypatch.setattr("threading.Thread.start", refuse)
+    logouts.deliver()
+    assert AppSession.get().due_at == clock.now + RETRIES[0]
+
+
+def test_a_thread_that_is_stopped_sends_no_further_token(apps, logouts, monkeypatch):
+    sent = []
+    apps(lambda number: sent.append(number) or 200, 3)
+    monkeypatch.setattr(logouts, "is_stopped", lambda: bool(sent))
+    assert logouts.deliver() == 0
+    assert sent == [0]
+
+
 def test_no_pooled_connection_is_kept_while_an_app_answers(settings, receiver, while_sending):
-    url, closed = settings.DATABASE_URL.replace(":", "+pool:", 1), []
+    url, released = settings.DATABASE_URL.replace(":", "+pool:", 1), Event()
     site = AuthMiddleware(echo, replace(settings, DATABASE_URL=url))
+
+    def wait_for_release():
+        for _ in range(1000):
+            if not site.database._in_use:
+                released.set()
+            if released.wait(0.01):
+                break
+
     row = {"id": "a", "client": App(site, logout_uri=receiver.uri).id, "user_id": 1, "sid": "b"}
     with context.using(site.database):
         AppSession.insert(row, due_at=1, expires_at=2**40).execute()
-        while_sending(lambda: closed.append(site.database.is_closed()))
+        while_sending(wait_for_release)
         site.site.require(Logouts).deliver()
     storage.discard_connection(site.database)
-    assert closed == [True]
+    assert released.is_set()
 
 
 class KilledError(BaseException):
     """Ends a process."""
 
 
-def die():
-    raise KilledError
+@pytest.fixture
+def killed(monkeypatch):
+    """Return a context in which the process ends when it has sent a logout token."""
+
+    @contextmanager
+    def killed():
+        def die(_):
+            raise KilledError
+
+        with monkeypatch.context() as patch, suppress(KilledError):
+            patch.setattr(app_sessions, "delete", die)
+            yield
+
+    return killed
 
 
 @pytest.mark.every_database
 def test_a_token_of_a_killed_process_is_sent_once_more_after_the_lease(
-    ended, logouts, receiver, clock, while_sending
+    ended, logouts, receiver, clock, killed
 ):
-    while_sending(die)
-    with pytest.raises(KilledError):
+    with killed():
         logouts.deliver()
     assert logouts.deliver() == LEASE
     assert len(receiver.take()) == 1
@@ -232,11 +393,10 @@ def test_a_token_of_a_killed_process_is_sent_once_more_after_the_lease(
 
 
 def test_a_token_that_kills_every_process_is_given_up(
-    ada, wiki, ended, logouts, receiver, heard, clock, while_sending
+    ada, wiki, ended, logouts, receiver, heard, clock, killed
 ):
     for _ in range(4):
-        while_sending(die)
-        with pytest.raises(KilledError):
+        with killed():
             logouts.deliver()
         clock.move(LEASE)
     assert logouts.deliver() is None
@@ -258,15 +418,15 @@ def test_a_token_that_another_process_claims_first_is_left_to_it(
     ended, logouts, receiver, site, clock, monkeypatch
 ):
     other = Logouts(site.site.require(SignedTokens), clock)
-    due = app_sessions.due
+    oldest_due = app_sessions.oldest_due
 
     def due_too_late(*arguments):
         monkeypatch.undo()
-        rows = due(*arguments)
+        row = oldest_due(*arguments)
         other.deliver()
-        return rows
+        return row
 
-    monkeypatch.setattr(app_sessions, "due", due_too_late)
+    monkeypatch.setattr(app_sessions, "oldest_due", due_too_late)
     logouts.deliver()
     assert len(receiver.take()) == 1
 

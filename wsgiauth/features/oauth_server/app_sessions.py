@@ -2,7 +2,7 @@
 
 A session ends by a comparison, as grants do: with the user's stamp, and with the group of the app.
 After each change that can end one, one UPDATE marks the rows of the user whose session has ended.
-The sender also finds rows whose session was deleted without a change of the user: see `due`.
+The sender also marks rows whose session was deleted without a change of the user.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -25,7 +25,7 @@ from wsgiauth.storage.models import from_timestamp, json_fields
 LEASE = 2 * MINUTE  # longer than an app can take: see `logout_sending.DEADLINE`
 LIFETIME = 1 * DAY  # how long a logout token is worth sending
 OVERDUE = 5 * MINUTE
-BATCH = 20
+BATCH = 100
 
 # Frequent events that end no session.
 _HARMLESS = frozenset(("registration", "login", "confirmed", "consent_given"))
@@ -88,24 +88,47 @@ def mark_ended(event: Event, sid: str, now: int) -> bool:
         if sid:
             has_ended |= (AppSession.client == event.reason) & (AppSession.sid == sid)
         ended = (AppSession.user_id == event.user_id) & has_ended
-    changes = {"due_at": now, "expires_at": now + LIFETIME}
-    return bool(AppSession.update(changes).where(AppSession.due_at.is_null(), ended).execute())
+    return bool(AppSession.update(_due(now)).where(AppSession.due_at.is_null(), ended).execute())
 
 
-def due(now: float, without: Collection[str]) -> list[AppSession]:
-    """Return rows whose logout token is due, with their clients.
+@repeated_after_conflict
+def mark_deleted(now: float) -> bool:
+    """Mark rows whose session was deleted in another way than by a logout; return whether any is.
 
-    Args:
-        without: The ids of clients that are left alone for now.
+    For example, `purge` deletes the sessions that have expired.
     """
-    waiting: Any = AppSession.select(AppSession, Client).join(Client).limit(BATCH)
-    if without:
-        waiting = waiting.where(AppSession.client.not_in(sorted(without)))
-    # The order makes PostgreSQL read the index, not the table.
-    marked = waiting.where(AppSession.due_at <= int(now)).order_by(AppSession.due_at)
-    # Of sessions that expired, or that were deleted in another way than by a logout.
-    deleted = waiting.where(AppSession.session.is_null(), AppSession.due_at.is_null())
-    return list(marked) or list(deleted)
+    is_deleted = AppSession.session.is_null() & AppSession.due_at.is_null()
+    ids = [row.id for row in AppSession.select(AppSession.id).where(is_deleted).limit(BATCH)]
+    if not ids:
+        return False
+    with database.atomic():
+        marked = AppSession.update(_due(int(now))).where(AppSession.id.in_(ids), is_deleted)
+        return bool(marked.execute())
+
+
+def clients_due(now: float) -> list[tuple[str, int]]:
+    """Return the ids of clients with rows that are due, and since when the oldest row is due.
+
+    A lookup in an index for each client, because one client can have very many rows.
+    """
+    is_due = (AppSession.client == Client.id) & (AppSession.due_at <= int(now))
+    oldest = AppSession.select(peewee.fn.MIN(AppSession.due_at)).where(is_due)
+    has_due = peewee.fn.EXISTS(AppSession.select(peewee.SQL("1")).where(is_due))
+    rows: Any = Client.select(Client.id, oldest).where(has_due).tuples()
+    return list(rows)
+
+
+def oldest_due(client_id: str, now: float) -> AppSession | None:
+    """Return the row of a client that is due for longest, with the client."""
+    rows: Any = AppSession.select(AppSession, Client).join(Client)
+    is_due = (AppSession.client == client_id) & (AppSession.due_at <= int(now))
+    row: AppSession | None = rows.where(is_due).order_by(AppSession.due_at).first()
+    return row
+
+
+def is_too_late(row: AppSession, now: float) -> bool:
+    """Return whether a logout token is not worth sending any more."""
+    return row.expires_at <= now
 
 
 def next_due(without: Collection[str]) -> int | None:
@@ -120,12 +143,10 @@ def next_due(without: Collection[str]) -> int | None:
 @repeated_after_conflict
 def claim(row: AppSession, now: float) -> bool:
     """Compare and set; return whether this process sends the logout token."""
-    is_same = AppSession.due_at.is_null() if row.due_at is None else AppSession.due_at == row.due_at
+    is_same = (AppSession.id == row.id) & (AppSession.due_at == row.due_at)
     claimed = {"due_at": int(now) + LEASE, "attempts": row.attempts + 1}
-    if row.due_at is None:
-        claimed["expires_at"] = row.expires_at = int(now) + LIFETIME
     with database.atomic():
-        if not AppSession.update(claimed).where(AppSession.id == row.id, is_same).execute():
+        if not AppSession.update(claimed).where(is_same).execute():
             return False
     row.attempts += 1
     return True
@@ -155,6 +176,10 @@ def own_app_sessions(user: User, settings: Settings) -> Iterator[object]:
     of_user = AppSession.select(AppSession, Client).join(Client)
     for row in rows_of(of_user.where(AppSession.user_id == user.id), AppSession.id):
         yield json_fields({"app": row.client.name, "expires_at": from_timestamp(row.expires_at)})
+
+
+def _due(now: int) -> dict[str, int]:
+    return {"due_at": now, "expires_at": now + LIFETIME}
 
 
 def _is_claimed(row: AppSession) -> peewee.Expression:

@@ -178,7 +178,7 @@ class AppSession(Model):
 
     class Meta:
         table_name = "wsgiauth_oauth_session"
-        indexes = ((("client", "sid"), True),)
+        indexes = ((("client", "sid"), True), (("client", "due_at"), False))
 
 
 class DeviceRequest(Model):

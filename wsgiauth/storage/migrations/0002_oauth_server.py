@@ -100,7 +100,7 @@ def up(migrator, db):
 
         class Meta:
             table_name = "wsgiauth_oauth_session"
-            indexes = ((("client", "sid"), True),)
+            indexes = ((("client", "sid"), True), (("client", "due_at"), False))
 
     class DeviceRequest(Table):
         id = peewee.CharField(max_length=64, primary_key=True)
