@@ -22,6 +22,8 @@ from wsgiauth.testing import logged_in, make_group
 
 pytestmark = pytest.mark.promise(92)
 
+LASTING = app_sessions.LIFETIME + app_sessions.KEPT  # of a row, from the end of its session
+
 
 @pytest.fixture
 def further():
@@ -235,7 +237,7 @@ def test_the_end_of_a_session_is_found_after_any_time(browser, ada, settings, wi
 
 def test_the_own_data_of_a_user_has_a_row(browser, ada, grace, settings, wiki):
     wiki.log_in(browser, scope="openid")
-    ends_at = from_timestamp(Session.get().ends_at + app_sessions.LIFETIME)
+    ends_at = from_timestamp(Session.get().ends_at + LASTING)
     (listed,) = app_sessions.own_app_sessions(ada, settings)
     assert listed == json_fields({"app": "Wiki", "expires_at": ends_at})
     assert list(app_sessions.own_app_sessions(grace, settings)) == []
@@ -246,6 +248,28 @@ def test_purge_deletes_what_has_expired(browser, wiki, wsgiauth):
     AppSession.update(expires_at=1).execute()
     assert ", 1 expired app session," in wsgiauth("purge")[1]
     assert AppSession.select().count() == 0
+
+
+def test_a_purge_long_after_the_end_of_a_session_loses_no_token(
+    browser, ada, settings, wiki, sent, wsgiauth
+):
+    wiki.log_in(browser, scope="openid")
+    month = 31 * 24 * 3600
+    ended = {"expires_at": Session.expires_at - month, "ends_at": Session.ends_at - 2 * month}
+    AppSession.update(expires_at=AppSession.expires_at - 2 * month).execute()
+    Session.update(ended).execute()
+    assert "Deleted 1 expired session, " in wsgiauth("purge")[1]
+    assert len(sent()) == 1
+
+
+def test_a_token_that_is_due_is_given_up_by_the_sender_and_not_by_purge(
+    browser, ada, settings, wiki, wsgiauth, clock
+):
+    wiki.log_in(browser, scope="openid")
+    endings.log_out(browser, ada, settings)
+    AppSession.update(expires_at=AppSession.expires_at - 2 * app_sessions.LIFETIME).execute()
+    wsgiauth("purge")
+    assert app_sessions.is_too_late(AppSession.get(), clock.now)
 
 
 def test_an_app_without_a_logout_uri_has_no_row(browser, site, unsent):
@@ -283,7 +307,7 @@ def test_a_session_that_goes_on_with_a_new_password_is_another_one_for_apps(
 
 def test_a_session_that_may_last_longer_than_a_day_keeps_its_row(browser, wiki):
     wiki.log_in(browser, scope="openid offline_access")
-    assert AppSession.get().expires_at == Session.get().ends_at + app_sessions.LIFETIME
+    assert AppSession.get().expires_at == Session.get().ends_at + LASTING
 
 
 @pytest.mark.every_database

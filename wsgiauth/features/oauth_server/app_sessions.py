@@ -24,6 +24,7 @@ from wsgiauth.storage.models import from_timestamp, json_fields
 
 LEASE = 2 * MINUTE  # longer than an app can take: see `logout_sending.DEADLINE`
 LIFETIME = 1 * DAY  # how long a logout token is worth sending
+KEPT = 365 * DAY  # after which `purge` deletes rows, where no server sends logout tokens any more
 OVERDUE = 5 * MINUTE
 BATCH = 100
 
@@ -62,7 +63,7 @@ def begin(grant: Mapping[str, Any], ends_at: int) -> None:
         ends_at: When the session ends in any case.
     """
     columns = {name: grant[name] for name in ("id", "client", "session", "sid")}
-    expires_at = ends_at + LIFETIME
+    expires_at = ends_at + LIFETIME + KEPT
     if not insert_new(AppSession, **columns, user_id=grant["user"].id, expires_at=expires_at):
         is_same = (AppSession.client == grant["client"]) & (AppSession.sid == grant["sid"])
         again = {"due_at": None, "attempts": 0, "expires_at": expires_at}
@@ -128,7 +129,7 @@ def oldest_due(client_id: str, now: float) -> AppSession | None:
 
 def is_too_late(row: AppSession, now: float) -> bool:
     """Return whether a logout token is not worth sending any more."""
-    return row.expires_at <= now
+    return row.expires_at - KEPT <= now
 
 
 def next_due(without: Collection[str]) -> int | None:
@@ -179,7 +180,7 @@ def own_app_sessions(user: User, settings: Settings) -> Iterator[object]:
 
 
 def _due(now: int) -> dict[str, int]:
-    return {"due_at": now, "expires_at": now + LIFETIME}
+    return {"due_at": now, "expires_at": now + LIFETIME + KEPT}
 
 
 def _is_claimed(row: AppSession) -> peewee.Expression:

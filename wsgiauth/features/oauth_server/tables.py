@@ -159,6 +159,8 @@ class AppSession(Model):
         due_at: When to send the logout token, or to send it again; after a claim, the end of the
             lease. None: the session goes on, or its end has not been noticed yet.
         attempts: How often a process has begun to send it.
+        expires_at: When `purge` deletes the row, if no server has sent the token: see
+            `app_sessions.KEPT`.
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=22, primary_key=True)
