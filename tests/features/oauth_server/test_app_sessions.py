@@ -272,6 +272,23 @@ def test_a_token_that_is_due_is_given_up_by_the_sender_and_not_by_purge(
     assert app_sessions.is_too_late(AppSession.get(), clock.now)
 
 
+def test_a_login_while_a_process_sends_is_not_ended_by_it(
+    browser, ada, settings, wiki, sent, while_sending, logouts, clock
+):
+    wiki.log_in(browser, scope="openid")
+    grants.revoke(ada, wiki.id)
+
+    def log_in_and_out_again():
+        wiki.log_in(browser, scope="openid")
+        endings.log_out(browser, ada, settings)
+        assert app_sessions.claim(app_sessions.oldest_due(wiki.id, clock.now), clock.now)
+
+    while_sending(log_in_and_out_again)  # another process claims the new row, and is killed
+    logouts.deliver()
+    clock.move(app_sessions.LEASE)
+    assert len(sent()) == 2
+
+
 def test_an_app_without_a_logout_uri_has_no_row(browser, site, unsent):
     App(site).log_in(browser)
     assert AppSession.select().count() == 0

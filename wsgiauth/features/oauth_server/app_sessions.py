@@ -66,7 +66,8 @@ def begin(grant: Mapping[str, Any], ends_at: int) -> None:
     expires_at = ends_at + LIFETIME + KEPT
     if not insert_new(AppSession, **columns, user_id=grant["user"].id, expires_at=expires_at):
         is_same = (AppSession.client == grant["client"]) & (AppSession.sid == grant["sid"])
-        again = {"due_at": None, "attempts": 0, "expires_at": expires_at}
+        # With a new id, a process that still sends the former token changes nothing.
+        again = {"id": grant["id"], "due_at": None, "attempts": 0, "expires_at": expires_at}
         AppSession.update(again).where(is_same, AppSession.due_at.is_null(False)).execute()
 
 

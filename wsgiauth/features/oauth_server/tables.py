@@ -152,7 +152,7 @@ class AppSession(Model):
     """A session of a user at an app with a `logout_uri`, to which it gets a logout token.
 
     Attributes:
-        id: Of the first grant of the app in the session.
+        id: Of the first grant of the app in the session, or since it was to be logged out of it.
         user_id: No foreign key, because the logout token follows the deletion of the user, too.
         session: None: it has ended.
         sid: See `Grant`.
