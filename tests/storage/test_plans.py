@@ -44,13 +44,6 @@ WHOLE = {
         *("features/oauth_server/app_sessions.py", "count_overdue"),
         "part of wsgiauth_oauth_session",
     ): "`check` counts",
-    ("features/oauth_server/app_sessions.py", "clients_due", "wsgiauth_oauth_client"): (
-        "the sender of logout tokens looks for the rows of each app, which are at most some"
-        " thousands"
-    ),
-    ("features/oauth_server/app_sessions.py", "clients_due", "part of wsgiauth_oauth_session"): (
-        "the planner can choose the rows that are due, where it expects fewer of them than apps"
-    ),
     ("features/oauth_server/app_sessions.py", "next_due", "part of wsgiauth_oauth_session"): (
         "rows of an app that fails are passed over"
     ),
@@ -95,6 +88,16 @@ WHOLE = {
 # Not sent to PostgreSQL.
 OF_MARIADB = {"accounts/locks.py"}
 
+# The same, or along an index, as the planner chooses by what it knows of the values.
+BY_STATISTICS = {
+    ("features/oauth_server/app_sessions.py", "clients_due", "wsgiauth_oauth_client"): (
+        "the clients of operators, which are some, and in many sites all"
+    ),
+    ("features/oauth_server/app_sessions.py", "clients_due", "part of wsgiauth_oauth_session"): (
+        "the rows that are due, where the planner expects fewer of them than apps"
+    ),
+}
+
 
 @pytest.fixture(scope="module")
 def driven(server_urls, empty_server, tmp_path_factory):
@@ -132,7 +135,7 @@ def test_no_statement_reads_a_whole_table(driven):
             for each in recorded.statements.values()
             for what in whole_reads(database, each.sql, each.parameters)
         }
-    assert found.keys() == WHOLE.keys(), found
+    assert WHOLE.keys() <= found.keys() <= WHOLE.keys() | BY_STATISTICS.keys(), found
 
 
 @pytest.mark.parametrize(

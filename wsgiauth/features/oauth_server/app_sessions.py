@@ -111,12 +111,13 @@ def mark_deleted(now: float) -> bool:
 def clients_due(now: float) -> list[tuple[str, int]]:
     """Return the ids of clients with rows that are due, and since when the oldest row is due.
 
-    A lookup in an index for each client, because one client can have very many rows.
+    A lookup in an index for each client of an operator, because one client can have very many rows.
     """
     is_due = (AppSession.client == Client.id) & (AppSession.due_at <= int(now))
     oldest = AppSession.select(peewee.fn.MIN(AppSession.due_at)).where(is_due)
     has_due = peewee.fn.EXISTS(AppSession.select(peewee.SQL("1")).where(is_due))
-    rows: Any = Client.select(Client.id, oldest).where(has_due).tuples()
+    is_of_operator = Client.expires_at.is_null()  # no other client has a logout URI
+    rows: Any = Client.select(Client.id, oldest).where(is_of_operator, has_due).tuples()
     return list(rows)
 
 
