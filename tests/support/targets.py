@@ -117,9 +117,14 @@ def part_of(path):
 
 
 def has_file(target, path):
-    """Return whether a target runs tests of a file, so that others are not even imported."""
-    part = part_of(path)
-    return target is None or part in RUN_BY[target] or (part is None and path.is_dir())
+    """Return whether a target runs tests of a file, so that others are not even imported.
+
+    It looks through a folder that belongs to another part if it runs a file of the folder.
+    """
+    if target is None or part_of(path) in RUN_BY[target]:
+        return True
+    below = (part for each, part in PARTS.items() if path in each.parents)
+    return path.is_dir() and (part_of(path) is None or not RUN_BY[target].isdisjoint(below))
 
 
 def has_test(target, item):
