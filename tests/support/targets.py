@@ -7,7 +7,8 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
 - ``programs`` runs what is not wsgiauth: other servers, frameworks in processes of their own,
   command lines, type checkers, builds, and the programs of the documentation;
 - ``slow`` takes longer than a second a test, imports a framework, or tests what all features have
-  in common: the documentation, languages, releases, secrets in logs, hostile providers;
+  in common: the documentation, languages, releases, events, secrets in logs, several tabs, hostile
+  providers, servers and drivers;
 - all others need Python and SQLite alone.
 
 ``make test`` runs the last, and ``make check`` the last two. Without a target, all run.
@@ -88,14 +89,19 @@ FILES = {
         "contrib/test_pyramid.py",
         "docs",
         "endpoints/test_openapi.py",
+        "endpoints/test_tabs.py",
         "features/oauth_server/test_own_client.py",
         "features/providers/oidc/test_transport.py",
         "languages",
         "release",
         "storage/test_faults.py",
+        "test_drivers.py",
+        "test_events.py",
         "test_hostile.py",
         "test_hostile_provider.py",
+        "test_sample.py",
         "test_secrets.py",
+        "test_waitress.py",
         "test_without_passwords.py",
     ),
 }
