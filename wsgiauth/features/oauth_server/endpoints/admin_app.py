@@ -172,7 +172,7 @@ class ClientPage(PanelPage):
     users: tuple[ClientUser, ...]
     access: tuple[str, ...]  # what each of them has allowed, in words
     user_count: int  # see `client_pages.user_counts`
-    revocable: frozenset[int]  # the ids of those for whom the member of the staff can revoke it
+    revocable: frozenset[int]  # ids of the users whose consent the reader can revoke
     app_url: str  # the path of this page and, with their names, of the actions
     first_url: str  # empty on the first page of users
     next_url: str  # empty if there is no next page
