@@ -3,6 +3,7 @@
 from contextlib import closing
 
 import pytest
+from webtest import AppError
 
 from tests.support.everything import drive
 from tests.support.hostile_provider import Provider
@@ -103,15 +104,19 @@ BY_STATISTICS = {
 def driven(server_urls, empty_server, tmp_path_factory):
     """Return all statements as they were sent to PostgreSQL, and a database like theirs."""
     url = server_urls("postgresql")
-    with pytest.MonkeyPatch.context() as patch, Provider() as provider:
-        patch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
-        number_anew(url)
-        with recording("postgres") as recorded:
-            drive(url, tmp_path_factory.mktemp("everything"), provider)
-    database = storage.open_database(url)
-    yield recorded, database
-    storage.discard_connection(database)
-    empty_server("postgresql")
+    try:
+        with pytest.MonkeyPatch.context() as patch, Provider() as provider:
+            patch.setattr("wsgiauth.mail.worker.Worker._start", lambda *_: None)
+            number_anew(url)
+            with recording("postgres") as recorded:
+                drive(url, tmp_path_factory.mktemp("everything"), provider)
+        database = storage.open_database(url)
+        yield recorded, database
+        storage.discard_connection(database)
+    except AppError as error:
+        pytest.fail(str(error).partition("\n")[0])  # the status and the URL, without the page
+    finally:
+        empty_server("postgresql")
 
 
 def number_anew(url):

@@ -162,10 +162,12 @@ def recording(driver):
             recorded.add(sql, parameters, recorded.begun())
             return super().fetchall(sql, parameters)
 
-    with (
-        patch.object(peewee.BaseQuery, "__init__", begin_query),
-        patch.dict(databases.DRIVERS, {driver: Recorded}),
-    ):
-        yield recorded
-    for each in opened:
-        storage.discard_connection(each)
+    try:
+        with (
+            patch.object(peewee.BaseQuery, "__init__", begin_query),
+            patch.dict(databases.DRIVERS, {driver: Recorded}),
+        ):
+            yield recorded
+    finally:  # what fails is kept with its connections
+        for each in opened:
+            storage.discard_connection(each)
