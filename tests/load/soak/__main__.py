@@ -6,6 +6,7 @@ import time
 from collections import Counter, defaultdict, deque
 from contextlib import ExitStack
 from functools import partial
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,10 +14,11 @@ from playhouse import db_url
 
 from tests.load.soak.clients import Notes, Pace, running
 from tests.load.soak.figures import Meter, compare, print_head, print_row
-from tests.load.soak.mails import receiving
+from tests.load.soak.mails import receiving as receiving_mails
 from tests.load.soak.site import fill, purge, serve, settings_of
 from tests.load.soak.stories import Visitor
 from tests.support.hostile_provider import Provider
+from tests.support.logout_receiver import receiving as receiving_logouts
 from tests.support.own_databases import own_database
 from tests.support.sites import spawned
 
@@ -44,12 +46,15 @@ def soak(seconds, kind):
         url = f"sqlite:///{folder}/soak.db"
         if kind == "postgresql":
             url = stack.enter_context(own_database(kind, "wsgiauth_soak"))
-        mail_port, postbox = stack.enter_context(receiving())
+        mail_port, postbox = stack.enter_context(receiving_mails())
+        logouts = stack.enter_context(receiving_logouts())
+        logouts.requests, numbers = deque(maxlen=1), count(1)
+        logouts.action = partial(next, numbers)
         provider = stack.enter_context(Provider())
         provider.requests = defaultdict(partial(deque, maxlen=1))
         settings = settings_of(url, folder, mail_port, provider)
         world = SimpleNamespace(
-            people=fill(settings), postbox=postbox, provider=provider, clients=CLIENTS
+            people=fill(settings, logouts.uri), postbox=postbox, provider=provider, clients=CLIENTS
         )
         process, address = stack.enter_context(spawned(serve, settings, longest))
         pace = Pace(RATE)
@@ -59,7 +64,8 @@ def soak(seconds, kind):
         stack.enter_context(running(visitors, notes))
         measured = measure(seconds, Meter(process.pid, database, notes), settings, longest)
     complaints = compare(measured)
-    report(notes, postbox, seconds)
+    report(notes, seconds)
+    print(f"{postbox.received} emails, {next(numbers) - 1} logout tokens")
     complaints += [f"{notes.mistaken} answers were wrong, such as:", *notes.mistakes] * bool(
         notes.mistaken
     )
@@ -80,7 +86,7 @@ def measure(seconds, meter, settings, longest):
     return measured
 
 
-def report(notes, postbox, seconds):
+def report(notes, seconds):
     """Print how often each request got each status."""
     statuses = Counter()
     print()
@@ -90,7 +96,6 @@ def report(notes, postbox, seconds):
     total = statuses.total()
     print(f"\n{total} requests, {total / seconds:.0f} a second of the {RATE} that were wanted")
     print("by status:", ", ".join(f"{each}: {statuses[each]}" for each in sorted(statuses)))
-    print(f"{postbox.received} emails")
 
 
 if __name__ == "__main__":

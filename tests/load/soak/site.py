@@ -38,7 +38,7 @@ SPECIAL = {
 }
 
 # Names of the module attributes that say how long something is kept, in seconds.
-LIFETIMES = {"HOUR", "DAY", "LIFETIME", "KNOWN_FOR", "KEPT_FOR", "REMEMBERED"}
+LIFETIMES = {"HOUR", "DAY", "LIFETIME", "KEPT", "KNOWN_FOR", "KEPT_FOR", "REMEMBERED"}
 
 
 @dataclass
@@ -49,7 +49,8 @@ class People:
         regulars: Names of those with nothing but a password.
         special: Names of the others, by what they have; all have the password, too.
         keys, apps, authenticators: What they have, by name.
-        clients: The id and the secret of an app of the site, and of one that needs consent.
+        clients: The id and the secret of an app of the site, of one that needs consent, and of a
+            program that logs in as itself.
     """
 
     regulars: list[str]
@@ -100,15 +101,19 @@ def shorten(longest):
     found = set()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "wsgiauth":
-            for attribute in LIFETIMES & {each.strip("_") for each in vars(module)}:
-                given = attribute if hasattr(module, attribute) else f"_{attribute}"
-                setattr(module, given, min(getattr(module, given), longest))
-                found.add(attribute)
+            for attribute, value in list(vars(module).items()):
+                if attribute.strip("_") in LIFETIMES and isinstance(value, int):
+                    setattr(module, attribute, min(value, longest))
+                    found.add(attribute.strip("_"))
     assert found == LIFETIMES, LIFETIMES - found
 
 
-def fill(settings):
-    """Make the tables and the users; return these."""
+def fill(settings, logout_uri):
+    """Make the tables and the users; return these.
+
+    Args:
+        logout_uri: Where the app of the site gets logout tokens.
+    """
     storage.discard_connection(storage.open_database(settings.DATABASE_URL, prepare=migrate))
     site = AuthMiddleware(echo, settings)
     hashed = hash_password(PASSWORD, rounds=4)
@@ -132,15 +137,23 @@ def fill(settings):
         {name: api_key(site, users[name], asked)["Authorization"] for name in special["key"]},
         {name: add_app(site, users[name]) for name in special["app"]},
         {name: add_passkey(site, users[name]) for name in special["passkey"]},
-        {name: _add_client(name, is_trusted=name == "own") for name in ("own", "other")},
+        {
+            "own": _add_app("own", is_trusted=True, logout_uri=logout_uri),
+            "other": _add_app("other"),
+            "program": _add_client("program", is_service=True, scopes=["soak.read"]),
+        },
     )
     storage.discard_connection(site.database)
     return people
 
 
-def _add_client(name, *, is_trusted):
+def _add_app(name, **fields):
     scopes = ["openid", "profile", "offline_access"]
-    made = clients.create(name, [CALLBACK], scopes=scopes, is_trusted=is_trusted, now=time.time())
+    return _add_client(name, uris=[CALLBACK], scopes=scopes, **fields)
+
+
+def _add_client(name, **fields):
+    made = clients.create(name, now=time.time(), **fields)
     return made.row.id, made.secret
 
 

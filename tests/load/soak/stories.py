@@ -182,7 +182,12 @@ class Visitor(Client):
         tokens = self.refresh("own", tokens)
         if self.random.random() < 0.5:
             self.as_program("own", "revoke", {"token": tokens["refresh_token"]})
-        self.submit("/auth/logout", {})
+        if self.random.random() < 0.5:
+            self.submit("/auth/logout", {})
+        else:
+            hint = urlencode({"id_token_hint": tokens["id_token"]})
+            self.get(f"/auth/oauth/logout?{hint}", status=303, **BROWSER)
+        self.get("/", status=401)
         self.refresh("own", tokens, status=400)
 
     def other_app(self):
@@ -190,10 +195,7 @@ class Visitor(Client):
         page = self.authorize("other", "openid profile offline_access")
         self.refresh("other", self.tokens_of("other", self.answer(page, "allow")))
         self.get("/auth/apps", **BROWSER)
-        other = self.world.people.clients["other"][0]
-        body = json.dumps({"revoke": other})
-        headers = SCRIPT | {"Content-Type": "application/json"}
-        self.send("POST", "/auth/apps", body, headers, status=200)
+        self.revoke("other")
         self.answer(self.authorize("other", "openid"), "refuse")
 
     def device(self):
@@ -207,6 +209,15 @@ class Visitor(Client):
         self.submit("/auth/device", {**form, "decision": "allow"}, **BROWSER)
         tokens = self.as_program("own", "token", poll).document
         self.get("/auth/userinfo", tokens["access_token"])
+        self.revoke("own")
+        self.get("/auth/userinfo", tokens["access_token"], status=401)
+
+    def client_credentials(self):
+        fields = {"grant_type": "client_credentials"}
+        issued = self.as_program("program", "token", fields).document["access_token"]
+        key = self.world.people.keys[next(self._special["key"])]
+        said = self.post("/auth/introspect", {"token": issued}, key).document
+        assert said["active"], said
 
     def registration(self):
         app = {"redirect_uris": [CALLBACK], "client_name": "soak"}
@@ -392,6 +403,12 @@ class Visitor(Client):
         fields = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
         return self.as_program(app, "token", fields, status=status).document
 
+    def revoke(self, app):
+        """End what a user has allowed an app, in a script of a page."""
+        body = json.dumps({"revoke": self.world.people.clients[app][0]})
+        headers = SCRIPT | {"Content-Type": "application/json"}
+        self.send("POST", "/auth/apps", body, headers, status=200)
+
     def as_program(self, app, path, fields, *, status=200):
         """Send a request of the program of an app, which is no browser."""
         credentials = base64.b64encode(":".join(self.world.people.clients[app]).encode()).decode()
@@ -456,6 +473,7 @@ STORIES = {
     "own_app": 3,
     "other_app": 2,
     "device": 1,
+    "client_credentials": 2,
     "registration": 1,
     "proxy": 3,
     "services": 2,
