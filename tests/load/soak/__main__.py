@@ -61,6 +61,8 @@ def soak(seconds, kind):
         visitors = [Visitor(world, each, address, pace, notes) for each in range(CLIENTS)]
         database = db_url.connect(url, autocommit=True)
         stack.callback(database.close)
+        if kind == "postgresql":
+            require_autovacuum(database)
         stack.enter_context(running(visitors, notes))
         measured = measure(seconds, Meter(process.pid, database, notes), settings, longest)
     complaints = compare(measured)
@@ -71,6 +73,13 @@ def soak(seconds, kind):
     )
     print(*complaints or ["Nothing grew, and nothing failed."], sep="\n", flush=True)
     return not complaints
+
+
+def require_autovacuum(database):
+    """Exit if the server keeps the room of deleted rows, as no server in use does."""
+    (setting,) = database.execute_sql("SHOW autovacuum").fetchone()
+    if setting != "on":
+        sys.exit("PostgreSQL's autovacuum is off, so its files only grow.")
 
 
 def measure(seconds, meter, settings, longest):

@@ -1,6 +1,8 @@
 """What is measured as it goes, and what must not have grown at the end."""
 
 import math
+import os
+import re
 import statistics
 import time
 from contextlib import suppress
@@ -18,6 +20,7 @@ COUNT_TOLERANCE = (1.0, 3)  # files, threads and connections, which come and go
 ROWS_TOLERANCE = (1.25, 100)
 SIZE_TOLERANCE = (1.15, 2)  # MiB: pages are used again, but not at once
 TIME_TOLERANCE = (1.5, 5)  # milliseconds, on a machine that does other things meanwhile
+CPU_TOLERANCE = (1.25, 1)  # milliseconds
 RATE_TOLERANCE = 0.9
 
 
@@ -29,8 +32,8 @@ class Figures:
     requests: float  # a second
     ms50: float
     ms99: float
+    cpu: float  # milliseconds of the server's processor time for each request
     rss: float  # MiB
-    pss: float  # MiB
     files: int
     threads: int
     connections: int
@@ -46,8 +49,8 @@ class Figures:
 TOLERANCES = {
     "ms50": TIME_TOLERANCE,
     "ms99": TIME_TOLERANCE,
+    "cpu": CPU_TOLERANCE,
     "rss": MEMORY_TOLERANCE,
-    "pss": MEMORY_TOLERANCE,
     "files": COUNT_TOLERANCE,
     "threads": COUNT_TOLERANCE,
     "connections": COUNT_TOLERANCE,
@@ -69,6 +72,7 @@ class Meter:
         self._database, self._notes = database, notes
         self._tables = [each for each in database.get_tables() if each.startswith("wsgiauth_")]
         self.began = self._last = time.monotonic()
+        self._processor_time = self._milliseconds()
         notes.take_times()
 
     def measure(self):
@@ -76,13 +80,15 @@ class Meter:
         now = time.monotonic()
         times = self._notes.take_times() or [math.nan]
         seconds, self._last = now - self._last, now
+        used = self._milliseconds()
+        taken, self._processor_time = used - self._processor_time, used
         return Figures(
             seconds=round(now - self.began),
             requests=len(times) / seconds,
             ms50=times[len(times) // 2] * 1000,
             ms99=times[len(times) * 99 // 100] * 1000,
-            rss=self._kibibytes("smaps_rollup", "Rss") / 1024,
-            pss=self._kibibytes("smaps_rollup", "Pss") / 1024,
+            cpu=taken / len(times),
+            rss=self._memory(),
             files=len(list(self._files())),
             threads=len(list((self._folder / "task").iterdir())),
             connections=self._connections(),
@@ -90,9 +96,15 @@ class Meter:
             rows={each: self._number(f'SELECT count(*) FROM "{each}"') for each in self._tables},  # noqa: S608
         )
 
-    def _kibibytes(self, file, name):
-        lines = (self._folder / file).read_text(encoding="ascii").splitlines()
-        return int(next(each for each in lines if each.startswith(f"{name}:")).split()[1])
+    def _milliseconds(self):
+        user, system = (
+            (self._folder / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[11:13]
+        )
+        return (int(user) + int(system)) * 1000 / os.sysconf("SC_CLK_TCK")
+
+    def _memory(self):
+        status = (self._folder / "status").read_text(encoding="ascii")
+        return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1024
 
     def _connections(self):
         if isinstance(self._database, PostgresqlDatabase):
