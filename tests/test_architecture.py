@@ -29,7 +29,7 @@ from tests.support.house import (
     tree_of,
 )
 from wsgiauth.app import ROUTES
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 
 TESTS = Path(__file__).parent
 

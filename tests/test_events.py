@@ -52,7 +52,6 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
-from wsgiauth.features import COMPOSERS, WAYS_IN
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
@@ -64,6 +63,7 @@ from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.registry import COMPOSERS, WAYS_IN
 from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError

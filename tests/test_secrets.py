@@ -42,11 +42,11 @@ from wsgiauth.authentication import pending
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
-from wsgiauth.features import FEATURES
-from wsgiauth.features import LETTER_SAMPLES as LETTERS
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.site import Site
 from wsgiauth.testing import bearer, mailbox

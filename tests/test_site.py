@@ -7,8 +7,8 @@ import pytest
 from tests.support.identities import ENTRY
 from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import NotFoundError
-from wsgiauth.features import FEATURES
 from wsgiauth.features.providers.origins import ProviderOrigins
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 
 PUBLIC = "https://example.org"

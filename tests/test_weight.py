@@ -3,6 +3,16 @@
 from tests.storage.conftest import run_python
 
 
+def test_an_import_loads_no_feature_before_a_site_needs_it(tmp_path):
+    program = """
+import sys
+import wsgiauth
+
+print(*{"wsgiauth.app", "wsgiauth.features.registry", "jwt", "ssl"} & {*sys.modules})
+"""
+    assert run_python(program, tmp_path) == "\n"
+
+
 def test_logins_by_programs_import_neither_jinja_nor_webob(tmp_path):
     program = """
 import io, json, sys

@@ -16,8 +16,8 @@ from tests.web.pages import REQUEST, SAMPLES
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.endpoints.confirm import NextStep
-from wsgiauth.features import LETTER_SAMPLES
 from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.registry import LETTER_SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in, make_user

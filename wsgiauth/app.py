@@ -35,7 +35,7 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
     ValidationError,
 )
-from wsgiauth.features import FEATURES, page_samples
+from wsgiauth.features.registry import FEATURES, page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
 from wsgiauth.messages import _, list_of

@@ -64,7 +64,7 @@ class Inviter(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Feature:
-    """One feature, as `wsgiauth.features` lists it.
+    """One feature, as `features.registry` lists it.
 
     Attributes:
         name: One word.

@@ -157,7 +157,7 @@ class AuthMiddleware:
         asked = Registration(registration, on_registered)
         # Loaded by the first middleware: a script and most commands need no endpoints.
         from wsgiauth.app import AuthApp
-        from wsgiauth.features import FEATURES, recorders
+        from wsgiauth.features.registry import FEATURES, recorders
 
         self.site: Site = Site.from_settings(
             settings, mount, FEATURES, send_mail, claims, asked, personal_data

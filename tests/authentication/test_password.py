@@ -27,7 +27,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.feature import at_first_proof_of
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(31)]
 

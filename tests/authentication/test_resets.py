@@ -12,7 +12,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import authenticate
 from wsgiauth.authentication.password import find_holder, make_reset_link, reset_password
 from wsgiauth.feature import at_first_proof_of
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 
 NEW_PASSWORD = "other unrelated birds"
 NOW = time.time()

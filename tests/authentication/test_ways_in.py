@@ -9,12 +9,12 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import RequestError, ValidationError
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
+from wsgiauth.features.registry import WAYS_IN
 
 NOW = 2_000_000_000
 OTHER = "https://other.example.com"

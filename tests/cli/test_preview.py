@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.mails import MAIL
 from wsgiauth.cli import main
-from wsgiauth.features import LETTER_SAMPLES as SAMPLES
-from wsgiauth.features import page_samples
+from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
+from wsgiauth.features.registry import page_samples
 
 
 @pytest.fixture

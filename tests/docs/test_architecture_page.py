@@ -62,7 +62,7 @@ def extended(tmp_path_factory):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block, encoding="utf-8")
     (copy / "wsgiauth/features/lockdown/__init__.py").write_text('"""A feature."""\n')
-    features = copy / "wsgiauth/features/__init__.py"
+    features = copy / "wsgiauth/features/registry.py"
     imported = "from wsgiauth.features.lockdown.feature import FEATURE as LOCKDOWN\n"
     source = features.read_text(encoding="utf-8").replace("FEATURES = (", "FEATURES = (LOCKDOWN,")
     features.write_text(imported + source, encoding="utf-8")

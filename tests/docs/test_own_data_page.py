@@ -16,7 +16,7 @@ from wsgiauth.accounts.field_kinds import KINDS
 from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
 from wsgiauth.feature import personal_data_of
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_user
 

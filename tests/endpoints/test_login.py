@@ -12,7 +12,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import create_user
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.throttling.hash_slots import Claim, HashSlots

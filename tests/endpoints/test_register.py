@@ -9,7 +9,7 @@ from webtest import TestApp
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User
 from wsgiauth.app import AuthApp
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim, HashSlots
 

@@ -19,9 +19,9 @@ from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, ForbiddenError, ValidationError
-from wsgiauth.features import FEATURES, page_samples
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.registry import FEATURES, page_samples
 from wsgiauth.forms.registration import check_registration
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.site import Site

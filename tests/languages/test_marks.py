@@ -10,7 +10,7 @@ from tests.support.catalogues import marked, unmarked
 from tests.support.mails import MAIL
 from tests.web.pages import EXAMPLES, REQUEST
 from wsgiauth import Field, Settings
-from wsgiauth.features import LETTER_SAMPLES as LETTERS
+from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.languages import Languages
 from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.messages import Message

@@ -22,6 +22,7 @@ PROGRAMS = {
     PYTHON: ("-c", ""),
     FLASK: ("-c", "import flask"),
     "import wsgiauth": ("-c", "import wsgiauth"),
+    "with its features, as a site": ("-c", "import wsgiauth.features.registry"),
     "python -m wsgiauth --help": ("-m", "wsgiauth", "--help"),
 }
 ROUNDS = 31

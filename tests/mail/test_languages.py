@@ -13,7 +13,7 @@ from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.features import LETTER_SAMPLES as SAMPLES
+from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.languages import SHIPPED
 from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.mail.outbox import Mail

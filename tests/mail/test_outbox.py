@@ -13,9 +13,9 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
-from wsgiauth.features import COMPOSERS
 from wsgiauth.features.links.letters import request_address_link, request_invitation, request_reset
 from wsgiauth.features.notices.notices import Notices
+from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 from wsgiauth.mail.transports import DeliveryError, MailServerError

@@ -21,7 +21,6 @@ from wsgiauth.authentication.restoring import (
     restore_address,
 )
 from wsgiauth.feature import at_first_proof_of
-from wsgiauth.features import COMPOSERS, FEATURES
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.links.address_links import (
     make_address_link,
@@ -30,6 +29,7 @@ from wsgiauth.features.links.address_links import (
 )
 from wsgiauth.features.links.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.features.links.open_invitations import end_invitations
+from wsgiauth.features.registry import COMPOSERS, FEATURES
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 

@@ -6,11 +6,11 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership, Session
 from wsgiauth.authentication import freshness, sessions
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
+from wsgiauth.features.registry import WAYS_IN
 
 FROM_PROVIDER = account(sid="session there", asked_at=NOW)
 LOGIN = ProviderLogin.of(FROM_PROVIDER)

@@ -7,13 +7,13 @@ from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.providers.unclaimed import connect_waiting
+from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.storage.models import NO_PASSWORD
 
 

@@ -124,7 +124,8 @@ LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
 def feature_of(module):
     """Return the feature to which a module belongs, or None for the kernel."""
-    return module.split(".")[1] if module.startswith("features.") else None
+    is_of_feature = module.startswith("features.") and module != "features.registry"
+    return module.split(".")[1] if is_of_feature else None
 
 
 def imported_features(module):

@@ -12,10 +12,10 @@ from tests.support.mails import Clock, Post
 from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth import Group, User, end_sessions, hash_password, update_user
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.features import COMPOSERS
 from wsgiauth.features.audit import trail
 from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail import outbox
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 from wsgiauth.testing import app_client, bearer, make_user

@@ -13,7 +13,7 @@ from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.app import AuthApp
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import (
     FLOOD,

@@ -19,7 +19,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.app import AuthApp
 from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.throttling.counts import AttemptCount, Counter
 from wsgiauth.throttling.hash_slots import HashSlots

@@ -1,6 +1,6 @@
 """An example of each page, by its template."""
 
-from wsgiauth.features import page_samples
+from wsgiauth.features.registry import page_samples
 from wsgiauth.web.pages import ErrorPage, Pages
 
 REQUEST = {"wsgiauth.root": ""}  # the part of an environ that pages use

@@ -176,13 +176,13 @@ def _print_versions(arguments: Arguments) -> None:
 
 
 def _recorders(settings: Settings) -> list[Recorder]:
-    from wsgiauth.features import recorders  # imports all endpoints, which few commands need
+    from wsgiauth.features.registry import recorders  # here, because few commands need all features
 
     return recorders(settings)
 
 
 def _read_former_hash(text: str, settings: Settings) -> FormerHash:
-    from wsgiauth.features import read_former_hash  # likewise
+    from wsgiauth.features.registry import read_former_hash  # likewise
 
     return read_former_hash(text, settings=settings)
 
@@ -195,7 +195,7 @@ def _middleware_of(application: object) -> object:
 
 def _personal_data() -> PersonalData:
     from wsgiauth.feature import personal_data_of  # likewise
-    from wsgiauth.features import FEATURES
+    from wsgiauth.features.registry import FEATURES
 
     return PersonalData(personal_data_of(FEATURES))
 

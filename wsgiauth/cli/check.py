@@ -16,7 +16,7 @@ from wsgiauth.console.command import Arguments, CommandError, environment
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
 from wsgiauth.feature import Finding, Question
-from wsgiauth.features import FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.mail import outbox
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings

@@ -8,7 +8,7 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
-from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.features.registry import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.messages import counted

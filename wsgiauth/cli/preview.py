@@ -11,7 +11,7 @@ from wsgiref.util import setup_testing_defaults
 from wsgiauth.console.command import Arguments, CommandError, UsageError, read_settings
 from wsgiauth.console.output import print_line, print_text
 from wsgiauth.console.parser import Parser
-from wsgiauth.features import FEATURES, LETTER_SAMPLES, page_samples
+from wsgiauth.features.registry import FEATURES, LETTER_SAMPLES, page_samples
 from wsgiauth.mail.letters import Letter, Letters, plain_text_of
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings

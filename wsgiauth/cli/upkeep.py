@@ -26,7 +26,7 @@ def add_commands(parser: Parser) -> None:
 def purge(arguments: Arguments) -> None:
     """Delete expired rows, and old events."""
     from wsgiauth.feature import expiring_of
-    from wsgiauth.features import FEATURES  # imports all endpoints, which few commands need
+    from wsgiauth.features.registry import FEATURES  # here, because few commands need all features
 
     settings = open_database(arguments)
     now = time.time()

@@ -10,8 +10,8 @@ from tests.support.sites import BROWSER, USERNAME, echo
 from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
-from wsgiauth.features import FEATURES
 from wsgiauth.features.forward_auth.questions import QUESTIONS
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 
 FORWARDED = {

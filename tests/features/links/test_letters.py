@@ -14,7 +14,6 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
-from wsgiauth.features import COMPOSERS
 from wsgiauth.features.links.address_links import read_address_proof
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import (
@@ -23,6 +22,7 @@ from wsgiauth.features.links.letters import (
     request_invitation,
     request_reset,
 )
+from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail, Outbox
 

@@ -11,7 +11,6 @@ from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features import COMPOSERS
 from wsgiauth.features.links import letters
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation, request_invitation
@@ -21,6 +20,7 @@ from wsgiauth.features.links.open_invitations import (
     find_invitations,
     open_invitations,
 )
+from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.storage.models import from_timestamp
 

@@ -29,11 +29,11 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
 from wsgiauth.events import actors, record
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import SAMPLES, TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import plain_text_of, secret_in
 from wsgiauth.mail.outbox import Mail

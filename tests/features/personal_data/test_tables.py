@@ -10,8 +10,8 @@ from tests.support.schema import MODELS
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.feature import personal_data_of
-from wsgiauth.features import FEATURES
 from wsgiauth.features.personal_data.records import claims
+from wsgiauth.features.registry import FEATURES
 
 ABOUT_NO_USER = {
     "wsgiauth_group": "its members are in another table",

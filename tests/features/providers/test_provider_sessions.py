@@ -12,11 +12,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import freshness, one_time, sessions
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.audit import trail
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.origins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin, ProviderSession
+from wsgiauth.features.registry import WAYS_IN
 
 NOW = 2_000_000_000  # seconds since the epoch
 

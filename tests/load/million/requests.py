@@ -13,7 +13,7 @@ from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import purge_events
-from wsgiauth.features import COMPOSERS
+from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.transports import MailServerError
 from wsgiauth.storage.upkeep import purge_expired

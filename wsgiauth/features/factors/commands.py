@@ -4,8 +4,8 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.factors import factors
+from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.messages import counted
 
 

@@ -16,7 +16,6 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser
-from wsgiauth.features import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.open_invitations import (
@@ -24,6 +23,7 @@ from wsgiauth.features.links.open_invitations import (
     find_invitations,
     open_invitations,
 )
+from wsgiauth.features.registry import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 

@@ -5,9 +5,9 @@ from wsgiauth.console.command import Arguments, CommandError, open_database, req
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features import WAYS_IN
 from wsgiauth.features.providers import origins as provider_origins
 from wsgiauth.features.providers.identities import list_identities
+from wsgiauth.features.registry import WAYS_IN
 
 _COLUMNS = {
     "id": "id",

@@ -1,0 +1,64 @@
+"""The list of features, with one declaration for each."""
+
+from wsgiauth.accounts.former import FormerHash
+from wsgiauth.events import Recorder
+from wsgiauth.feature import composers_of, letter_samples_of, ways_in_of
+from wsgiauth.features.audit.feature import FEATURE as AUDIT
+from wsgiauth.features.factors.feature import FEATURE as FACTORS
+from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
+from wsgiauth.features.former_passwords.people import read_hash
+from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
+from wsgiauth.features.keys.feature import FEATURE as KEYS
+from wsgiauth.features.links.feature import FEATURE as LINKS
+from wsgiauth.features.login_codes.feature import FEATURE as LOGIN_CODES
+from wsgiauth.features.notices.feature import FEATURE as NOTICES
+from wsgiauth.features.oauth_server.feature import FEATURE as OAUTH_SERVER
+from wsgiauth.features.panel.feature import FEATURE as PANEL
+from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
+from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
+from wsgiauth.features.services.feature import FEATURE as SERVICES
+from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
+from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import Page
+
+FEATURES = (
+    PERSONAL_DATA,
+    AUDIT,
+    FACTORS,
+    TRUSTED_BROWSERS,
+    KEYS,
+    LINKS,
+    LOGIN_CODES,
+    PROVIDERS,
+    SERVICES,
+    FORWARD_AUTH,
+    NOTICES,
+    PANEL,
+    OAUTH_SERVER,
+    TRANSFER,
+    FORMER_PASSWORDS,
+)
+
+COMPOSERS = composers_of(FEATURES)
+LETTER_SAMPLES = letter_samples_of(FEATURES)
+WAYS_IN = ways_in_of(FEATURES)
+
+
+def recorders(settings: Settings, site: Site | None = None) -> list[Recorder]:
+    """Return what is called in the transaction of each change of an account; see `Feature`."""
+    made = (each.recorder(settings, site) for each in FEATURES)
+    return [each for each in made if each is not None]
+
+
+def read_former_hash(text: str, *, settings: Settings) -> FormerHash:
+    """Return a hash of other software as it is stored, or raise ValidationError."""
+    return read_hash(text, settings=settings)
+
+
+def page_samples() -> list[Page]:
+    """Return examples of each page. The last example of a template is the most usual one."""
+    from wsgiauth.endpoints.samples import PAGES
+
+    return [*(page for each in FEATURES for page in each.pages()), *PAGES]
