@@ -3,8 +3,9 @@
 `make run` serves it with everything on: emails are files in the folder `mails`, and users can set
 up authenticator apps and passkeys at /auth/account. Settings are environment variables:
 `SECOND_FACTOR=all make run` demands a second factor. Without `make`, run
-`python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`. Any other WSGI server will do,
-too, such as `waitress-serve sample_wsgi:app`.
+`python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`, with `FACTOR_KEY` from the file
+`factor.key` if users have set up authenticator apps: without it, no login asks for their codes. Any
+other WSGI server will do, too, such as `waitress-serve sample_wsgi:app`.
 """
 
 import contextlib

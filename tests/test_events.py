@@ -641,7 +641,7 @@ def use_an_app(scene):
     code = Code("a", client.id, scene.ada.id, stamp, session, "", "", "", "openid", "")
     assert grants.redeem(code, client, scene.settings, now)
     assert grants.redeem(code, client, scene.settings, now) is None
-    grants.revoke(scene.ada, client.id)
+    grants.revoke(scene.ada, client.id, 1)
     made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
     assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)
     assert grants.allow(client, scene.ada, ["openid"], now)

@@ -96,7 +96,7 @@ class _Refreshing(_OfApp):
 
 class _Revoking:
     def other(self, ada, client, *_):
-        return grants.revoke(ada, client.id)
+        return grants.revoke(ada, client.id, NOW)
 
 
 class _LoggingOut:

@@ -51,12 +51,12 @@ def delete(browser, ada, settings):
 
 
 def revoke_the_app(browser, ada, settings):
-    grants.revoke(ada, Client.get().id)
+    grants.revoke(ada, Client.get().id, 1)
 
 
 def revoke_the_app_and_allow_it_again(browser, ada, settings):
     client = Client.get()
-    grants.revoke(ada, client.id)
+    grants.revoke(ada, client.id, 1)
     grants.allow(client, ada, ["openid", "offline_access"], 1)
 
 

@@ -101,7 +101,7 @@ def test_an_app_gets_one_logout_token_for_a_session_that_ends(
     end(browser, ada, settings)
     (claims,) = sent()
     assert (claims["sub"], claims["sid"]) == (user_id, sid)
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
     assert (sent(), AppSession.select().count()) == ([], 0)
 
 
@@ -190,7 +190,7 @@ def revoke_its_own_token(browser, ada, wiki, tokens):
 def revoke_another_app(browser, ada, wiki, tokens):
     other = App(browser.app, "Blog")
     other.log_in(browser)
-    grants.revoke(ada, other.id)
+    grants.revoke(ada, other.id, 1)
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_a_login_while_a_process_sends_is_not_ended_by_it(
     browser, ada, settings, wiki, sent, while_sending, logouts, clock
 ):
     wiki.log_in(browser, scope="openid")
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
 
     def log_in_and_out_again():
         wiki.log_in(browser, scope="openid")
@@ -332,7 +332,7 @@ def test_an_app_that_is_allowed_again_in_the_session_is_not_logged_out(
     browser, ada, settings, wiki, sent, receiver, clock
 ):
     wiki.log_in(browser, scope="openid")
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
     receiver.statuses.append(503)
     assert len(sent()) == 1
     wiki.log_in(browser, scope="openid")
@@ -346,7 +346,7 @@ def test_an_app_that_is_allowed_again_while_it_is_logged_out_keeps_its_row(
     browser, ada, settings, wiki, sent, while_sending
 ):
     wiki.log_in(browser, scope="openid")
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
     while_sending(lambda: wiki.log_in(browser, scope="openid"))
     assert len(sent()) == 1
     endings.log_out(browser, ada, settings)
@@ -368,7 +368,7 @@ def test_a_token_that_is_being_sent_is_not_due_again(
     browser, ada, wiki, sent, while_sending, logouts
 ):
     wiki.log_in(browser, scope="openid")
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
     while_sending(lambda: update_user(ada, is_active=False) and logouts.deliver())
     assert len(sent()) == 1
     assert AppSession.select().count() == 0

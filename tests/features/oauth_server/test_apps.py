@@ -218,7 +218,7 @@ def test_a_grant_is_in_the_file_of_a_user_also_after_its_end(
 ):
     wiki.log_in(browser)
     wiki.log_in(browser, resource=MAPS)
-    grants.revoke(ada, wiki.id)
+    grants.revoke(ada, wiki.id, 1)
     assert list(own_grants(grace, settings)) == []
     both = list(own_grants(ada, settings))
     assert {each.pop("service") for each in both} == {None, MAPS}

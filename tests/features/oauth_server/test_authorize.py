@@ -15,6 +15,7 @@ from tests.support.oauth_apps import (
     ISSUER,
     STATE,
     App,
+    RegisteredApp,
     answer_in,
     code_in,
     follow,
@@ -90,6 +91,46 @@ def test_the_code_is_for_what_the_app_asked(browser, ada, site):
     answer = app.log_in(browser, scope="openid reports.read", resource=MAPS)
     assert answer["scope"] == "openid reports.read"
     assert Grant.get().resource == MAPS
+
+
+@pytest.mark.promise(90)
+def test_what_is_allowed_for_one_service_is_asked_for_another_one(browser, ada, site):
+    ada.grant("reports.read")
+    app = App(site, scopes=("openid", "offline_access", "reports.read"))
+    app.log_in(browser, scope="openid reports.read", resource=REPORTS)
+    app.log_in(browser, scope="openid offline_access", resource=MAPS)
+    for scope, resource in (("reports.read", MAPS), ("offline_access", REPORTS), ("openid", None)):
+        asked = open_page(browser, app.url(scope=scope, resource=resource), 303)
+        assert urlsplit(asked.location).path == CONSENT
+    answer = open_page(browser, app.url(scope="reports.read", resource=REPORTS), 303)
+    assert answer.location.startswith(CALLBACK)
+    (listed,) = browser.get("/auth/apps").json["apps"]
+    services = [f"resource={each}" for each in sorted((REPORTS, MAPS))]
+    assert sorted(listed["scopes"]) == sorted(
+        ["openid", "offline_access", "reports.read", *services]
+    )
+
+
+@pytest.mark.promise(90)
+@row_by_row("is_trusted", [False, True])
+def test_a_public_app_gets_access_that_outlasts_a_logout_only_after_a_recent_proof(
+    browser, site, is_trusted
+):
+    """Whoever has stolen a session could be the app, and stay after the logout."""
+    app = App(
+        site, is_public=True, is_trusted=is_trusted, scopes=("openid", "profile", "offline_access")
+    )
+    url = app.url(scope="openid offline_access")
+    walk(browser, url)
+    make_stale()
+    asked = open_page(browser, url, 302)
+    assert urlsplit(asked.location).path == "/auth/confirm"
+    silent = open_page(browser, app.url(scope="openid offline_access", prompt="none"), 303)
+    assert answer_in(silent.location)["error"] == "login_required"
+    assert open_page(browser, app.url(scope="openid"), 303).location.startswith(CALLBACK)
+    page = open_page(browser, asked.location)
+    confirmed = confirm_here(page)
+    assert open_page(browser, confirmed.location, 303).location.startswith(CALLBACK)
 
 
 @row_by_row("decision", ["allow", "refuse"])
@@ -385,9 +426,35 @@ def test_the_login_form_begins_with_the_name_that_the_app_suggests(anonymous, ad
     assert form["username"].value == hint
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"login_hint": "Your account is closed, call 0800-1234"}, id="a sentence"),
+        pytest.param({"login_hint": "x" * 255}, id="too long"),
+        pytest.param({"client_id": "unknown"}, id="unknown app"),
+        pytest.param({"client_id": None}, id="no app"),
+        pytest.param({"redirect_uri": "https://evil.example/"}, id="another URI"),
+    ],
+)
+def test_no_link_lets_the_login_form_say_something_else(anonymous, wiki, changes):
+    url = wiki.url(**{"login_hint": "Ada", **changes})
+    page = anonymous.get("/auth/login", {"next": url}, headers=BROWSER)
+    form = next(each for each in page.forms.values() if "password" in each.fields)
+    assert form["username"].value == ""
+
+
+@pytest.mark.parametrize("further", [{"OAUTH_REGISTRATION": True}])
+def test_an_app_that_has_registered_itself_suggests_no_name(site, anonymous):
+    editor = RegisteredApp(site)
+    page = open_page(anonymous, open_page(anonymous, editor.url(login_hint="Ada"), 302).location)
+    form = next(each for each in page.forms.values() if "password" in each.fields)
+    assert form["username"].value == ""
+
+
 @row_by_row("path", ["/auth/account", "/auth/authorize", "/authorize"])
 def test_only_a_request_suggests_a_name(anonymous, wiki, path):
-    wanted = f"{path}?login_hint=Ada&next=/auth/authorize"
+    query = urlsplit(wiki.url(login_hint="Ada")).query
+    wanted = f"{path}?{query}&next=/auth/authorize"
     page = anonymous.get("/auth/login", {"next": wanted}, headers=BROWSER)
     form = next(each for each in page.forms.values() if "password" in each.fields)
     assert form["username"].value == ("Ada" if path == AUTHORIZE else "")

@@ -113,7 +113,7 @@ def delete(browser, ada, settings):
 
 
 def revoke_the_consent(browser, ada, settings):
-    grants.revoke(ada, Client.get().id)
+    grants.revoke(ada, Client.get().id, 1)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_code_ends_when_the_user_leaves_the_group_of_the_client(site, browser,
 
 def test_a_code_for_scopes_that_were_never_allowed_is_refused(browser, wiki, code):
     """As after a consent that was revoked, and given again for less."""
-    grants.revoke(Session.get().user, wiki.id)
+    grants.revoke(Session.get().user, wiki.id, 1)
     walk(browser, wiki.url(scope="openid"))
     assert wiki.exchange(code, 400)["error"] == "invalid_grant"
 

@@ -128,6 +128,20 @@ def test_a_device_that_asks_too_often_has_to_wait_longer(tv, clock):
     assert poll(tv, codes, 400)["error"] == "authorization_pending"
 
 
+def test_a_device_without_patience_writes_once_a_second_and_can_still_get_its_tokens(
+    tv, clock, queries
+):
+    codes = begin(tv)
+    poll(tv, codes, 400)
+    sent = queries(lambda: poll(tv, codes, 400))
+    assert not [each for each in sent if each.startswith("UPDATE")]
+    for _ in range(30):
+        clock.now += 1
+        poll(tv, codes, 400)
+    clock.now += 60
+    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+
+
 REFUSED = {
     "a scope that the client does not have": ({"scope": "openid groups"}, "invalid_scope"),
     "a scope that is too long": ({"scope": "openid " * 300}, "invalid_scope"),
@@ -444,6 +458,6 @@ def test_the_first_device_of_an_app_is_also_its_consent(site, tv, browser):
 def test_a_device_that_was_revoked_before_it_asked_gets_nothing(tv, browser, ada):
     codes = begin(tv)
     decide(browser, codes, "allow")
-    grants.revoke(ada, tv.id)
+    grants.revoke(ada, tv.id, 1)
     decide(browser, begin(tv), "allow")
     assert poll(tv, codes, 400)["error"] == "invalid_grant"

@@ -4,7 +4,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.endings import ENDINGS, NEW_PASSWORD, OF_SESSIONS, choose_a_password
-from tests.support.oauth_apps import USERINFO, App, RegisteredApp, walk
+from tests.support.oauth_apps import USERINFO, App, RegisteredApp, code_in, walk
 from wsgiauth import change_password
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients, grants
@@ -92,7 +92,7 @@ def test_an_access_token_lasts_five_minutes(site, browser, wiki, ask, clock):
 def test_a_grant_of_a_trusted_client_ends_when_the_user_revokes_it(site, browser, ada, ask):
     app = App(site, is_trusted=True)
     tokens = app.log_in(browser)
-    assert grants.revoke(ada, app.id)
+    assert grants.revoke(ada, app.id, 1)
     assert are_valid(site, app, tokens, ask) == [False] * 4
 
 
@@ -137,7 +137,7 @@ def test_a_consent_is_an_event(browser, wiki, ada):
 
 def test_a_revocation_is_an_event_if_there_was_something(browser, wiki, ada):
     walk(browser, wiki.url(scope="openid"))
-    assert [grants.revoke(ada, wiki.id) for _ in range(2)] == [True, False]
+    assert [grants.revoke(ada, wiki.id, 1) for _ in range(2)] == [True, False]
     event = RecordedEvent.get(RecordedEvent.name == "consent_revoked")
     assert (event.user_id, event.reason) == (ada.id, wiki.id)
 
@@ -184,3 +184,28 @@ def test_a_found_grant_has_its_user_and_its_client(browser, wiki, clock, ada, qu
     sent = queries(lambda: seen.append((grant.user.username, grant.client.name)))
     assert (sent, seen) == ([], [(ada.username, "Wiki")])
     assert grant.client.is_trusted is False
+
+
+def test_a_further_login_ends_the_grant_that_was_used_longest_ago(
+    browser, wiki, clock, monkeypatch
+):
+    monkeypatch.setattr(grants, "MOST", 3)
+    logins = [wiki.log_in(browser)["refresh_token"] for _ in range(3)]
+    clock.now += 10 * FIVE_MINUTES
+    logins[0] = wiki.refresh(logins[0])["refresh_token"]
+    logins.append(wiki.log_in(browser)["refresh_token"])
+    assert Grant.select().count() == 3
+    assert "access_token" in wiki.refresh(logins[0])
+    assert "access_token" in wiki.refresh(logins[3])
+    gone = [each for each in logins[1:3] if wiki.refresh(each, "*").get("error")]
+    assert len(gone) == 1
+
+
+def test_no_login_follows_another_without_end(browser, wiki, monkeypatch):
+    """As long as the codes of the grants could be used again, the rows stay."""
+    monkeypatch.setattr(grants, "MOST", 3)
+    for _ in range(3):
+        wiki.log_in(browser)
+    url = walk(browser, wiki.url())
+    assert wiki.exchange(code_in(url), 400)["error"] == "invalid_grant"
+    assert Grant.select().count() == 3

@@ -241,7 +241,7 @@ def test_a_user_keeps_few_apps_beyond_their_first_day(
     assert [end_of(first), end_of(second)] == [start + 30 * DAY, start + DAY]
     second.log_in(logged_in(site, grace))
     assert end_of(second) == start + 30 * DAY
-    grants.revoke(ada, second.id)
+    grants.revoke(ada, second.id, 1)
     clock.now += 20 * DAY
     first.log_in(logged_in(site, ada))
     assert end_of(first) == clock.now + 30 * DAY
@@ -249,18 +249,20 @@ def test_a_user_keeps_few_apps_beyond_their_first_day(
 
 @pytest.mark.every_database
 @pytest.mark.promise(93)
-def test_an_app_that_no_user_allows_ends_a_day_after_its_last_use(site, browser, ada, grace, clock):
+def test_an_app_that_no_user_allows_any_more_ends_in_a_day(site, browser, ada, grace, clock):
     app, new = RegisteredApp(site), RegisteredApp(site)
     for each in (browser, logged_in(site, grace)):
         app.log_in(each)
     walk(browser, new.url())
-    clock.now += 60
-    grants.revoke(ada, app.id)
-    grants.revoke(ada, new.id)
-    start = clock.now - 60
+    start, clock.now = clock.now, clock.now + 60
+    grants.revoke(ada, app.id, clock.now)
+    grants.revoke(ada, new.id, clock.now)
     assert [end_of(app), end_of(new)] == [start + 30 * DAY, start + DAY]
-    grants.revoke(grace, app.id)
-    assert end_of(app) == start + DAY
+    grants.revoke(grace, app.id, clock.now)
+    assert end_of(app) == clock.now + DAY
+    walk(browser, app.url())  # and allow it again, and revoke it once more
+    grants.revoke(ada, app.id, clock.now + 60)
+    assert end_of(app) == clock.now + DAY
 
 
 def test_an_app_of_an_operator_is_not_written_when_it_gets_tokens(wiki, browser, queries):

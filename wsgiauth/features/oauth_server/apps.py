@@ -9,6 +9,7 @@ from wsgiauth.accounts.personal_data import pages_of
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.grants import list_grants
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
+from wsgiauth.features.oauth_server.scopes import unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
@@ -45,7 +46,7 @@ def list_apps(user: User, now: float) -> list[App]:
     newest = consents.order_by(Consent.created_at.desc(), Consent.client).limit(MOST_LISTED)
     found: dict[str, App] = {}
     for each in newest:
-        found[each.client_id] = _app(each.client, each.scopes.split(), each.created_at)
+        found[each.client_id] = _app(each.client, unbound(each.scopes.split()), each.created_at)
     for grant in list_grants(user, now):
         if grant.client_id not in found and not grant.client.is_trusted:
             continue
@@ -66,7 +67,7 @@ def own_consents(user: User, settings: Settings) -> Iterator[object]:
             yield json_fields(
                 {
                     "app": row.client.name,
-                    "scopes": row.scopes.split(),
+                    "scopes": unbound(row.scopes.split()),
                     "allowed_at": from_timestamp(row.created_at),
                 }
             )

@@ -15,6 +15,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.authentication.lifetimes import HOST_SKEW, MINUTE
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import clients
@@ -27,7 +28,6 @@ from wsgiauth.web.urls import is_safe_path
 
 MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
 MAX_FIELDS = 30
-MAX_LOGIN_HINT = 254  # characters, as of an email address
 
 # Parameters of our own, for the way through a login: when this site asked for a new proof, because
 # the same request would ask again after each proof; and the user of `id_token_hint`, which is too
@@ -204,9 +204,20 @@ def registered_uri(query: str, now: float) -> str:
         return ""
 
 
-def login_hint(query: str) -> str:
-    """Return the name with which the client thinks that the user logs in, or ""."""
-    return dict(pairs_in(query)).get("login_hint", "")[:MAX_LOGIN_HINT]
+def login_hint(query: str, now: float) -> str:
+    """Return the name with which the client thinks that the user logs in, or "".
+
+    It is on the login page, so only an app that an operator registered can choose it, and it has no
+    space: no link can put a sentence there.
+    """
+    pairs = pairs_in(query)
+    try:
+        client, _uri = _client_of(pairs, now)
+    except RequestError:
+        return ""
+    hint = dict(pairs).get("login_hint", "")
+    is_name = len(hint.split()) == 1 and len(hint) <= EMAIL_MAX_LENGTH
+    return hint if is_name and client.expires_at is None else ""
 
 
 def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:

@@ -14,6 +14,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.features.oauth_server.clients import kind_of
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
+from wsgiauth.features.oauth_server.scopes import unbound
 from wsgiauth.features.oauth_server.tables import (
     CLIENT_NAME_MAX_LENGTH,
     Client,
@@ -92,7 +93,7 @@ def users_of(client: Client, after: int = 0) -> tuple[list[ClientUser], int]:
     of_client = query.join(User).where(Consent.client == client.id, Consent.user > after)
     rows = of_client.order_by(Consent.client, Consent.user).limit(PAGE + 1).tuples()
     users = [
-        ClientUser(number, username, tuple(scopes.split()), from_timestamp(since))
+        ClientUser(number, username, tuple(unbound(scopes.split())), from_timestamp(since))
         for number, username, scopes, since in rows
     ]
     return users[:PAGE], users[PAGE - 1].id if len(users) > PAGE else 0

@@ -17,7 +17,6 @@ from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.scopes import with_resource
 from wsgiauth.authentication.typed_codes import plain
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.grants import Code
@@ -32,6 +31,7 @@ from wsgiauth.web.clients import Client as Origin
 LIFETIME = 10 * MINUTE
 INTERVAL = 5  # seconds between two questions of a device
 SLOWER = 5  # seconds more after each question that came too early (section 3.5)
+SLOWEST = 60  # seconds
 MAX_CODE = 100  # characters of a device code that a client sends
 
 # Consonants alone make no words, and none of them looks or sounds like a digit (section 6.1).
@@ -103,15 +103,13 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         "scopes": " ".join(scopes),
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
-    wanted = with_resource(scopes, row.resource)
-    former = grants.allowance(row.client, session.user).scopes
     details = {"client": row.client.name}
-    if former is None or not former.issuperset(wanted):
+    if not grants.allowance(row.client, session.user).covers(scopes, row.resource):
         details["is_new_consent"] = "on"
     with database.atomic() as transaction:
-        is_allowed = grants.allow(row.client, session.user, wanted, now) and bool(
-            DeviceRequest.update(changes).where(is_ours).execute()
-        )
+        is_allowed = grants.allow(
+            row.client, session.user, scopes, now, resource=row.resource
+        ) and bool(DeviceRequest.update(changes).where(is_ours).execute())
         if is_allowed:
             events.emit(
                 "device_allowed", user_id=session.user.id, reason=row.client_id, details=details
@@ -152,10 +150,11 @@ def ask(device_code: str, client: Client, now: float) -> Question | None:
     changes = {"asked_at": int(now)}
     is_too_early = int(now) - row.asked_at < row.interval
     if is_too_early:
-        row.interval += SLOWER
+        row.interval = min(row.interval + SLOWER, SLOWEST)
         changes["interval"] = row.interval
-    with database.atomic():
-        DeviceRequest.update(changes).where(DeviceRequest.id == row.id).execute()
+    if int(now) != row.asked_at:  # a device without patience costs one write a second
+        with database.atomic():
+            DeviceRequest.update(changes).where(DeviceRequest.id == row.id).execute()
     return Question(row, is_too_early)
 
 

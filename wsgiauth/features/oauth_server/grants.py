@@ -6,6 +6,7 @@ every process, and no code that changes these can forget it.
 """
 
 import secrets
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import peewee
@@ -16,10 +17,11 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
-from wsgiauth.authentication.scopes import OFFLINE, with_resource
+from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server import app_sessions
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
+from wsgiauth.features.oauth_server.scopes import bound, unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -29,6 +31,7 @@ from wsgiauth.storage.upkeep import purge_some
 GRACE = 30  # seconds in which the previous refresh token gets the current one again
 ENDED = -1  # the stamp of a grant that has ended
 KEPT = 15 * MINUTE  # for how long its row stays: longer than its code can be used again
+MOST = 100  # grants of a user at a client: one login after the other makes as many as it likes
 
 _IS_MEMBER = peewee.fn.EXISTS(
     Membership.select(peewee.SQL("1")).where(
@@ -147,12 +150,16 @@ class Allowance(NamedTuple):
     """What a client and a user have to do with each other.
 
     Attributes:
-        scopes: What the user has allowed; None: nothing yet.
+        stored: The scopes that the user has allowed, as `bound` returns them; None: none yet.
         is_admitted: Whether the user is in the group of the client, if it has one.
     """
 
-    scopes: frozenset[str] | None
+    stored: frozenset[str] | None
     is_admitted: bool
+
+    def covers(self, scopes: Iterable[str], resource: str) -> bool:
+        """Return whether the user has allowed all of some scopes, for a service."""
+        return self.stored is not None and self.stored.issuperset(bound(scopes, resource))
 
 
 def allowance(client: Client, user: User) -> Allowance:
@@ -165,8 +172,8 @@ def allowance(client: Client, user: User) -> Allowance:
 
 
 @repeated_after_conflict
-def allow(client: Client, user: User, scopes: list[str], now: float) -> bool:
-    """Record the consent of a user to some scopes, beside former ones.
+def allow(client: Client, user: User, scopes: list[str], now: float, *, resource: str = "") -> bool:
+    """Record the consent of a user to some scopes for a service, beside former ones.
 
     Return False if the client was removed, or if the user has changed since the request began.
     """
@@ -176,9 +183,10 @@ def allow(client: Client, user: User, scopes: list[str], now: float) -> bool:
             return False
         own = (Consent.user == user.id) & (Consent.client == client.id)
         former = Consent.select().where(own).first()
-        if former is not None and set(former.scopes.split()).issuperset(scopes):
+        wanted = bound(scopes, resource)
+        if former is not None and set(former.scopes.split()).issuperset(wanted):
             return True
-        merged = {*scopes, *([] if former is None else former.scopes.split())}
+        merged = {*wanted, *([] if former is None else former.scopes.split())}
         written = " ".join(sorted(merged))
         if former is not None:
             Consent.update(scopes=written).where(own).execute()
@@ -186,20 +194,20 @@ def allow(client: Client, user: User, scopes: list[str], now: float) -> bool:
             Consent, user=user.id, client=client.id, scopes=written, created_at=int(now)
         ):
             return False
-        details = {"client": client.name, "scopes": written}
+        details = {"client": client.name, "scopes": " ".join(unbound(sorted(merged)))}
         events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
     return True
 
 
 @repeated_after_conflict
-def revoke(user: User, client_id: str) -> bool:
+def revoke(user: User, client_id: str, now: float) -> bool:
     """End all that a user has allowed a client, and return whether there was anything."""
     with database.atomic():
         lock_user(user.id)
         own = (Consent.user == user.id) & (Consent.client == client_id)
         is_allowed = bool(Consent.delete().where(own).execute())
         if is_allowed:
-            keep_no_longer(client_id)
+            keep_no_longer(client_id, now)
         valid = (Grant.user == user.id) & (Grant.client == client_id) & (Grant.stamp != ENDED)
         is_granted = bool(Grant.update(stamp=ENDED).where(valid).execute())
         # A device that was allowed, and has not asked for its tokens yet.
@@ -311,10 +319,12 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
             return None
         session_ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
         scopes = set(code.scope.split())
-        wanted = with_resource(scopes, code.resource)
+        wanted = bound(scopes, code.resource)
         if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
             return None
         if not meets_demand(user, methods, settings):
+            return None
+        if not _has_room(user, client, now):
             return None
         is_offline = OFFLINE in scopes and settings.REMEMBER_DAYS > 0
         ends_at = _end_of_offline(settings, now) if is_offline else session_ends_at
@@ -339,6 +349,19 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         if client.logout_uri and client.expires_at is None:  # see promise 93 in docs/security.md
             app_sessions.begin(row, session_ends_at)
     return Grant(**row)
+
+
+def _has_room(user: User, client: Client, now: float) -> bool:
+    """Return whether a user can have another grant at a client.
+
+    Instead of the one that was used longest ago, unless its code could still be used again.
+    """
+    own = (Grant.user == user.id) & (Grant.client == client.id)
+    if Grant.select().where(own).count() < MOST:
+        return True
+    old = own & (Grant.created_at < int(now) - KEPT)
+    oldest = Grant.select(Grant.id).where(old).order_by(Grant.refreshed_at).first()
+    return oldest is not None and bool(Grant.delete().where(Grant.id == oldest.id).execute())
 
 
 def _end_of_offline(settings: Settings, now: float) -> int:

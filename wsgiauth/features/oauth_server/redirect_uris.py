@@ -25,8 +25,10 @@ _OF_THIS_COMPUTER = ("127.0.0.1", "::1", "localhost")
 # Schemes that browsers and systems open themselves, and all that a web site can claim for itself:
 # https://html.spec.whatwg.org/multipage/system-state.html#safelisted-scheme
 _FORBIDDEN = re.compile(
-    "about|blob|cid|data|file|filesystem|intent|jar|javascript|mhtml|resource|shell|vbscript"
-    "|view-source|wss?|(android|chrome|moz|ms|search)(-.*)?|(ext|web)[+].*"
+    "about|blob|cid|content|data|file|filesystem|help|intent|jar|javascript|jnlps?|livescript|mhtml"
+    "|mk|mocha|res|resource|shell|vbscript|view-source|wss?"
+    "|(android|chrome|itms|moz|ms|search|x-apple)([-.].*)?|(ext|web)[+].*"
+    "|afp|callto|davs?|facetime(-audio)?|feed|ldaps?|nfs|rdp|smb|steam|telnet|vnc|webcals"
     "|bitcoin|ftps?|geo|im|ircs?|magnet|mailto|matrix|mms|news|nntp|openpgp4fpr|sftp|sip|sms|smsto"
     "|ssh|tel|urn|webcal|wtai|xmpp"
 )

@@ -87,17 +87,17 @@ def keep_client(client: Client, user_id: int, now: float) -> None:
     _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
 
 
-def keep_no_longer(client_id: str) -> None:
-    """Let a client that has registered itself end a day after its last use, if no user allows it.
+def keep_no_longer(client_id: str, now: float) -> None:
+    """Let a client that has registered itself end in a day, if no user allows it any more.
 
     So that a user who revokes apps cannot keep others in their place.
     """
-    is_kept = Client.expires_at > Client.created_at + NEW_DAYS * DAY
+    end = int(now) + NEW_DAYS * DAY
     is_allowed = peewee.fn.EXISTS(
         Consent.select(peewee.SQL("1")).where(Consent.client == client_id)
     )
-    sooner = Client.expires_at - (UNUSED_DAYS - NEW_DAYS) * DAY
-    Client.update(expires_at=sooner).where(Client.id == client_id, is_kept, ~is_allowed).execute()
+    is_later = (Client.id == client_id) & (Client.expires_at > end)
+    Client.update(expires_at=end).where(is_later, ~is_allowed).execute()
 
 
 def _are_too_many(now: float) -> bool:

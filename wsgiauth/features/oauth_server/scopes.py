@@ -4,7 +4,14 @@ from collections.abc import Iterable
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_permission
-from wsgiauth.authentication.scopes import EMAIL, OFFLINE, OPENID, PROFILE, STANDARD
+from wsgiauth.authentication.scopes import (
+    EMAIL,
+    OFFLINE,
+    OPENID,
+    PROFILE,
+    STANDARD,
+    with_resource,
+)
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.settings import Settings
 
@@ -31,3 +38,20 @@ def offered(client: Client, asked: Iterable[str], user: User, settings: Settings
         return chosen
     granted = user.permissions
     return [each for each in chosen if each in STANDARD or each in granted]
+
+
+def bound(scopes: Iterable[str], resource: str) -> list[str]:
+    """Return scopes as consents store them: each with the service that it is for, if any.
+
+    What a user has allowed for one service is not allowed for another one.
+    """
+    return [f"{each}@{resource}" for each in ("", *scopes)] if resource else list(scopes)
+
+
+def unbound(stored: Iterable[str]) -> list[str]:
+    """Return the scopes of a consent, and then its services, as `with_resource` does."""
+    pairs = [each.partition("@") for each in stored]
+    listed = [scope for scope, _, _ in pairs if scope]
+    for service in (service for _, _, service in pairs if service):
+        listed = with_resource(listed, service)
+    return list(dict.fromkeys(listed))

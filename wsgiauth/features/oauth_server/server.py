@@ -45,7 +45,7 @@ class OAuthServer(OnwardRedirects):
 
     def name_for(self, destination: str, mount: str) -> str:
         """Return the `login_hint` of a request to which a login with this `next` leads."""
-        return login_hint(_request_in(destination, mount))
+        return login_hint(_request_in(destination, mount), self._tokens.now())
 
 
 def _request_in(destination: str, mount: str) -> str:

@@ -79,7 +79,7 @@ class Consent(Model):
     """What a user has allowed an app.
 
     Attributes:
-        scopes: Separated by spaces.
+        scopes: Separated by spaces; see `scopes.bound`.
     """
 
     user_id: int

@@ -81,7 +81,7 @@ def _revoke(client: Client, submission: MemberSubmission) -> object:
             submission.member.user,
             user,
             Right.SUPPORT,
-            lambda present: grants.revoke(present, client.id),
+            lambda present: grants.revoke(present, client.id, submission.site.tokens.now()),
         )
     except User.DoesNotExist:  # perhaps since the user was found
         if submission.fields[USER.name]:

@@ -9,7 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.access import step_up
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.scopes import with_resource
+from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.exceptions import SecondFactorMissingError, UnauthenticatedError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
@@ -31,6 +31,7 @@ from wsgiauth.features.oauth_server.authorization import (
     AuthorizationRequest,
     read_request,
 )
+from wsgiauth.features.oauth_server.decisions import is_fresh_for
 from wsgiauth.features.oauth_server.grants import Allowance
 from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import offered
@@ -46,6 +47,8 @@ from wsgiauth.web.pages import Page
 from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
+
+_TOO_OLD = "the last login is too long ago"
 
 
 class NotAdmittedPage(Page):
@@ -102,11 +105,8 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
         raise request.refused("login_required", "the user of id_token_hint is not logged in")
     if not is_recent(request, session, site):
         if is_silent:
-            raise request.refused("login_required", "the last login is too long ago")
-        # The session goes on, and so do its grants.
-        confirm_url = f"{mount_url(environ)}/confirm"
-        url = with_next(confirm_url, _url_after_proof(environ, site, request))
-        return redirect(HTTPStatus.FOUND, url)
+            raise request.refused("login_required", _TOO_OLD)
+        return _to_proof(environ, site, request)
     scopes = scopes_of(request, session, site)
     allowance = grants.allowance(request.client, session.user)
     is_asked = needs_consent(request, allowance, scopes)
@@ -119,6 +119,12 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
         return _not_admitted(environ, site, request.client, session, error)
     if is_asked:
         return redirect(HTTPStatus.SEE_OTHER, url_with(environ, "consent", request, site))
+    # Whoever has the session can be the app, too, and would have access after the logout.
+    is_claimable = request.client.is_public and OFFLINE in scopes
+    if is_claimable and not is_fresh_for(scopes, session, site):
+        if is_silent:
+            raise request.refused("login_required", _TOO_OLD)
+        return _to_proof(environ, site, request)
     return answer(environ, site, request.target, code_fields(site, request, session, scopes))
 
 
@@ -188,8 +194,7 @@ def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: l
     if request.client.is_trusted:
         return False
     is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
-    wanted = with_resource(scopes, request.resource)
-    return is_asked_anew or allowance.scopes is None or not allowance.scopes.issuperset(wanted)
+    return is_asked_anew or not allowance.covers(scopes, request.resource)
 
 
 def is_meant(request: AuthorizationRequest, session: UserSession) -> bool:
@@ -223,6 +228,13 @@ def _not_admitted(
     )
     response = site.pages.render(environ, page, status=HTTPStatus.FORBIDDEN)
     return replace(response, referrer=WITHOUT_PATHS)
+
+
+def _to_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> Response:
+    """Ask for a new proof of the session, which goes on, and so do its grants."""
+    confirm_url = f"{mount_url(environ)}/confirm"
+    url = with_next(confirm_url, _url_after_proof(environ, site, request))
+    return redirect(HTTPStatus.FOUND, url)
 
 
 def _url_after_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:

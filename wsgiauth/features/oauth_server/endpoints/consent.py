@@ -108,8 +108,8 @@ class Consent(MemberForm):
         if not (has_service and is_fresh_for(possible, session, site)):
             return _to_authorize(submission.environ, request, site)
         scopes = [each for each in possible if each in shown]
-        wanted = with_resource(scopes, request.resource)
-        if not grants.allow(request.client, session.user, wanted, site.tokens.now()):
+        now, resource = site.tokens.now(), request.resource
+        if not grants.allow(request.client, session.user, scopes, now, resource=resource):
             raise UnauthenticatedError("invalid_token")  # the user or the app has changed meanwhile
         return _send(submission, request, code_fields(site, request, session, scopes))
 
