@@ -166,7 +166,7 @@ def reports(folder, provider):
 
 def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folder, run):
     require_program("curl")
-    (add, added), (curl, answered) = shown(PAGE, "A program that logs in as itself")
+    (add, added), (curl, answered), (start, _) = shown(PAGE, "A program that logs in as itself")
     printed = run(add)
     client_id, secret = re.findall("^client_.*: (.+)$", printed, re.MULTILINE)
     assert re.sub("(?m)(?<=^client_id: ).+|(?<=^client_secret: ).+", "…", printed) == added
@@ -175,7 +175,8 @@ def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folde
     program = folder / "nightly_export.py"
     text = program.read_text().replace(ISSUER, provider)
     program.write_text(text.replace("http://127.0.0.1:8082", reports))
-    command = f"CLIENT_ID={client_id} CLIENT_SECRET={secret} python nightly_export.py"
+    named = start.replace("CLIENT_ID=…", f"CLIENT_ID={client_id}")
+    command = named.replace("CLIENT_SECRET=…", f"CLIENT_SECRET={secret}")
     assert run(command) == f"{{'reports_of': 'client:{client_id}'}}\n"
     reason = run(f"{command.replace(secret, 'x')} 2>&1 || true")
     assert reason.startswith('no token: {"error":"invalid_client",')
