@@ -32,7 +32,7 @@ from wsgiauth.features.factors import passkeys, recovery_codes, totp
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
-from wsgiauth.features.oauth_server import app_sessions
+from wsgiauth.features.oauth_server import app_sessions, grants
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities, provider_sessions
@@ -91,6 +91,8 @@ def other_apps(site, _):
     app.refresh(first["refresh_token"], status=400)
     app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
     app.log_in(browser)
+    with patch.object(grants, "MOST", 1), moved_clock(site, HOUR // 2):
+        app.log_in(browser)  # instead of the login that was used longest ago
     televisions(site, app, ida)
     logouts(site, ida)
     RegisteredApp(site).log_in(browser)
