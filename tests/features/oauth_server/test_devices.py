@@ -87,7 +87,9 @@ def test_a_device_gets_tokens_after_a_person_has_allowed_it(tv, browser, clock):
 
 def test_a_device_that_a_person_has_refused_gets_nothing(tv, browser):
     codes = begin(tv)
-    assert "The device has been refused." in decide(browser, codes, "refuse")
+    answer = decide(browser, codes, "refuse")
+    assert "The device has been refused." in answer
+    assert 'name="user_code"' not in answer, "what is done asks for nothing more"
     assert poll(tv, codes, 400)["error"] == "access_denied"
     assert Grant.select().count() == 0
 
