@@ -60,6 +60,7 @@ from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.passkeys import NAME_MAX_LENGTH, Passkey
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
+from wsgiauth.features.forward_auth.check import MOST_NAMED, MOST_PERMISSIONS
 from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, MAX_PERMISSIONS
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
@@ -778,6 +779,20 @@ def test_the_limits_are_those_of_the_code(where, limit):
         body = paths[place]["post"]["requestBody"]["content"]["application/json"]
         schemas = {place: body["schema"]}
     assert schemas[place]["properties"][name][keyword] == limit
+
+
+def test_the_limits_of_a_query_are_those_of_the_code():
+    described = {
+        f"{path} {each['name']}": each["schema"]["maxItems"]
+        for path, operations in DOCUMENT["paths"].items()
+        for each in operations.get("get", {}).get("parameters", ())
+        if each.get("in") == "query" and each["schema"].get("type") == "array"
+    }
+    assert described == {
+        "/check permission": MOST_PERMISSIONS,
+        "/check groups": MOST_NAMED,
+        "/admin/users/several users": several.MOST,
+    }
 
 
 def test_the_actions_of_the_panel_are_those_of_the_code():

@@ -15,6 +15,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
+from wsgiauth.features.forward_auth.check import MOST_NAMED, MOST_PERMISSIONS
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.testing import api_key
 from wsgiauth.web.request import MAX_QUERY
@@ -288,6 +289,8 @@ NOT_UNDERSTOOD = {
     "a list": "permission=a.b,a.c",
     "not UTF-8": "permission=%ff.b",
     "too many": "&".join(["fresh"] * 21),
+    "too many permissions": "&".join(["permission=a.b"] * (MOST_PERMISSIONS + 1)),
+    "too many groups": "groups=" + ",".join(f"group{each}" for each in range(MOST_NAMED + 1)),
     "too long": f"permission={'a' * MAX_QUERY}.b",
 }
 
@@ -299,6 +302,14 @@ def test_a_query_that_is_not_understood_is_an_error(client, ada, cookie):
 
     found = {name: refusal_of(query) for name, query in NOT_UNDERSTOOD.items()}
     assert found == dict.fromkeys(NOT_UNDERSTOOD, (400, "malformed"))
+
+
+def test_a_query_can_have_every_field_with_the_most_values(client, cookie):
+    permissions = "&".join(f"permission=a.b{each}" for each in range(MOST_PERMISSIONS))
+    groups = ",".join(f"group{each}" for each in range(MOST_NAMED))
+    query = f"{permissions}&groups={groups}&fresh&second_factor&preflight=pass"
+    refused = client.get(f"/auth/check?{query}", headers={**cookie, **GET}, status=403)
+    assert refused.json["code"] == "forbidden"
 
 
 def test_an_anonymous_client_is_challenged_and_a_browser_sent_to_the_login_page_and_back(client):

@@ -32,6 +32,8 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_AT, ASKED_FOR, LOGIN_AT
 
 MAX_GROUPS = 8192  # characters of Remote-Groups: the limit of Apache and others for one header
+MOST_PERMISSIONS = 16  # in a query, so that there is room for each other field
+MOST_NAMED = 50  # groups in a query
 
 _PREFLIGHT = "preflight=pass"
 # The fields of the query. The proxy writes it, so another field is a mistake.
@@ -167,14 +169,21 @@ def _needs(query: str, leads_to_login: bool) -> _Needs:
     if "fresh" in fields or "second_factor" in fields:
         proof = login._replace(fresh="fresh" in fields, second_factor="second_factor" in fields)
         asked_for.append(proof)
-    sent = [value for field, value in pairs if field == "groups"]
-    groups = _group_keys(sent) if sent else None
+    sent = [value for field, value in pairs if field == "groups"]  # encoded as in Remote-Groups
+    named = [unquote(name) for value in sent if value for name in value.split(",")]
+    if len(permissions) > MOST_PERMISSIONS or len(named) > MOST_NAMED:
+        message = _(
+            "The query can name at most %(permissions)s permissions and %(groups)s groups.",
+            permissions=MOST_PERMISSIONS,
+            groups=MOST_NAMED,
+        )
+        raise _malformed(message)
+    groups = _group_keys(named) if sent else None
     return _Needs(login, tuple(asked_for), groups, _PREFLIGHT in fields)
 
 
-def _group_keys(values: list[str]) -> frozenset[str]:
-    """Return the keys of groups that are named as in Remote-Groups."""
-    named = [unquote(name) for value in values if value for name in value.split(",")]
+def _group_keys(named: list[str]) -> frozenset[str]:
+    """Return the keys of groups; refuse what cannot be the name of one."""
     for name in named:
         problem = group_problem(name)
         if problem is not None:
