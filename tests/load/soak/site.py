@@ -17,7 +17,16 @@ from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.oauth_apps import CALLBACK
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import EMAIL, FORKSERVER, PASSWORD, SECRET_KEY, echo, serving
-from wsgiauth import AuthMiddleware, Settings, User, cli, hash_password, login_required, storage
+from wsgiauth import (
+    AuthMiddleware,
+    Settings,
+    User,
+    app,
+    cli,
+    hash_password,
+    login_required,
+    storage,
+)
 from wsgiauth.authentication.tokens import CACHE_SIZE, Tokens
 from wsgiauth.features.keys.api_keys import make_key
 from wsgiauth.features.oauth_server import clients
@@ -98,6 +107,7 @@ def settings_of(url, folder, mail_port, provider):
 
 def shorten(longest):
     """Let nothing in this process be kept longer than so many seconds, with an hour and a day."""
+    assert app.ROUTES  # with the modules of all features, which an import of wsgiauth leaves out
     found = set()
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "wsgiauth":
@@ -195,16 +205,16 @@ def fill_cache(site, settings):
 
 def fill_further_caches(site):
     """Let the site answer about more users, service tokens and API keys than it remembers."""
-    app = TestApp(site, lint=False)
+    program = TestApp(site, lint=False)
     asker = User.get(User.username == "key0")
     key = api_key(site, asker, ["wsgiauth.introspect"])
     for user in User.select().limit(FURTHER):
         login = bearer(site, user)
-        app.get("/auth/check", headers=login, status=204)
-        issued = app.post_json("/auth/token", {"audience": REPORTS}, headers=login).json
-        app.post_json("/auth/introspect", {"token": issued["access_token"]}, headers=key)
+        program.get("/auth/check", headers=login, status=204)
+        issued = program.post_json("/auth/token", {"audience": REPORTS}, headers=login).json
+        program.post_json("/auth/introspect", {"token": issued["access_token"]}, headers=key)
         _, unknown = make_key()
-        app.get("/", headers={"Authorization": f"Bearer {unknown}"}, status=401)
+        program.get("/", headers={"Authorization": f"Bearer {unknown}"}, status=401)
 
 
 def purge(settings, longest):
