@@ -360,3 +360,20 @@ def test_a_wrong_argument_leaves_no_database_behind(tmp_path, settings):
             public="/",
         )
     assert not database.exists()
+
+
+# Headers from which an application could take another path.
+
+
+@pytest.mark.promise(48)
+def test_with_rules_the_application_gets_no_header_of_another_path(make_site):
+    def app(environ, start_response):
+        start_response("200 OK", [])
+        return [each.encode() for each in environ if each.startswith("HTTP_X_")]
+
+    names = ("Vhm-Root", "Script-Name", "Forwarded-Prefix", "Original-URL", "Rewrite-URL")
+    headers = {f"X-{name}": "/secret" for name in (*names, "Forwarded-Host")}
+    for rules in ({"public": ["/pub/"]}, {"require": {"/secret/": None}}):
+        answer = ask(make_site(app, **rules), "/pub/x", **headers)
+        assert answer.body == b"HTTP_X_FORWARDED_HOST"
+    assert ask(make_site(app), "/pub/x", **headers).body.count(b"HTTP_X_") == 6

@@ -28,6 +28,15 @@ _ODD = re.compile(
     """,
     re.VERBOSE,
 )
+# Request headers from which frameworks, and middleware inside, take another path: the virtual root
+# of Pyramid's traversal, and prefixes and URLs that a proxy has removed or rewritten.
+_OF_OTHER_PATHS = (
+    "HTTP_X_VHM_ROOT",
+    "HTTP_X_SCRIPT_NAME",
+    "HTTP_X_FORWARDED_PREFIX",
+    "HTTP_X_ORIGINAL_URL",
+    "HTTP_X_REWRITE_URL",
+)
 _SPECIAL = frozenset("./\\%:;?#")
 # Encodings within the encoding; patterns, and short names of Windows such as SECRET~1.
 _ANY_PATH = re.compile(r'[%<>"*\[]|~[0-9]')
@@ -41,8 +50,11 @@ _LONGEST = 2048
 class GatedApp:
     """Guards an application by the rules for its paths, whatever the method is.
 
+    Removes X-Vhm-Root, X-Script-Name, X-Forwarded-Prefix, X-Original-URL and X-Rewrite-URL from
+    `environ`, because `app` could take another path from them.
+
     What is trusted: the application answers by PATH_INFO alone, below SCRIPT_NAME. An application
-    that takes its path from elsewhere (REQUEST_URI, X-Original-URL, a query) is not protected.
+    that takes its path from elsewhere (REQUEST_URI, the host, a query) is not protected.
 
     Args:
         login_url: The path of the login page, without the SCRIPT_NAME of `AuthMiddleware`.
@@ -56,6 +68,8 @@ class GatedApp:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Refuse one request, or pass it on (PEP 3333)."""
+        for name in _OF_OTHER_PATHS:
+            environ.pop(name, None)
         needed = self._rules.needed(environ.get("PATH_INFO", ""))
         if needed is not None:
             guards = [self._guards[each] for each in sorted(needed)] or [self._login]
