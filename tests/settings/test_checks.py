@@ -337,6 +337,14 @@ def test_a_service_is_a_name_or_a_url():
         assert (each,) == Settings(SERVICES=(each,), **others).SERVICES
 
 
+def test_two_services_are_different_uris():
+    others = {"SERVICE_KEYS": "keys", "PUBLIC_URL": "https://example.org"}
+    both = ("https://a.example/", "reports", "https://A.example:443")
+    with pytest.raises(ConfigurationError, match=r"^SERVICES must be different .* same URI\.$"):
+        Settings(SERVICES=both, **others)
+    assert Settings(SERVICES=("reports", "Reports", "reports"), **others).SERVICES[2] == "reports"
+
+
 NO_SERVICES = [
     "",  # empty
     "-reports",  # beginning with a dash

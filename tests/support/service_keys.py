@@ -16,6 +16,7 @@ from wsgiauth.features.services.signed_tokens import SignedTokens
 
 ISSUER = "https://example.org"
 REPORTS, MAPS = "reports", "https://maps.example.org/api"
+MAPS_TOO = "HTTPS://Maps.Example.ORG:443/api"  # the same URI
 
 
 def new_key(algorithm="ES256", bits=2048):

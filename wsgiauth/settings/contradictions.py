@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from wsgiauth.settings import checks, oidc
 from wsgiauth.settings.secret_keys import unmet_requirement
+from wsgiauth.web.uris import find_equal
 
 if TYPE_CHECKING:
     from wsgiauth.settings.declared import Declared
@@ -71,6 +72,11 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
             yield name, _set_because(other, settings)
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
         yield "SERVICES", "set, because SERVICE_KEYS is and OAUTH_SERVER is not on"
+    services = dict.fromkeys(settings.SERVICES)
+    for service in services:
+        equal = find_equal(service, services)
+        if equal != service:
+            yield "SERVICES", f"different services; {equal} and {service} are the same URI"
 
 
 def _set_because(other: str, settings: "Declared") -> str:

@@ -13,7 +13,7 @@ from tests.support.oauth_apps import (
     App,
     service_client,
 )
-from tests.support.service_keys import MAPS, REPORTS
+from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from tests.support.sites import BROWSER
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Client
@@ -39,6 +39,11 @@ def claims_of(program, token, audience):
 
 
 # What it gets
+
+
+def test_a_program_can_spell_the_service_differently(program):
+    token = program.log_in_as_itself(resource=MAPS_TOO)["access_token"]
+    assert claims_of(program, token, MAPS)["aud"] == MAPS
 
 
 @pytest.mark.every_database

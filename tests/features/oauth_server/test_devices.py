@@ -9,7 +9,7 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY
 from tests.support.logins import make_stale
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
-from tests.support.service_keys import REPORTS
+from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
 from wsgiauth import Group, User
@@ -415,15 +415,16 @@ def test_the_page_needs_a_login(client):
 
 
 @pytest.mark.promise(90)
-def test_a_device_gets_a_token_for_a_service_that_the_page_names(tv, browser):
-    codes = begin(tv, resource=REPORTS)
+@pytest.mark.parametrize(("asked", "audience"), [(REPORTS, REPORTS), (MAPS_TOO, MAPS)])
+def test_a_device_gets_a_token_for_a_service_that_the_page_names(tv, browser, asked, audience):
+    codes = begin(tv, resource=asked)
     sent = {"user_code": codes["user_code"]}
     shown = " ".join(browser.post_json(PAGE, sent).json["scopes"])
     without = {**sent, "decision": "allow", "scope": "openid profile"}
     assert "decision" in browser.post_json(PAGE, without, status=422).json["errors"]
     browser.post_json(PAGE, {**without, "scope": shown})
     claims = jwt.decode(poll(tv, codes)["access_token"], options={"verify_signature": False})
-    assert claims["aud"] == REPORTS
+    assert claims["aud"] == audience
 
 
 @pytest.mark.promise(90)

@@ -2,11 +2,12 @@
 
 from base64 import b64encode
 
+import jwt
 import pytest
 from webtest import TestApp
 
 from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, challenge_of, code_in, walk
-from tests.support.service_keys import MAPS, REPORTS
+from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Client, Grant
 
@@ -305,10 +306,19 @@ def test_a_description_of_an_error_repeats_nothing_of_the_request(wiki, code):
 # Resources (RFC 8707)
 
 
-@pytest.mark.parametrize("sent", [{}, {"resource": MAPS}], ids=["not named", "named again"])
-def test_a_token_is_for_the_resource_of_the_authorization(browser, wiki, sent):
-    code = code_in(walk(browser, wiki.url(resource=MAPS)))
-    assert wiki.exchange(code, **sent)["token_type"] == "Bearer"
+RESOURCES = {
+    "not named": (MAPS, {}),
+    "named again": (MAPS, {"resource": MAPS}),
+    "spelt differently": (MAPS_TOO, {"resource": MAPS}),
+    "spelt differently again": (MAPS, {"resource": MAPS_TOO}),
+}
+
+
+@pytest.mark.parametrize(("asked", "sent"), RESOURCES.values(), ids=RESOURCES)
+def test_a_token_is_for_the_resource_of_the_authorization(browser, wiki, asked, sent):
+    code = code_in(walk(browser, wiki.url(resource=asked)))
+    token = wiki.exchange(code, **sent)["access_token"]
+    assert jwt.decode(token, options={"verify_signature": False})["aud"] == MAPS
     assert Grant.get().resource == MAPS
 
 

@@ -24,6 +24,7 @@ SERVICES = {
     "with two parts": (f"{ISSUER}/api/v1", "/api/v1"),
     "with a slash at its end": (f"{ISSUER}/mcp/", "/mcp"),
     "the site itself": (ISSUER, ""),
+    "spelt differently": ("https://Example.ORG:443/MCP", "/MCP"),
 }
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import jwt
 import pytest
 from webtest import TestApp
 
 from tests.support.oauth_apps import App, code_in, walk
-from tests.support.service_keys import MAPS, REPORTS
+from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, change_password, storage
@@ -166,7 +167,18 @@ def test_a_refresh_token_is_for_the_resource_of_its_code(browser, wiki):
     tokens = wiki.log_in(browser, resource=MAPS)
     refused = wiki.refresh(tokens["refresh_token"], 400, resource=REPORTS)
     assert refused["error"] == "invalid_target"
-    wiki.refresh(tokens["refresh_token"], resource=MAPS)
+    wiki.refresh(tokens["refresh_token"], resource=MAPS_TOO)
+
+
+def test_a_new_access_token_has_the_audience_as_the_site_spells_it_now(site, settings, browser):
+    app = App(site)
+    token = app.log_in(browser, resource=MAPS)["refresh_token"]
+    respelt = MAPS.replace("maps", "Maps")
+    later = AuthMiddleware(echo, replace(settings, SERVICES=(respelt,)))
+    app.begin(later, app.id, app.secret, app.uri)
+    refreshed = app.refresh(token)["access_token"]
+    assert jwt.decode(refreshed, options={"verify_signature": False})["aud"] == respelt
+    storage.discard_connection(later.database)
 
 
 # Lifetimes

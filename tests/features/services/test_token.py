@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.factors import FACTOR_KEY
 from tests.support.logins import make_stale
-from tests.support.service_keys import MAPS, REPORTS, with_services, write_key
+from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS, with_services, write_key
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -145,6 +145,10 @@ def test_another_scope_is_refused(client, ada, bearer):
     assert found == dict.fromkeys(REFUSED_SCOPES, "invalid_scope")
     shown = [name for name, scope in REFUSED_SCOPES.items() if scope in answers[name]["detail"]]
     assert shown == []
+
+
+def test_the_audience_is_spelt_as_in_the_settings(client, ada, bearer):
+    assert claims_of(ask(client, bearer(ada), audience=MAPS_TOO))["aud"] == MAPS
 
 
 def test_a_service_that_the_site_does_not_know_is_refused(client, ada, bearer):

@@ -24,6 +24,7 @@ from wsgiauth.features.oauth_server.redirect_uris import is_registered
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+from wsgiauth.web.uris import find_equal
 from wsgiauth.web.urls import is_safe_path
 
 MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
@@ -188,7 +189,7 @@ def read_request(
         challenge=fields["code_challenge"],
         prompts=frozenset(fields.get("prompt", "").split()),
         max_age=int(max_age) if max_age else None,
-        resource=fields.get("resource", ""),
+        resource=find_equal(fields.get("resource", ""), services),
         id_token_hint=fields.get("id_token_hint", ""),
         meant=meant,
         asked_at=asked_at if int(now) - asked_at <= ASKED_LIFETIME else 0,
@@ -277,7 +278,7 @@ def _problem_of(
     if any(each in fields for each in _SECRET_PARAMETERS):
         return "invalid_request", "a secret must not be in a URL"
     if counts.get("resource", 0) > 1 or (
-        "resource" in fields and fields["resource"] not in services
+        "resource" in fields and not find_equal(fields["resource"], services)
     ):
         return "invalid_target", resource_problem(services)
     return None

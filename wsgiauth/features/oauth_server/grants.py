@@ -27,6 +27,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.web.uris import find_equal
 
 GRACE = 30  # seconds in which the previous refresh token gets the current one again
 ENDED = -1  # the stamp of a grant that has ended
@@ -245,7 +246,9 @@ def find(grant_id: str, settings: Settings, now: float) -> Grant | None:
     values = values_of(Grant, row[_OF_GRANT])
     values["user"] = from_row(values["user"], row)
     values["client"] = Client.of_row(row[_OF_CLIENT])
-    is_offered = values["resource"] in ("", *settings.SERVICES)
+    granted = values["resource"]
+    values["resource"] = find_equal(granted, settings.SERVICES)
+    is_offered = not granted or values["resource"]
     if not (is_offered and meets_demand(values["user"], values["methods"], settings)):
         return None
     return Grant(**values)

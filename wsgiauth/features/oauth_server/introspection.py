@@ -16,6 +16,7 @@ from wsgiauth.features.oauth_server.refresh_tokens import PREFIX, GrantTokens
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.settings import Settings
+from wsgiauth.web.uris import find_equal
 
 
 class DescribedGrants(DescribedStrings, DescribedClaims):
@@ -70,7 +71,7 @@ class DescribedClients(DescribedClaims):
         client = clients.find(claims["client_id"], now)
         if client is None or not client.is_service or now >= claims["exp"]:
             return None
-        if claims["aud"] not in self._services:
+        if not find_equal(claims["aud"], self._services):
             return None
         scopes = set(claims["scope"].split()) & set(client.scopes.split())
         return described_alone(scopes, claims) if scopes else None

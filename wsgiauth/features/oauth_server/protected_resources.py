@@ -11,6 +11,7 @@ from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
+from wsgiauth.web.uris import canonical
 
 PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource"
 
@@ -26,8 +27,9 @@ def protected_resources(site: Site) -> Mapping[str, WellKnown]:
 def _documents(server: OAuthServer) -> Iterator[tuple[str, WellKnown]]:
     root = server.issuer.rstrip("/")
     for service in sorted(server.services) if root.count("/") == 2 else ():
-        if f"{service}/".startswith(f"{root}/"):
-            path = service.removeprefix(root).rstrip("/")
+        url = canonical(service)
+        if f"{url}/".startswith(f"{root}/"):
+            path = url.removeprefix(root).rstrip("/")
             document = {
                 "resource": service,
                 "authorization_servers": [server.issuer],

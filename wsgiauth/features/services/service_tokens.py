@@ -11,6 +11,7 @@ from typing import Any
 from wsgiauth.authentication.freshness import Proof
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.settings import Settings
+from wsgiauth.web.uris import find_equal
 
 CLIENT_ID = "wsgiauth"
 # A token with the longest scope, and with the longest RSA signature, stays below MAX_LENGTH.
@@ -66,4 +67,4 @@ class ServiceTokens:
         claims = self.signed.verify(token, now)
         if claims is None or claims.get("client_id") != CLIENT_ID:
             return None
-        return claims if claims.get("aud") in self.audiences else None
+        return claims if find_equal(claims["aud"], self.audiences) else None

@@ -14,6 +14,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import text_field
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.uris import find_equal
 
 
 class Token(Endpoint):
@@ -30,9 +31,10 @@ class Token(Endpoint):
         """Answer with the token, or with 400 for an unknown service or an invalid scope."""
         services = site.require(ServiceTokens)
         fields = read_json_alone(environ)
-        audience, asked = text_field(fields, "audience"), text_field(fields, "scope")
+        named, asked = text_field(fields, "audience"), text_field(fields, "scope")
         caller = require_caller(environ, site)
-        if audience not in services.audiences:
+        audience = find_equal(named, services.audiences)
+        if not audience:
             raise _refused("invalid_target", _("This site issues no tokens for this service."))
         permissions = list(dict.fromkeys(asked.split(" "))) if asked else []
         if len(asked) > MAX_SCOPE or not all(map(is_permission, permissions)):

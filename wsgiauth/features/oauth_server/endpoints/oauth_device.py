@@ -16,6 +16,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.site import Site
 from wsgiauth.web.clients import Client as Origin
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.uris import find_equal
 
 
 class OAuthDevice(ProgramEndpoint):
@@ -32,8 +33,9 @@ class OAuthDevice(ProgramEndpoint):
         scopes = fields.get("scope", "")
         if not set(scopes.split()) <= set(client.scopes.split()) or len(scopes) > MAX_SCOPE:
             raise OAuthError("invalid_scope", "the client has not all of these scopes")
-        resource, services = fields.get("resource", ""), site.require(OAuthServer).services
-        if resource and resource not in services:
+        services = site.require(OAuthServer).services
+        resource = find_equal(fields.get("resource", ""), services)
+        if "resource" in fields and not resource:
             raise OAuthError("invalid_target", resource_problem(services))
         site.throttle.device(site.clients.networks(environ)).begin()
         made = devices.begin(client, scopes, resource, Origin.of(environ), site.tokens.now())

@@ -24,6 +24,7 @@ from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.uris import canonical, find_equal
 
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")  # RFC 7636 section 4.1
 
@@ -102,8 +103,8 @@ def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, ob
 def _by_client_credentials(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
     services = site.require(OAuthServer).services
     (only,) = services if len(services) == 1 else ("",)
-    resource = fields.get("resource", only)
-    if resource not in services:
+    resource = find_equal(fields.get("resource", only), services)
+    if not resource:
         raise OAuthError("invalid_target", resource_problem(services))
     granted = client.scopes.split()
     asked = list(dict.fromkeys(fields.get("scope", "").split())) or granted
@@ -142,7 +143,7 @@ def _answers(verifier: str, challenge: str) -> bool:
 
 def _require_resource(fields: _Fields, granted: str) -> None:
     """Refuse a `resource` that is not the one of the grant (RFC 8707 section 2.2)."""
-    if fields.get("resource", granted) != granted:
+    if canonical(fields.get("resource", granted)) != canonical(granted):
         raise OAuthError("invalid_target", "the grant is not for this resource")
 
 
