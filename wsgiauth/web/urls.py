@@ -9,6 +9,8 @@ from typing import Generic, TypeGuard, TypeVar
 from urllib.parse import quote, quote_plus, unquote, urlencode
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.web.uris import canonical
+
 MAX_NEXT = 8192  # characters
 MAX_ENCODED = 10_240  # characters of a `next` in a query or a form, beside other fields
 MAX_IN_COOKIE = 2048  # characters; base64 adds a third, see `identity.MOST_CHARACTERS`
@@ -25,6 +27,8 @@ _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 NAME = rf"(?=.{{1,253}}(?![a-z0-9.-])){_LABEL}(?:\.{_LABEL})*"
 HOST = rf"{NAME}(?::(?!443(?![0-9]))[1-9][0-9]{{0,4}})?"
 _ON_HOST = re.compile(rf"https://({HOST})(?=[/?#]|\Z)")
+_ENCODED_SLASH = re.compile("%2f", re.IGNORECASE)
+_FIRST_WORD = re.compile("/(?:%[0-9A-Fa-f]{2}|[^/%A-Za-z0-9])*[A-Za-z0-9]")
 _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 
 # Names in patterns:
@@ -58,11 +62,11 @@ def is_safe_path(candidate: str) -> bool:
     if len(candidate) > MAX_NEXT or not _NEXT.fullmatch(candidate):
         return False
     sent = candidate.partition("#")[0]
-    path = sent.partition("?")[0]
+    path = _ENCODED_SLASH.sub("/", sent.partition("?")[0])
     return (
         not _ENCODED_CONTROL.search(sent)
-        # Without its dots, `/.//host` begins with two slashes.
-        and not ("//" in path and _DOTS.search(path))
+        # Without dots and spaces, `/.//host` and `/%20//host` begin with two slashes.
+        and not ("//" in path and (_DOTS.search(path) or not _FIRST_WORD.match(path)))
         and len(quote_plus(candidate)) <= MAX_ENCODED
     )
 
@@ -90,13 +94,11 @@ class Destinations:
         """Return `candidate`, in ASCII as browsers send it, if it is safe, else ""."""
         if not self._hosts:
             return safe_next(candidate, "")
-        url = _in_ascii(candidate)
+        url = canonical(_in_ascii(candidate))
         found = _ON_HOST.match(url)
         if found is None:
             return safe_next(candidate, "")
-        path = url[found.end() :]
-        path = path if path.startswith("/") else f"/{path}"
-        is_safe = is_safe_path(path) and len(quote_plus(url)) <= MAX_ENCODED
+        is_safe = is_safe_path(url[found.end() :]) and len(quote_plus(url)) <= MAX_ENCODED
         return url if is_safe and self.admits(found[1]) else ""
 
     def admits(self, host: str) -> bool:
