@@ -1,12 +1,17 @@
 """The fields that an application asks new users for."""
 
 import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from markupsafe import Markup, escape
 
+import wsgiauth
+from tests.support.sites import echo
 from tests.support.tables import row_by_row
-from wsgiauth import Field, User
+from wsgiauth import AuthMiddleware, Field, User, storage
 from wsgiauth.accounts import registration
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH, USERNAME_MAX_LENGTH, username_problem
 from wsgiauth.accounts.passwords import MAX_BYTES
@@ -21,9 +26,11 @@ from wsgiauth.accounts.registration import (
 from wsgiauth.app import ROUTES
 from wsgiauth.endpoints.register import Register
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, TakenError, ValidationError
+from wsgiauth.features.registry import page_samples
 from wsgiauth.features.transfer.rows import COLUMNS
-from wsgiauth.forms import NEXT, ONCE, Form
+from wsgiauth.forms import NEXT, ONCE, SENT, Form
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.forms.registration import NewAccountPage
 from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.messages import Message
 from wsgiauth.web.request import MAX_BODY
@@ -45,6 +52,7 @@ WRONG = {
     "a dash in a name": ("phone-number", "Phone"),
     "a digit first": ("2phone", "Phone"),
     "a long name": ("x" * (NAME_MAX_LENGTH + 1), "Phone"),
+    "no string as the name": (5, "Phone"),
     "no label": ("phone", ""),
     "a label that nobody sees": ("phone", " \u200b"),
     "a long label": ("phone", "x" * (LABEL_MAX_LENGTH + 1)),
@@ -55,6 +63,16 @@ WRONG_OPTIONS = {
     "a length that no request has": {"max_length": MAX_CHARACTERS + 1},
     "autocomplete with markup": {"autocomplete": 'tel" onfocus="'},
     "a check that is no function": {"check": "phone"},
+    **{
+        f"{argument} {value!r}": {argument: value}
+        for argument, values in {
+            **dict.fromkeys(("label", "kind", "hint", "autocomplete"), (None, 5, b"x", ["x"])),
+            "required": ("off", 0, None),
+            "max_length": ("5", 1.5, True, None),
+            "options": (None, 5),
+        }.items()
+        for value in values
+    },
     "an asynchronous check": {"check": later},
 }
 
@@ -75,7 +93,9 @@ def test_a_field_with_a_wrong_name_or_label_is_refused():
 def test_a_field_with_a_wrong_option_is_refused_by_name():
     sentence = re.compile(r"Field phone.*\.$|must not be asynchronous")
     for case, options in WRONG_OPTIONS.items():
-        assert sentence.search(str(refusal("phone", "Phone", **options))), case
+        refused = str(refusal("phone", **{"label": "Phone"} | options))
+        assert sentence.search(refused), case
+        assert "check" in options or f" {next(iter(options))} must" in refused, case
 
 
 def test_a_field_cannot_have_a_name_of_ours():
@@ -96,7 +116,49 @@ def test_all_names_of_the_forms_and_of_imports_are_ours():
         for each in forms
         for name in (*each.fields, *each.numbers, *each.lists, *each.int_lists, *each.flags)
     }
-    assert {*of_forms, ACCOUNT, NEXT, ONCE, REMEMBER, *COLUMNS} <= RESERVED
+    assert {*of_forms, ACCOUNT, NEXT, ONCE, REMEMBER, SENT, *COLUMNS} <= RESERVED
+
+
+NAME = re.compile("[a-z][a-z0-9_]*")  # that a Field can have
+
+
+class NamesOf(HTMLParser):
+    """The names and the ids in a page."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found = set()
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found |= {value for name, value in attrs if name in ("id", "name") and tag != "meta"}
+
+
+def test_all_names_of_the_pages_are_ours(settings):
+    """Of each page that can have fields of the application, with all that a site can add to it."""
+    own = Field("phone", "Phone", required=True)
+    made = AuthMiddleware(echo, replace(settings, LANGUAGES=("en", "de")), registration=[own])
+    storage.discard_connection(made.database)
+    added = {"fields": (own,), "values": {"phone": ""}}
+    added["languages"] = tuple(made.site.pages.readers.languages)
+    pages = [each for each in page_samples() if isinstance(each, NewAccountPage)]
+    assert {type(each).__name__ for each in pages} >= {"RegisterPage", "InvitationPage"}
+    found = set()
+    for page in pages:
+        html = made.site.pages.check(page.replaced(**added))
+        found |= NamesOf(html).found
+    assert {"phone", "language", "message"} <= found
+    assert {each for each in found if NAME.fullmatch(each)} - {"phone"} <= RESERVED
+
+
+# What a script sets, finds by its name, or asks a form for: a field can hide a member of its form.
+USED = re.compile(r"""(?:formData\.set\("|\[name=|\.form\.|\btarget\.|\.elements\.)(\w+)""")
+
+
+def test_all_names_of_the_scripts_are_ours():
+    scripts = [each.read_text("utf-8") for each in Path(wsgiauth.__file__).parent.rglob("*.js")]
+    found = {name for script in scripts for name in USED.findall(script) if NAME.fullmatch(name)}
+    assert {"sent", "elements", "method", "submit", "token", "credential"} <= found <= RESERVED
 
 
 def test_a_field_shows_its_name():

@@ -33,9 +33,9 @@ LABEL_MAX_LENGTH = 200  # characters; also of a hint
 # Used by forms that create accounts, by their pages and scripts, and by the columns of an import.
 RESERVED = frozenset(
     {
-        *("username", "email", "password", "account", "next", "once", "remember", "token"),
-        *("cancel", "connect"),
-        *("content", "elements", "message"),
+        *("username", "email", "password", "account", "next", "once", "remember", "sent", "token"),
+        *("cancel", "connect", "credential", "language"),
+        *("content", "elements", "message", "method", "submit"),
         *("hashed_password", "is_active", "is_staff", "is_superuser"),
         *("created_at", "email_verified_at", "email_verified_by"),
         *("permissions", "identities"),
@@ -90,7 +90,8 @@ class Field:
 
     def __post_init__(self) -> None:
         name = self.name
-        if not (_NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
+        is_string = isinstance(name, str)
+        if not (is_string and _NAME.fullmatch(name) and len(name) <= NAME_MAX_LENGTH):
             raise ConfigurationError(
                 "The name of a Field must begin with a lower-case letter, and contain only"
                 f" lower-case letters, digits and _, at most {NAME_MAX_LENGTH} characters; it is"
@@ -98,6 +99,7 @@ class Field:
             )
         if name in RESERVED:
             raise ConfigurationError(f"A Field cannot have the name {name}, which wsgiauth uses.")
+        self._check_types()
         self._check_texts()
         if self.kind not in KINDS:
             raise _wrong(name, f"kind must be one of {', '.join(KINDS)}, not {self.kind!r}")
@@ -114,9 +116,21 @@ class Field:
         if self.autocomplete and self.kind == "checkbox":
             raise _wrong(name, "a checkbox has no autocomplete")
         if self.check is not None:
-            _require_function(self.check, f"the check of the Field {name}")
+            require_function(self.check, f"the check of the Field {name}")
         self.label, self.hint = of_application(self.label), of_application(self.hint)
         self.choices = tuple((value, of_application(label)) for value, label in self.choices)
+
+    def _check_types(self) -> None:
+        for argument in ("label", "kind", "hint", "autocomplete"):
+            value: object = getattr(self, argument)
+            if not isinstance(value, str):
+                raise _wrong(self.name, f"{argument} must be a string, not {value!r}")
+        if not isinstance(self.required, bool):  # the string "off" is true
+            raise _wrong(self.name, f"required must be True or False, not {self.required!r}")
+        if type(self.max_length) is not int:
+            raise _wrong(self.name, f"max_length must be a whole number, not {self.max_length!r}")
+        if not isinstance(self.options, Iterable):
+            raise _wrong(self.name, f"options must be a list, not {self.options!r}")
 
     def _check_texts(self) -> None:
         name = self.name
@@ -239,7 +253,10 @@ class Registration:
     def __init__(
         self, fields: Iterable[Field] = (), on_registered: OnRegistered | None = None
     ) -> None:
-        self.fields: tuple[Field, ...] = tuple(fields)
+        is_list = isinstance(fields, Iterable)
+        self.fields: tuple[Field, ...] = tuple(fields) if is_list else ()
+        if not (is_list and all(isinstance(each, Field) for each in self.fields)):
+            raise ConfigurationError("registration must be a list of Field objects.")
         self.names: tuple[str, ...] = tuple(each.name for each in self.fields)
         for name in self.names:
             if self.names.count(name) > 1:
@@ -252,7 +269,7 @@ class Registration:
                 f" with a sum of {total}."
             )
         if on_registered is not None:
-            _require_function(on_registered, "on_registered")
+            require_function(on_registered, "on_registered")
         self.on_registered: OnRegistered | None = on_registered
 
     def read(self, sent: Mapping[str, str]) -> Answers:
@@ -278,7 +295,8 @@ def _as_messages(errors: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     }
 
 
-def _require_function(function: object, name: str) -> None:
+def require_function(function: object, name: str) -> None:
+    """Raise ConfigurationError if an argument of the application is no function, or async."""
     if not callable(function):
         raise ConfigurationError(f"{name} must be a function.")
     if inspect.iscoroutinefunction(function):
