@@ -404,5 +404,5 @@ def test_without_a_function_the_claims_are_those_of_wsgiauth(app):
 
 
 def test_what_is_not_callable_is_refused_at_the_start(app):
-    with pytest.raises(ConfigurationError, match=r"claims must be a callable"):
+    with pytest.raises(ConfigurationError, match=r"claims must be a function"):
         AuthMiddleware(app, make_settings(), claims={"tenant": 7})

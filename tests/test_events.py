@@ -1183,7 +1183,7 @@ def test_a_subscriber_may_ask_and_change_the_database(scene):
 
 def test_what_cannot_be_called_is_no_subscriber(settings):
     for on_event in ("print", [print, None], {"login": print}):
-        with pytest.raises(ConfigurationError, match="on_event must be a callable or an iterable"):
+        with pytest.raises(ConfigurationError, match="on_event must be a function"):
             AuthMiddleware(echo, settings, on_event=on_event)
 
 

@@ -619,6 +619,13 @@ def test_a_redirect_to_anything_but_a_path_is_refused_when_decorating():
                 guard(redirect_url=redirect_url)
 
 
+def test_a_switch_that_is_neither_true_nor_false_is_refused_when_decorating():
+    for guard in (login_required, functools.partial(permission_required, "a.b")):
+        for name, value in (("fresh", "off"), ("second_factor", 1), ("fresh", None)):
+            with pytest.raises(ValueError, match=f"^{name} must be True or False, not"):
+                guard(**{name: value})
+
+
 def test_what_cannot_be_called_is_refused_when_decorating():
     for guard in GUARDS:
         for app in ("/auth/login", 5, {}):

@@ -27,7 +27,15 @@ from tests.support.sites import (
     echo,
     serving,
 )
-from wsgiauth import AuthMiddleware, Settings, User, login_required, permission_required, storage
+from wsgiauth import (
+    AuthMiddleware,
+    Field,
+    Settings,
+    User,
+    login_required,
+    permission_required,
+    storage,
+)
 from wsgiauth.accounts import create_user, known_permissions
 from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import ConfigurationError
@@ -459,6 +467,31 @@ NO_MOUNTS = [
     "/%61",
     "/auth\n",
 ]
+
+
+async def later(*_):
+    """Do nothing, and be no function that wsgiauth can call."""
+
+
+NOTHING_OF_OURS = [5, b"x", object(), True, 1.5, {"/a/": 5}, [5], [None], [b"/x"]]
+FUNCTIONS = ("claims", "on_event", "send_mail", "on_registered", "personal_data")
+WRONG_ARGUMENTS = {
+    "app": [5, None, later],
+    "settings": [each for each in NOTHING_OF_OURS if not isinstance(each, dict)] + ["x"],
+    "public": [each for each in NOTHING_OF_OURS if not isinstance(each, dict)] + ["/"],
+    "require": [*NOTHING_OF_OURS, {5: None}],
+    "permissions": NOTHING_OF_OURS,
+    "registration": [*NOTHING_OF_OURS, "phone", Field("phone", "Phone")],
+    **{name: [*NOTHING_OF_OURS, "x", later] for name in FUNCTIONS},
+}
+
+
+@pytest.mark.promise(29)
+def test_an_argument_of_a_wrong_type_is_refused_by_name(settings):
+    for name, values in WRONG_ARGUMENTS.items():
+        for value in values:
+            with pytest.raises(ConfigurationError, match=rf"^{name}\b.*\.$"):
+                AuthMiddleware(**{"app": echo, "settings": settings, name: value})
 
 
 def test_a_mount_that_is_no_path_is_refused(settings):

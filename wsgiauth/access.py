@@ -56,7 +56,7 @@ class Guard(NamedTuple):
         """Return this guard, and have the staff panel list its permission.
 
         Raises:
-            ValueError: `permission` or `redirect_url` is malformed.
+            ValueError: An attribute is malformed.
         """
         # Checked like a `next`, so that a mistake here cannot redirect to another site.
         if self.redirect_url is not None and not (
@@ -65,6 +65,9 @@ class Guard(NamedTuple):
             raise ValueError(
                 f'redirect_url must be a path such as "/auth/login", not {self.redirect_url!r}'
             )
+        for name in ("fresh", "second_factor"):
+            if not isinstance(getattr(self, name), bool):  # the string "off" is true
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
         if self.permission is not None:
             known_permissions.register(check_permission(self.permission))
         return self

@@ -4,6 +4,7 @@ An `AuthMiddleware` that is hidden in other middleware is found only by a reques
 """
 
 import functools
+import inspect
 import logging
 import os
 from collections.abc import Iterable, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
+from wsgiauth.accounts.registration import require_function
 from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
@@ -31,21 +33,22 @@ def check_arguments(
     personal_data: object,
 ) -> None:
     """Raise ConfigurationError if an argument is invalid."""
-    if not callable(app):
-        raise ConfigurationError("app must be a WSGI application; this one is not callable.")
+    if not callable(app) or inspect.iscoroutinefunction(app):
+        problem = "asynchronous" if callable(app) else "not callable"
+        raise ConfigurationError(f"app must be a WSGI application; this one is {problem}.")
     if not is_mount(mount):
         raise ConfigurationError('mount must be a path such as "/auth".')
     if not isinstance(challenge, bool) and challenge != ANONYMOUS:  # the string "off" is true
         raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
     functions = {"send_mail": send_mail, "claims": claims, "personal_data": personal_data}
     for name, function in functions.items():
-        if not (function is None or callable(function)):
-            raise ConfigurationError(f"{name} must be a callable.")
+        if function is not None:
+            require_function(function, name)
 
 
 def checked_permissions(permissions: Iterable[str]) -> list[str]:
     """Return the permissions that the application declares, or raise ConfigurationError."""
-    if isinstance(permissions, str):
+    if isinstance(permissions, str) or not isinstance(permissions, Iterable):
         raise ConfigurationError('permissions must be a list, such as ("reports.publish",).')
     declared = list(permissions)
     for each in declared:
@@ -64,6 +67,8 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     """
     if isinstance(settings, Settings):
         return settings
+    if not (settings is None or isinstance(settings, Mapping)):
+        raise ConfigurationError("settings must be Settings, a mapping of their names, or None.")
     mapping = os.environ if settings is None else settings
     for risk in misspelt_settings(mapping):
         logger.warning("%s", risk)
@@ -71,12 +76,12 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
 
 
 def checked_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:
-    """Return the subscribers, or raise ConfigurationError if one is not callable."""
-    if callable(on_event):
-        return [on_event]
+    """Return the subscribers, or raise ConfigurationError if one is no function."""
+    if callable(on_event) or not isinstance(on_event, Iterable):
+        on_event = [on_event]
     subscribers = list(on_event)
-    if not all(map(callable, subscribers)):
-        raise ConfigurationError("on_event must be a callable or an iterable of callables.")
+    for each in subscribers:
+        require_function(each, "on_event")
     return subscribers
 
 

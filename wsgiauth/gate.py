@@ -208,7 +208,7 @@ def _union(found: Iterable[_Needed]) -> _Needed:
 
 
 def _opened(public: Iterable[str]) -> list[str]:
-    if isinstance(public, str):
+    if isinstance(public, str) or not isinstance(public, Iterable):
         raise ConfigurationError(
             'public must be a list of paths, such as ("/", "/static/"), or None.'
         )
@@ -229,7 +229,7 @@ def _closed(require: Require, mount: str) -> dict[str, frozenset[str]]:
 
 
 def _permissions(needed: str | Iterable[str]) -> frozenset[str]:
-    several = [needed] if isinstance(needed, str) else needed
+    several = [needed] if isinstance(needed, str) or not isinstance(needed, Iterable) else needed
     try:
         permissions = frozenset(map(check_permission, several))
     except ValueError as error:
@@ -240,7 +240,7 @@ def _permissions(needed: str | Iterable[str]) -> frozenset[str]:
 
 
 def _checked(argument: str, path: str) -> str:
-    if not path.startswith("/"):
+    if not (isinstance(path, str) and path.startswith("/")):
         raise ConfigurationError(f"{argument}: each path must begin with a slash, not {path!r}.")
     if path.endswith("*"):
         raise ConfigurationError(

@@ -73,7 +73,7 @@ def login_required(
         second_factor: Whether a second factor is needed, whatever SECOND_FACTOR is.
 
     Raises:
-        ValueError: `redirect_url` is malformed. Raised when decorating.
+        ValueError: An argument is malformed. Raised when decorating.
         TypeError: `app` is not callable, or is a view of a framework, which has guards of its own.
             Raised when decorating, or at the first call.
         MiddlewareMissingError: There is no `AuthMiddleware` around `app`. Raised on a request.
@@ -101,7 +101,7 @@ def permission_required(
         fresh, second_factor: See `login_required`. The permission is checked first.
 
     Raises:
-        ValueError: `permission` or `redirect_url` is malformed. Raised when decorating.
+        ValueError: An argument is malformed. Raised when decorating.
         TypeError: See `login_required`.
         MiddlewareMissingError: There is no `AuthMiddleware` around it. Raised on a request.
     """

@@ -127,7 +127,7 @@ def test_a_site_whose_application_sends_needs_the_other_settings(settings, datab
 
 
 def test_what_sends_mails_must_be_callable(settings):
-    with pytest.raises(ConfigurationError, match=r"^send_mail must be a callable\.$"):
+    with pytest.raises(ConfigurationError, match=r"^send_mail must be a function\.$"):
         AuthMiddleware(echo, settings, send_mail="smtp://localhost")
 
 

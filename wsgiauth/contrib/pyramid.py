@@ -184,10 +184,10 @@ def _guarded_view(view: _View, info: Any) -> _View:
     permission = info.options.get("permission") or default
     if is_permission(permission):
         known_permissions.register(permission)
-    fresh, second_factor = (bool(info.options.get(name)) for name in _OPTIONS)
+    fresh, second_factor = (info.options.get(name) or False for name in _OPTIONS)
     if not fresh and not second_factor:
         return view
-    guard = Guard(fresh=fresh, second_factor=second_factor, to_login_page=True)
+    guard = Guard(fresh=fresh, second_factor=second_factor, to_login_page=True).checked()
 
     def guarded(context: object, request: Request) -> PyramidResponse:
         refusal = guard.refusal(request.environ, view)

@@ -194,5 +194,5 @@ def test_a_long_file_is_sent_in_blocks(site, settings, ada):
 
 
 def test_the_function_must_be_callable(settings):
-    with pytest.raises(Exception, match="personal_data must be a callable"):
+    with pytest.raises(Exception, match="personal_data must be a function"):
         AuthMiddleware(echo, settings, personal_data={"orders": []})

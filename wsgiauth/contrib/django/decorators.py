@@ -36,10 +36,12 @@ def login_required(
         fresh, second_factor: See `wsgiauth.login_required`.
 
     Raises:
+        ValueError: `fresh` or `second_factor` is no bool. Raised when decorating.
         TypeError: `view` is no function. Raised when decorating.
         PermissionDenied: The row of the user is inactive in Django. Raised on a request.
     """
-    decorate = _decorator(Guard(None, None, fresh, second_factor, to_login_page=True))
+    guard = Guard(None, None, fresh, second_factor, to_login_page=True)
+    decorate = _decorator(guard.checked())
     return decorate if view is None else decorate(view)
 
 
@@ -55,7 +57,7 @@ def permission_required(
         fresh, second_factor: See `wsgiauth.permission_required`.
 
     Raises:
-        ValueError: `permission` is malformed. Raised when decorating.
+        ValueError: An argument is malformed. Raised when decorating.
         TypeError: The decorated object is no function. Raised when decorating.
         PermissionDenied: The row of the user is inactive in Django. Raised on a request.
     """

@@ -76,10 +76,12 @@ def login_required(
         fresh, second_factor: See `wsgiauth.login_required`.
 
     Raises:
+        ValueError: `fresh` or `second_factor` is no bool. Raised when decorating.
         TypeError: `view` is no view. Raised when decorating.
         MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on a request.
     """
-    decorate = _decorator(Guard(None, None, fresh, second_factor, to_login_page=True))
+    guard = Guard(None, None, fresh, second_factor, to_login_page=True)
+    decorate = _decorator(guard.checked())
     return decorate if view is None else decorate(view)
 
 
@@ -95,7 +97,7 @@ def permission_required(
         fresh, second_factor: See `wsgiauth.permission_required`.
 
     Raises:
-        ValueError: `permission` is malformed. Raised when decorating.
+        ValueError: An argument is malformed. Raised when decorating.
         TypeError: The decorated object is no view. Raised when decorating.
         MiddlewareMissingError: The request did not pass through `WSGIAuth`. Raised on a request.
     """
