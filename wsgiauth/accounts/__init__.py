@@ -4,8 +4,11 @@ Functions of this package raise peewee.DatabaseError if the database fails. A ch
 password raises RetryLaterError if the file BREACHED_PASSWORDS cannot be read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any, cast
+
+import peewee
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.former import FormerHash, store
@@ -15,9 +18,17 @@ from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
-from wsgiauth.storage import database
+from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import NO_PASSWORD, utc_now
+from wsgiauth.storage.models import NO_PASSWORD, UTCDateTimeField, utc_now
+
+_BY_USERNAME = Statement(lambda: User.select().where(User.username_key == ""))
+_BY_EMAIL = Statement(lambda: User.select().where(User.email_key == ""))
+
+_COLUMNS: Sequence[peewee.Field] = cast(Any, User)._meta.sorted_fields
+_NO_USER: Sequence[object] = [
+    utc_now() if isinstance(column, UTCDateTimeField) else column.adapt("0") for column in _COLUMNS
+]
 
 
 class NewAccount:
@@ -218,13 +229,27 @@ def find_user(name: str) -> User | None:
     """Return the user with this username or email address, in any letter case, or None.
 
     A name matches at most one user, because email addresses contain an `@`, and usernames do not.
+
+    The work is the same for a name without a user, so that the time of a failed login does not
+    reveal who has an account. Peewee's `get_or_none` builds the query again for its exception.
     """
     # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):
-        return User.get_or_none(User.username_key == names.key(name))
-    if names.email_problem(name) is None:
-        return User.get_or_none(User.email_key == names.key(name))
-    return None  # no account can have this name
+        row = _BY_USERNAME.fetchone(names.key(name))
+    elif names.email_problem(name) is None:
+        row = _BY_EMAIL.fetchone(names.key(name))
+    else:
+        return None  # no account can have this name
+    user = _read(row or _NO_USER)
+    return user if row else None
+
+
+def _read(row: Sequence[object]) -> User:
+    """Return the user of a row with all columns, as Peewee reads it."""
+    user: Any = User(__no_default__=True)
+    values = zip(_COLUMNS, row, strict=True)
+    user.__data__ = {column.name: column.python_value(value) for column, value in values}
+    return cast(User, user)
 
 
 def lock_user(user_id: int) -> User | None:

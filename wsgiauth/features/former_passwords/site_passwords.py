@@ -29,6 +29,7 @@ from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.features.former_passwords import argon
 from wsgiauth.features.former_passwords.methods import Method, forms
 from wsgiauth.settings import Settings
+from wsgiauth.storage import Statement
 
 SHARES_LAST = 300  # seconds, in each process
 MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make about 100
@@ -38,6 +39,21 @@ _COMPARED = (_ALL, 5, 4, 3, 0)  # of PBKDF2: 5 are three digits of the iteration
 PLAIN = Method("", "")  # bcrypt of the password itself
 _NOBODY = 0  # no user has this id
 _DUMMY_SALT = b"wsgiauth.no.account.xe"  # in the form of bcrypt, which other schemes accept
+
+# The hash of a user, and the row of their former password with its own columns.
+_SELECT = Statement(
+    lambda: (
+        User.select(
+            User.hashed_password,
+            FormerPassword.scheme,
+            FormerPassword.parameters,
+            FormerPassword.salt,
+            FormerPassword.hash_start,
+        )
+        .join(FormerPassword, peewee.JOIN.LEFT_OUTER, on=(FormerPassword.user == User.id))
+        .where(User.id == 0)
+    )
+)
 
 logger = logging.getLogger("wsgiauth")
 
@@ -80,7 +96,7 @@ class SiteFormerPasswords(FormerPasswords):
         if user is not None and has_hash(user.hashed_password):
             return self._stored(user)
         if method != PLAIN or self._settings.BCRYPT_ROUNDS == LEAST_ROUNDS:
-            _select(_NOBODY)
+            _SELECT.fetchone(_NOBODY)
         if method != PLAIN:
             return None, FormerScheme(method, _DUMMY_SALT, self._settings.FORMER_PEPPER)
         return None, None
@@ -93,7 +109,7 @@ class SiteFormerPasswords(FormerPasswords):
         if rounds_of(user.hashed_password) != LEAST_ROUNDS:  # not the hash of a digest
             return user.hashed_password, None
         # Read both together: a login at the same time replaces both.
-        hashed_password, *row, hash_start = _select(user.id) or (None,) * 5
+        hashed_password, *row, hash_start = _SELECT.fetchone(user.id) or (None,) * 5
         if hash_start is None or hash_start != hashed_password[:HASH_START]:
             return hashed_password, None
         scheme, parameters, salt = row
@@ -183,21 +199,6 @@ def _count_groups(of_pbkdf2: int, of_others: int) -> dict[Method, int]:
     rows = rows.group_by(FormerPassword.scheme, peewee.fn.LENGTH(parameters), beginning)
     rows = rows.order_by(number.desc()).limit(MOST_METHODS + 1).tuples()
     return {Method(scheme, written): users for scheme, written, users in rows}
-
-
-def _select(user_id: int) -> tuple[Any, ...] | None:
-    """Return the hash of a user, and the row of their former password with its own columns."""
-    query: Any = User.select(
-        User.hashed_password,
-        FormerPassword.scheme,
-        FormerPassword.parameters,
-        FormerPassword.salt,
-        FormerPassword.hash_start,
-    )
-    is_of_user = FormerPassword.user == User.id
-    query = query.join(FormerPassword, peewee.JOIN.LEFT_OUTER, on=is_of_user)
-    row: tuple[Any, ...] | None = query.where(User.id == user_id).tuples().first()
-    return row
 
 
 def _can_match(password: str) -> bool:
