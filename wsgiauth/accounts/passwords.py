@@ -199,10 +199,16 @@ def matching_form(
 def matching_digest(digests: Iterable[bytes], hashed_password: str | None) -> bytes | None:
     """Return the digest of which `hash_digest` made this hash; None if it is of none of them.
 
-    Computes one bcrypt for each digest, also without a hash.
+    Computes two bcrypts for each digest, also without a hash.
     """
     stored = _stored_or_dummy(hashed_password, LEAST_ROUNDS)
-    matching = [digest for digest in digests if bcrypt.checkpw(_condensed(digest), stored)]
+    starts = (0, 1)  # earlier versions hashed the same without its first byte
+    matching = [
+        digest
+        for digest in digests
+        for start in starts
+        if bcrypt.checkpw(_condensed(digest)[start:], stored)
+    ]
     return next(iter(matching), None) if has_hash(hashed_password) else None
 
 
@@ -254,8 +260,12 @@ def _stored_or_dummy(hashed_password: str | None, rounds: int) -> bytes:
 
 
 def _condensed(digest: bytes) -> bytes:
-    """Return a digest without NUL, and short enough for bcrypt."""
-    return base64.b64encode(hashlib.sha256(digest).digest())
+    """Return a digest without NUL, and short enough for bcrypt.
+
+    Its first byte is in no UTF-8 (RFC 3629), so that the digest is no password, even if the row of
+    `FormerPassword` is lost.
+    """
+    return b"\xff" + base64.b64encode(hashlib.sha256(digest).digest())
 
 
 def _presented(form: str) -> bytes:
