@@ -4,7 +4,7 @@ Functions of this package raise peewee.DatabaseError if the database fails. A ch
 password raises RetryLaterError if the file BREACHED_PASSWORDS cannot be read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
@@ -83,13 +83,17 @@ class NewAccount:
             return NO_PASSWORD
         return hash_password(self._password, rounds=self._rounds)
 
-    def register(self, hashed_password: str) -> User:
-        """Insert the user, and call `Answers.pass_on` in the same transaction."""
-        if not self.answers.are_passed_on:
-            return self.insert(hashed_password)
+    def register(self, hashed_password: str, follow_up: Callable[[User], object]) -> User:
+        """Insert the user, and call `Answers.pass_on` and `follow_up` in the same transaction."""
+        if self.answers.are_passed_on:
+            return self._register(hashed_password, follow_up)
+        return repeated_after_conflict(self._register)(hashed_password, follow_up)
+
+    def _register(self, hashed_password: str, follow_up: Callable[[User], object]) -> User:
         with database.atomic():
             user = self.insert(hashed_password)
             self.answers.pass_on(user)
+            follow_up(user)
         return user
 
     @repeated_after_conflict

@@ -1,5 +1,6 @@
 """GET, POST /auth/register: a new account."""
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount
@@ -67,14 +68,14 @@ class Register(GuestForm):
         with site.hash_slots.slot(Claim(submission.networks)):
             attempt.begin()  # for the same reason, even if a name is taken
             hashed_password = account.hash_password()
-        user = account.register(hashed_password)
+        user = account.register(hashed_password, self.follow_up(submission))
         site.throttle.recognise(user, submission.networks)
-        self.follow_up(submission, user)
         issued = None if submission.is_program else start_first_session(submission, user)
         return account_created(submission, user, issued)
 
-    def follow_up(self, submission: Submission, user: User) -> None:
-        """Do what a new account needs besides; a feature can add to it."""
+    def follow_up(self, submission: Submission) -> Callable[[User], object]:
+        """Return what the transaction of a new account does besides; a feature can add to it."""
+        return lambda user: None
 
     def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:
         """Return the form, without the password."""

@@ -9,6 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.events import actors, models
 from wsgiauth.storage import context
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now, utc_text
 
 __all__ = ["Event"]
@@ -142,8 +144,9 @@ def emit(
 ) -> None:
     """Record an event, log it in one line and call the subscribers.
 
-    Call this in the transaction of the change, so that both are committed together. The log and the
-    subscribers get the event after the commit, and never after a rollback. One of `REFUSALS` is not
+    Call this in the transaction of the change, so that both are committed together; without one,
+    the trail and the emails of recorders have their own. The log and the subscribers get the event
+    after the commit, and never after a rollback. One of `REFUSALS` is not
     recorded, and is logged immediately.
 
     Args:
@@ -159,13 +162,16 @@ def emit(
     if chosen is None or not is_change:
         _deliver(event, chosen)
         return
-    _write(event)
-    for recorder in _recorders.get(chosen, ()):
-        recorder(event, details or {})
-    if chosen.in_transaction():
-        chosen.after_commit(lambda: _deliver(event, chosen))
-    else:
-        _deliver(event, chosen)
+    _record(event, chosen, details or {})
+
+
+@repeated_after_conflict
+def _record(event: Event, database: peewee.Database, details: Mapping[str, str]) -> None:
+    with nullcontext() if database.in_transaction() else database.atomic():
+        _write(event)
+        for recorder in _recorders.get(database, ()):
+            recorder(event, details)
+        database.after_commit(lambda: _deliver(event, database))
 
 
 def _deliver(event: Event, database: peewee.Database | None) -> None:

@@ -12,6 +12,7 @@ from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Counters, Limit, Networks
 
 _HOUR = 60 * 60  # seconds
+_ITS_USER = "its user"  # who asks for an email to an address
 
 
 class MailLimits:
@@ -47,10 +48,16 @@ class MailLimits:
         if user is None:
             counters = [one(self._mails, key)]
         else:
-            asker = "its user" if key == names.key(user.email) else "other users"
+            asker = _ITS_USER if key == names.key(user.email) else "other users"
             counters = [one(self._mails, "user", str(user.id)), one(self._mails, key, asker)]
         counters += self._counters.of_networks(self._mails_of_address, networks)
         Attempt(self._now, counters).require_turn().begin()
+
+    def admits_new_user(self, email: str, networks: Networks) -> bool:
+        """Return whether `count` would admit an email to a user who is about to exist."""
+        counters = self._counters.of_networks(self._mails_of_address, networks)
+        counters.append(self._counters.one(self._mails, names.key(email), _ITS_USER))
+        return not any(each.wait(int(self._now())) for each in counters)
 
     def count_code(
         self, name: str, networks: Networks, *, is_known: bool, user: User | None = None

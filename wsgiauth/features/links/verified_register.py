@@ -1,7 +1,10 @@
 """GET, POST /auth/register where VERIFICATION is on: an email with a link to create an account."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import ClassVar
 
+from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.endpoints.register import Register, RegisterPage
@@ -25,16 +28,23 @@ class Registration(Register):
         """Return the endpoint that sends a link first, if VERIFICATION is on."""
         return VerifiedRegister() if settings.VERIFICATION else self
 
-    def follow_up(self, submission: Submission, user: User) -> None:
-        """Send a link that verifies the address, unless too many emails have been asked for."""
-        site = submission.site
-        if site.outbox is None:
-            return
-        try:
-            site.require(MailLimits).count(user.email, submission.networks, user=user)
-        except RetryLaterError:
-            return  # the user has an account, and can ask for the link later
-        request_address_link(site.outbox, user, user.email, mount=site.pages.mount)
+    def follow_up(self, submission: Submission) -> Callable[[User], object]:
+        """Return how to send a link that verifies the address, unless there were too many."""
+        site, networks = submission.site, submission.networks
+        limits, outbox = site.require(MailLimits), site.outbox
+        if outbox is None or not limits.admits_new_user(submission.fields["email"], networks):
+            return super().follow_up(submission)  # the user can ask for the link later
+
+        def count(user: User) -> None:
+            with suppress(RetryLaterError):  # of several registrations at a time
+                limits.count(user.email, networks, user=user)
+
+        def send_link(user: User) -> None:
+            request_address_link(outbox, user, user.email, mount=site.pages.mount)
+            # In a transaction, counts of the same addresses could deadlock on MariaDB.
+            storage.current().after_commit(lambda: count(user))
+
+        return send_link
 
 
 class VerifiedRegisterPage(RegisterPage):

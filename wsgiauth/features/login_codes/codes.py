@@ -84,13 +84,12 @@ def ask_for_code(submission: Submission, name: str, user: User | None = None) ->
         REMEMBER in submission.flags,
     )
     data = json.dumps(asked._asdict())
-    secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
-    mail = {
-        "mount": site.pages.mount,
-        "request": one_time.digest(secret),
-        "browser": user_agent_in_words(submission.environ.get("HTTP_USER_AGENT", "")),
-    }
-    ask_for(outbox, CODE, name=storable_name(name), user=user, data=mail)
+    browser = user_agent_in_words(submission.environ.get("HTTP_USER_AGENT", ""))
+    mail = {"mount": site.pages.mount, "browser": browser}
+    with database.atomic():
+        secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
+        mail["request"] = one_time.digest(secret)
+        ask_for(outbox, CODE, name=storable_name(name), user=user, data=mail)
     return secret
 
 
