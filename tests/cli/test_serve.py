@@ -287,6 +287,113 @@ def test_a_terminated_process_ends_although_it_can_accept_no_more_connections(fo
         assert served.wait(60) == 0
 
 
+@pytest.mark.promise(15)
+def test_half_requests_of_a_client_keep_no_other_request_from_being_answered(serve_while):
+    def ask(address):
+        with ExitStack() as stack:
+            for _ in range(150):
+                open_half(stack, address)
+            return urlopen(address, timeout=60).read()
+
+    assert serve_while(ask, "hello:application") == b"Hello"
+
+
+@pytest.mark.promise(15)
+def test_half_requests_of_several_clients_make_room_for_another(serve_while):
+    """Together they have more than the server accepts, and each less than one of them can have."""
+
+    def ask(address):
+        with ExitStack() as stack:
+            for number in range(150):
+                open_half(stack, address, f"127.0.0.{2 + number % 5}")
+            return urlopen(address, timeout=60).read()
+
+    assert serve_while(ask, "hello:application") == b"Hello"
+
+
+def test_above_the_limit_of_a_client_its_connection_that_waits_longest_is_closed(
+    serve_while, caplog
+):
+    def ask(address):
+        with ExitStack() as stack:
+            opened = [open_half(stack, address, begin=b"") for _ in range(4)]
+            closed = [rest_of_answer(each, b"") for each in opened[:2]]
+            return closed, [rest_of_answer(each, whole)[-5:] for each in opened[2:]]
+
+    whole = b"GET / HTTP/1.0\r\n\r\n"
+    option = ("--max-connections-per-client", "2")
+    assert serve_while(ask, "hello:application", *option) == ([b"", b""], [b"Hello", b"Hello"])
+    (warning,) = caplog.messages
+    assert warning.startswith("127.0.0.1 has more than 2 connections: those that wait")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        pytest.param(["--max-connections-per-client", "0"], id="no limit"),
+        pytest.param(["--trusted-proxy", "127.0.0.1"], id="a proxy"),
+        pytest.param(["--trusted-proxy", "*"], id="any proxy"),
+    ],
+)
+def test_a_proxy_has_no_limit_of_connections(serve_while, option):
+    def ask(address):
+        with ExitStack() as stack:
+            opened = [open_half(stack, address) for _ in range(60)]
+            return {rest_of_answer(each)[-5:] for each in opened}
+
+    assert serve_while(ask, "hello:application", *option) == {b"Hello"}
+
+
+def test_a_new_connection_is_closed_while_all_others_of_the_client_are_answered(
+    folder, serve_while
+):
+    (folder / "slow.py").write_text(SLOW)
+
+    def ask(address):
+        with ThreadPoolExecutor() as it, ExitStack() as stack:
+            answer = it.submit(body_of, address)
+            wait_until((folder / "begun").exists)
+            refused = rest_of_answer(open_half(stack, address))
+            (folder / "go_on").touch()
+            return refused, len(answer.result())
+
+    answers = serve_while(ask, "slow:application", "--max-connections-per-client", "1")
+    assert answers == (b"", 1_000_000)
+
+
+def test_an_upload_is_closed_after_connections_without_a_whole_head(serve_while):
+    upload = b"POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 2\r\n\r\n1"
+
+    def ask(address):
+        with ExitStack() as stack:
+            uploading = open_half(stack, address, begin=upload)
+            halves = [open_half(stack, address) for _ in range(2)]
+            closed = rest_of_answer(halves[0], b"")
+            return closed, rest_of_answer(uploading, b"2")[-5:], rest_of_answer(halves[1])[-5:]
+
+    option = ("--max-connections-per-client", "2")
+    assert serve_while(ask, "hello:application", *option) == (b"", b"Hello", b"Hello")
+
+
+def open_half(stack, address, source="127.0.0.1", begin=b"GET / HTTP/1.0\r\n"):
+    """Return a connection with the beginning of a request."""
+    connection = stack.enter_context(socket.socket())
+    connection.settimeout(60)
+    connection.bind((source, 0))
+    connection.connect(("127.0.0.1", port_of(address)))
+    connection.sendall(begin)
+    return connection
+
+
+def rest_of_answer(connection, end=b"\r\n"):
+    """Send the end of a request, and return what is answered; b"" if the server has closed it."""
+    try:
+        connection.sendall(end)
+        return connection.makefile("rb").read()
+    except (BrokenPipeError, ConnectionResetError):
+        return b""
+
+
 def wait_until(condition):
     end = time.monotonic() + 30
     while not condition():
@@ -525,6 +632,7 @@ def test_wrong_usage_is_refused(capsys):
         "--trusted-proxy nginx": "'nginx' is not an IP address",
         "a:b --max-body 1G": "'1G' is not a whole number of 1",
         "a:b --threads 0": "'0' is not a whole number of 1",
+        "a:b --max-connections-per-client 01": "'01' is not a whole number of 0",
     }.items():
         with pytest.raises(SystemExit) as exited:
             main(["serve", *arguments.split()])

@@ -19,6 +19,7 @@ from wsgiauth import storage
 from wsgiauth.cli import graceful
 from wsgiauth.cli.applications import make_login_site, middleware_of
 from wsgiauth.cli.compression import compressed
+from wsgiauth.cli.connections import Acceptor
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
@@ -27,7 +28,7 @@ from wsgiauth.console.command import (
     import_application,
 )
 from wsgiauth.console.output import print_error, print_line
-from wsgiauth.console.parser import Parser, positive
+from wsgiauth.console.parser import Parser, natural, positive
 from wsgiauth.gate import parse_rules
 from wsgiauth.middleware import AuthMiddleware
 
@@ -90,6 +91,15 @@ def add_commands(parser: Parser) -> None:
         f" login see them ({MAX_BODY}; for the login alone {MAX_BODY_ALONE})",
     )
     added.add_argument(
+        "--max-connections-per-client",
+        metavar="N",
+        type=natural,
+        default=50,
+        help="how many connections a client can have, which is an IPv4 address or an IPv6 network"
+        " /64 (50); above it, those that wait longest for a request are closed; 0 is no limit;"
+        " --trusted-proxy has none",
+    )
+    added.add_argument(
         "--trusted-proxy",
         metavar="ADDRESS",
         type=_proxy,
@@ -129,6 +139,7 @@ def _serve(arguments: Arguments) -> None:
             max_request_body_size=max_body + 1,  # which waitress refuses
             **proxy,
         )
+        server.channel_class = Acceptor(arguments.max_connections_per_client, trusted)
         loop = graceful.Loop(server, connections)
         name = f"[{host}]" if ":" in host else host
         print_line(f"Serving on http://{name}:{listening.getsockname()[1]}/")

@@ -111,6 +111,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def natural(text: str) -> int:
+    """Return the typed number, which can be 0, or raise argparse.ArgumentTypeError."""
+    if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
+    return int(text)
+
+
 def _mount(text: str) -> str:
     if not is_mount(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a path such as /auth")
