@@ -87,6 +87,12 @@ def test_two_columns_are_enough_and_then_no_password_fits(run):
     assert not verify_password("", ada.hashed_password, rounds=4)
 
 
+def test_what_django_stores_for_no_password_is_none(run):
+    rows = [f"{USERNAME},{EMAIL},!", f"grace,g@example.org,!{'qB7' * 13}w"]
+    assert run("import", "-", stdin=lines(*rows))[::2] == (0, "")
+    assert {each.hashed_password for each in User.select()} == {""}
+
+
 @pytest.mark.every_database
 def test_importing_again_changes_nothing(run):
     rows = [f"user{number},{number}@example.org,{HASH}" for number in range(BATCH + 2)]

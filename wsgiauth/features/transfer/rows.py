@@ -88,8 +88,9 @@ def parse_row(
         except ValueError as error:
             errors[name] = [str(error)]
     hashed_password = given.get("hashed_password", "")
-    former = FormerHash(hashed_password)
-    if hashed_password:
+    former = FormerHash("")
+    # Django writes "!" and characters for a user without a password.
+    if hashed_password and not hashed_password.startswith("!"):
         try:
             former = read(hashed_password, options)
         except ConfigurationError:  # a ValueError, but the hash is not at fault
