@@ -35,6 +35,8 @@ from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.cli import COMMANDS, main
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.feature import Feature
+from wsgiauth.features import registry
 from wsgiauth.settings import PER_ADDRESS
 from wsgiauth.storage import schema
 from wsgiauth.storage.models import utc_now
@@ -56,6 +58,19 @@ def test_createsuperuser_makes_an_administrator(wsgiauth):
     )
     assert (stored().is_superuser, stored().is_staff) == (True, True)
     assert verify_password(PASSWORD, stored().hashed_password)
+
+
+def test_a_command_calls_the_recorders_of_each_feature(wsgiauth, monkeypatch):
+    """They are promised each change, whatever the settings are."""
+    seen = []
+    recorder = lambda event, details: seen.append(event.name)  # noqa: E731
+    feature = Feature(name="counting", recorder=lambda settings, site: recorder)
+    monkeypatch.setattr(registry, "FEATURES", (*registry.FEATURES, feature))
+    assert wsgiauth("users")[0] == 0
+    assert seen == []
+    assert wsgiauth("createuser", *CREATE, stdin=PASSWORD)[0] == 0
+    assert wsgiauth("grant", USERNAME, "code.edit")[0] == 0
+    assert seen == ["registration", "rights_changed"]
 
 
 def test_createuser_makes_no_administrator(wsgiauth):

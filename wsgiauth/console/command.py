@@ -10,6 +10,8 @@ import os
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from wsgiauth import storage
@@ -18,7 +20,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.console.output import print_error
-from wsgiauth.events import record
+from wsgiauth.events import Event, Recorder, record
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
@@ -85,10 +87,19 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     opened = storage.open_database(settings.DATABASE_URL, is_command=True)
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
-    if settings.MAIL_URL is not None or settings.OAUTH_SERVER:
-        # The server sends the emails and the logout tokens of this command.
-        record(opened, arguments.recorders(settings))
+    record(opened, _made_at_first_change(lambda: arguments.recorders(settings)))
     return settings
+
+
+def _made_at_first_change(make: Callable[[], list[Recorder]]) -> list[Recorder]:
+    """Return a recorder that stands for all: they import each feature, and few commands need it."""
+    made = cache(make)
+
+    def call_all(event: Event, details: Mapping[str, str]) -> None:
+        for recorder in made():
+            recorder(event, details)
+
+    return [call_all]
 
 
 def open_site(arguments: Arguments) -> Any:
