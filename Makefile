@@ -56,7 +56,7 @@ example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sql
 	@$(EXAMPLE)/pip install --quiet --disable-pip-version-check --editable .
 	@echo 'For another port: make example NAME=$(NAME) PORT=8081. To create a superuser, run in another terminal:'
 	@echo '  cd docs/examples/$(NAME) && . $(EXAMPLE)/activate && python -m wsgiauth createsuperuser'
-	@cd docs/examples/$(NAME) && { test -f secret.key || (umask 077 && $(EXAMPLE)/python -m wsgiauth secret > secret.key); } && \
+	@cd docs/examples/$(NAME) && { test -s secret.key || (umask 077 && $(EXAMPLE)/python -m wsgiauth secret > secret.key); } && \
 	  PATH="$(EXAMPLE):$$PATH" PIP_QUIET=1 SECRET_KEY="$$(cat secret.key)" \
 	  sh -ec "$$(sed -n '/^## Run it/,/^## /{s/8080/$(PORT)/;s/^[$$] //p}' README.md)"
 
@@ -159,14 +159,16 @@ settings: .venv/dev ## write into docs/settings.md what the code declares
 
 CATALOGUES := wsgiauth/languages/locale
 messages: .venv/dev ## extract the texts, merge them into the catalogues, and compile these
+	@mkdir -p artefacts
 	$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --omit-header --sort-output --add-location=file \
-	  --width 100 --output-file $(CATALOGUES)/wsgiauth.pot .
+	  --width 100 --output-file artefacts/wsgiauth.pot . && mv artefacts/wsgiauth.pot $(CATALOGUES)/wsgiauth.pot
 	$(BIN)/pybabel --quiet update --domain wsgiauth --input-file $(CATALOGUES)/wsgiauth.pot --width 100 \
 	  --output-dir $(CATALOGUES) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 	$(BIN)/pybabel compile --domain wsgiauth --directory $(CATALOGUES) --statistics
 
 surface: .venv/check ## record what applications can rely on: names, settings, paths, templates…
-	$(BIN)/python -W ignore -m tests.public_surface > tests/public_surface/current.txt
+	@mkdir -p artefacts
+	$(BIN)/python -W ignore -m tests.public_surface > artefacts/surface.txt && mv artefacts/surface.txt tests/public_surface/current.txt
 
 # Its tools are pinned, and no other package is installed beside them.
 .venv/dist: tests/release/tools.txt

@@ -90,8 +90,19 @@ LEFT_OUT = {
 def pytest_addoption(parser):
     """Add the option of the Makefile's targets."""
     parser.addoption(
-        "--target", choices=targets.TARGETS, help="run the tests of `make TARGET` only"
+        "--target",
+        choices=targets.TARGETS,
+        help="run the tests of `make TARGET` only; without it, those of `make check`, and the files"
+        " of other targets that the command names",
     )
+
+
+def target_for(config, path):
+    """Return the target that decides about a file or folder; None runs everything."""
+    if config.option.target:
+        return config.option.target
+    start = config.invocation_params.dir
+    return targets.target_for(path, [start / each.partition("::")[0] for each in config.args])
 
 
 def pytest_configure(config):
@@ -104,13 +115,14 @@ def pytest_configure(config):
 
 def pytest_ignore_collect(collection_path, config):
     """Do not even import the files of other targets."""
-    return None if targets.has_file(config.option.target, collection_path) else True
+    return None if targets.has_file(target_for(config, collection_path), collection_path) else True
 
 
 def pytest_terminal_summary(terminalreporter, config):
     """Say what a target leaves out."""
-    if config.option.target in LEFT_OUT:
-        terminalreporter.write_line(LEFT_OUT[config.option.target])
+    target = target_for(config, targets.TESTS)
+    if target in LEFT_OUT:
+        terminalreporter.write_line(LEFT_OUT[target])
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -125,7 +137,7 @@ def pytest_xdist_auto_num_workers(config):
 @pytest.hookimpl(trylast=True)  # after the order has been made random
 def pytest_collection_modifyitems(config, items):
     """Begin with the files that take longest, and leave out the tests of other targets."""
-    chosen = [item for item in items if targets.has_test(config.option.target, item)]
+    chosen = [item for item in items if targets.has_test(target_for(config, item.path), item)]
     config.hook.pytest_deselected(items=[*set(items) - set(chosen)])
     tests = Counter(item.path for item in chosen)
     chosen.sort(key=lambda item: (targets.part_of(item.path) is None, tests[item.path] < MANY))
@@ -141,7 +153,7 @@ def pytest_generate_tests(metafunc):
     """Run tests marked `every_database` on those of the target, and the others on SQLite."""
     if "database_url" in metafunc.fixturenames:
         is_marked = metafunc.definition.get_closest_marker("every_database")
-        target = metafunc.config.option.target if is_marked else "test"
+        target = target_for(metafunc.config, metafunc.definition.path) if is_marked else "test"
         kinds = targets.database_kinds(target, metafunc.fixturenames)
         metafunc.parametrize("database_url", kinds, indirect=True)
 

@@ -11,7 +11,8 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
   providers, servers and drivers;
 - all others need Python and SQLite alone.
 
-``make test`` runs the last, and ``make check`` the last two. Without a target, all run.
+``make test`` runs the last, and ``make check`` the last two. Without a target, what ``make check``
+runs of the folders, and everything of the other files and folders, that the command names.
 """
 
 from functools import cache
@@ -120,6 +121,18 @@ RUN_BY = {  # the parts of files whose tests a target runs, or looks through
 def part_of(path):
     """Return the part that a file belongs to as a whole, or None; the nearest name decides."""
     return next((PARTS[each] for each in (path, *path.parents) if each in PARTS), None)
+
+
+def target_for(path, named):
+    """Return the target of a run without one, for a file or folder; None runs everything.
+
+    Args:
+        path: The file or folder.
+        named: The files and folders that the command names.
+    """
+    whole = [each for each in named if part_of(each) not in RUN_BY["check"]]
+    is_named = any({path, *path.parents} & {each} or path in each.parents for each in whole)
+    return None if is_named else "check"
 
 
 def has_file(target, path):
