@@ -581,6 +581,14 @@ def test_a_user_is_asked_again_for_further_scopes_only(browser, wiki):
 
 
 @pytest.mark.promise(90)
+def test_two_consents_do_not_add_up_to_a_third_one(browser, wiki):
+    for scope in ("openid profile", "openid email"):
+        walk(browser, wiki.url(scope=scope))
+    answer = open_page(browser, wiki.url(scope="openid profile email"), 303)
+    assert path_of(answer)[0] == CONSENT
+
+
+@pytest.mark.promise(90)
 def test_a_consent_is_to_one_app(browser, site, wiki):
     walk(browser, wiki.url())
     assert path_of(open_page(browser, App(site, "Other").url(), 303))[0] == CONSENT

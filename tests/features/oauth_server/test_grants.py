@@ -8,6 +8,7 @@ from tests.support.oauth_apps import USERINFO, App, RegisteredApp, code_in, walk
 from wsgiauth import change_password
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server.scopes import MOST_COMBINATIONS
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.testing import api_key, logged_in, make_group
 
@@ -129,6 +130,57 @@ def test_a_consent_adds_to_former_ones(browser, wiki, ada):
     assert Consent.get().scopes == "offline_access openid"
 
 
+def covers(app, user, scopes, resource=""):
+    return grants.allowance(Client.get_by_id(app.id), user).covers(scopes.split(), resource)
+
+
+@pytest.mark.every_database
+def test_scopes_are_allowed_together_only_if_they_were_asked_for_together(site, ada):
+    app = App(site, scopes=["openid", "email", "groups", "offline_access"])
+    client = Client.get_by_id(app.id)
+    for each in ("openid email", "openid offline_access", "groups"):
+        assert grants.allow(client, ada, each.split(), 1)
+    for each in ("openid email", "email", "offline_access openid", "groups", ""):
+        assert covers(app, ada, each), each
+    for each in ("openid email offline_access", "email groups", "openid groups"):
+        assert not covers(app, ada, each), each
+    assert not covers(app, ada, "openid email", "https://reports.example.org")
+    assert Consent.get().scopes == "email groups offline_access openid"
+
+
+def test_a_combination_within_an_allowed_one_is_no_news(site, ada, browser):
+    client = Client.get_by_id(App(site, scopes=["openid", "email"]).id)
+    assert grants.allow(client, ada, ["openid"], 1)
+    assert grants.allow(client, ada, ["openid", "email"], 2)
+    before = Consent.get().combinations
+    assert before == "email openid"  # the smaller one is within it
+    assert grants.allow(client, ada, ["openid"], 3)
+    assert Consent.get().combinations == before
+    assert RecordedEvent.select().where(RecordedEvent.name == "consent_given").count() == 2
+
+
+def test_of_many_combinations_the_oldest_falls_out(site, ada):
+    permissions = [f"reports.a{number}" for number in range(MOST_COMBINATIONS + 1)]
+    app = App(site, scopes=permissions)
+    client = Client.get_by_id(app.id)
+    for each in permissions:
+        assert grants.allow(client, ada, [each], 1)
+    assert [covers(app, ada, each) for each in permissions] == [False] + [True] * MOST_COMBINATIONS
+    assert Consent.get().scopes.split() == sorted(permissions[1:])
+
+
+@pytest.mark.every_database
+def test_a_consent_of_the_version_before_counts_as_allowed_together(site, ada):
+    app = App(site, scopes=["openid", "email", "groups"])
+    Consent.insert(user=ada.id, client=app.id, scopes="email openid", created_at=1).execute()
+    assert covers(app, ada, "openid email")
+    assert not covers(app, ada, "openid groups")
+    assert grants.allow(Client.get_by_id(app.id), ada, ["groups"], 2)
+    assert covers(app, ada, "openid email")
+    assert covers(app, ada, "groups")
+    assert not covers(app, ada, "openid groups")
+
+
 def test_a_consent_is_an_event(browser, wiki, ada):
     walk(browser, wiki.url(scope="openid"))
     event = RecordedEvent.get(RecordedEvent.name == "consent_given")
@@ -155,7 +207,7 @@ def test_no_consent_is_recorded_for_a_removed_client(wiki, ada):
     client = Client.get_by_id(wiki.id)
     clients.remove(client)
     assert not grants.allow(client, ada, ["openid"], 1)
-    assert grants.allowance(client, ada) == (None, False)
+    assert grants.allowance(client, ada) == ((), False)
 
 
 # Rows

@@ -6,7 +6,7 @@ every process, and no code that changes these can forget it.
 """
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import peewee
@@ -21,7 +21,12 @@ from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server import app_sessions
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
-from wsgiauth.features.oauth_server.scopes import bound, unbound
+from wsgiauth.features.oauth_server.scopes import (
+    bound,
+    combinations_of,
+    unbound,
+    with_combination,
+)
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -45,7 +50,7 @@ _IS_CONSENT = (Consent.user == User.id) & (Consent.client == Client.id)
 
 _ALLOWANCE = Statement(
     lambda: (
-        User.select(Consent.scopes, _IS_ADMITTED)
+        User.select(Consent.scopes, Consent.combinations, _IS_ADMITTED)
         .join(Client, on=(Client.id == ""))
         .join(Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
         .where(User.id == 0)
@@ -151,25 +156,27 @@ class Allowance(NamedTuple):
     """What a client and a user have to do with each other.
 
     Attributes:
-        stored: The scopes that the user has allowed, as `bound` returns them; None: none yet.
+        combinations: The sets of bound scopes that the user has allowed; empty: none yet.
         is_admitted: Whether the user is in the group of the client, if it has one.
     """
 
-    stored: frozenset[str] | None
+    combinations: Sequence[frozenset[str]]
     is_admitted: bool
 
     def covers(self, scopes: Iterable[str], resource: str) -> bool:
-        """Return whether the user has allowed all of some scopes, for a service."""
-        return self.stored is not None and self.stored.issuperset(bound(scopes, resource))
+        """Return whether the user has allowed all of some scopes together, for a service."""
+        wanted = bound(scopes, resource)
+        return any(each.issuperset(wanted) for each in self.combinations)
 
 
 def allowance(client: Client, user: User) -> Allowance:
     """Return what a user has allowed a client, and whether the client lets the user in."""
     row = _ALLOWANCE.fetchone(client.id, user.id)
     if row is None:  # one of them was just deleted
-        return Allowance(None, is_admitted=False)
-    scopes, is_admitted = row
-    return Allowance(None if scopes is None else frozenset(scopes.split()), bool(is_admitted))
+        return Allowance((), is_admitted=False)
+    scopes, combinations, is_admitted = row
+    allowed = () if scopes is None else combinations_of(scopes, combinations)
+    return Allowance(allowed, bool(is_admitted))
 
 
 @repeated_after_conflict
@@ -183,19 +190,24 @@ def allow(client: Client, user: User, scopes: list[str], now: float, *, resource
         if stored is None or stored.security_stamp != user.security_stamp:
             return False
         own = (Consent.user == user.id) & (Consent.client == client.id)
-        former = Consent.select().where(own).first()
-        wanted = bound(scopes, resource)
-        if former is not None and set(former.scopes.split()).issuperset(wanted):
+        row = Consent.select().where(own).first()
+        former = [] if row is None else combinations_of(row.scopes, row.combinations)
+        wanted = frozenset(bound(scopes, resource))
+        if any(each >= wanted for each in former):
             return True
-        merged = {*wanted, *([] if former is None else former.scopes.split())}
-        written = " ".join(sorted(merged))
-        if former is not None:
-            Consent.update(scopes=written).where(own).execute()
+        combinations = with_combination(former, wanted)
+        merged = sorted(frozenset().union(*combinations))
+        columns = {
+            "scopes": " ".join(merged),
+            "combinations": "\n".join(" ".join(sorted(each)) for each in combinations),
+        }
+        if row is not None:
+            Consent.update(columns).where(own).execute()
         elif not insert_new(
-            Consent, user=user.id, client=client.id, scopes=written, created_at=int(now)
+            Consent, user=user.id, client=client.id, created_at=int(now), **columns
         ):
             return False
-        details = {"client": client.name, "scopes": " ".join(unbound(sorted(merged)))}
+        details = {"client": client.name, "scopes": " ".join(unbound(merged))}
         events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
     return True
 

@@ -16,6 +16,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.settings import Settings
 
 MAX_SCOPE = 1500  # characters
+MOST_COMBINATIONS = 20  # of scopes that a user has allowed one app; then the oldest falls out
 
 DEFAULT = (OPENID, PROFILE, EMAIL)  # of a client that is created without any
 
@@ -46,6 +47,24 @@ def bound(scopes: Iterable[str], resource: str) -> list[str]:
     What a user has allowed for one service is not allowed for another one.
     """
     return [f"{each}@{resource}" for each in ("", *scopes)] if resource else list(scopes)
+
+
+def combinations_of(scopes: str, combinations: str | None) -> list[frozenset[str]]:
+    """Return the sets of bound scopes that a user has allowed together, the oldest first.
+
+    Args:
+        scopes: The column of a consent.
+        combinations: The other column, with a line for each set. None: a version without this
+            column has written the consent, so all of its scopes count as allowed together.
+    """
+    lines = [scopes] if combinations is None else combinations.split("\n")
+    return [frozenset(each.split()) for each in lines]
+
+
+def with_combination(former: Iterable[frozenset[str]], new: frozenset[str]) -> list[frozenset[str]]:
+    """Return what a user has allowed together after a new consent."""
+    others = [each for each in former if not each <= new]
+    return [*others, new][-MOST_COMBINATIONS:]
 
 
 def unbound(stored: Iterable[str]) -> list[str]:

@@ -79,7 +79,8 @@ class Consent(Model):
     """What a user has allowed an app.
 
     Attributes:
-        scopes: Separated by spaces; see `scopes.bound`.
+        scopes: All of them, separated by spaces; see `scopes.bound`.
+        combinations: Which of them were allowed together: see `scopes.combinations_of`.
     """
 
     user_id: int
@@ -91,6 +92,7 @@ class Consent(Model):
         Client, backref="+", on_delete="CASCADE", index=False
     )
     scopes: peewee.TextField[str] = peewee.TextField()
+    combinations: peewee.TextField[str | None] = peewee.TextField(null=True)
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
 
     class Meta:
