@@ -2,7 +2,9 @@
 
 python oidc_django.py PORT ISSUER CLIENT_ID CLIENT_SECRET FOLDER
 
-`/` says who the user is, and `/later` does so when a session has to be renewed at the provider.
+The folder has the backend of the documentation, `oidc_backend.py`. There is a superuser, whose
+address is boss@example.org. `/` says who the user is, and `/later` does so when a session has to be
+renewed at the provider.
 """
 
 import sys
@@ -16,6 +18,7 @@ from django.http import HttpResponseRedirect, JsonResponse
 from django.urls import include, path
 
 PORT, ISSUER, CLIENT_ID, CLIENT_SECRET, FOLDER = sys.argv[1:]
+sys.path.insert(0, FOLDER)
 
 settings.configure(
     SECRET_KEY="of a test",
@@ -34,7 +37,7 @@ settings.configure(
         "django.contrib.auth.middleware.AuthenticationMiddleware",
         "mozilla_django_oidc.middleware.SessionRefresh",
     ],
-    AUTHENTICATION_BACKENDS=["mozilla_django_oidc.auth.OIDCAuthenticationBackend"],
+    AUTHENTICATION_BACKENDS=["oidc_backend.Backend"],
     OIDC_OP_AUTHORIZATION_ENDPOINT=f"{ISSUER}/auth/authorize",
     OIDC_OP_TOKEN_ENDPOINT=f"{ISSUER}/auth/oauth/token",
     OIDC_OP_USER_ENDPOINT=f"{ISSUER}/auth/userinfo",
@@ -49,8 +52,9 @@ django.setup()
 
 
 def user(request):
-    """Answer with the email address of the user."""
-    return JsonResponse({"email": getattr(request.user, "email", None)})
+    """Answer with the account of the user."""
+    names = ("username", "email", "is_superuser")
+    return JsonResponse({each: getattr(request.user, each, None) for each in names})
 
 
 def later(request):
@@ -67,6 +71,8 @@ paths.urlpatterns = [
 ]
 call_command("migrate", verbosity=0)
 
-from django.core.wsgi import get_wsgi_application  # noqa: E402 - after `setup`
+from django.contrib.auth.models import User  # noqa: E402 - after `setup`
+from django.core.wsgi import get_wsgi_application  # noqa: E402
 
+User.objects.create_superuser("root", "boss@example.org")
 waitress.serve(get_wsgi_application(), listen=f"127.0.0.1:{PORT}")

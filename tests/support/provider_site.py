@@ -1,6 +1,7 @@
 """A site that is an OpenID provider, on a server, and a person with a browser who logs in there."""
 
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -21,11 +22,12 @@ from tests.support.sites import (
     serving,
 )
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import find_user
+from wsgiauth.accounts import find_user, update_user
 from wsgiauth.storage import context
 from wsgiauth.testing import make_settings, make_user
 
 PROGRAMS = Path(__file__).parent  # where those of apps are
+_numbers = count(1)  # of users
 ALGORITHMS = ("EdDSA", "ES256", "RS256")  # the last one signs by default
 
 
@@ -43,6 +45,16 @@ class ProviderSite:
     def register(self, name, uri, **options):
         """Return a new client; see `clients.create`."""
         return App(self.app, name, uri, **options)
+
+    def add_user(self, username, email="", **options):
+        """Return a new user with the password of all."""
+        email = email or f"{username}-{next(_numbers)}@example.org"
+        return make_user(self.app, username, email=email, password=PASSWORD, **options)
+
+    def change(self, user, **fields):
+        """Change fields of a user; see `update_user`."""
+        with context.using(self.app.database):
+            update_user(user, **fields)
 
     @property
     def ada(self):

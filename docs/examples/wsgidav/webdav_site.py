@@ -21,7 +21,7 @@ files = WsgiDAVApp(
 def site(request):
     if request.method not in READING and not request.user.has_permission("files.write"):
         raise HTTPForbidden
-    request.remote_user = request.user.username  # also of an API key
+    request.remote_user = str(request.user.id)  # also of an API key
     response = request.get_response(files)
     response.headers["Content-Security-Policy"] = "sandbox allow-downloads"
     return response
