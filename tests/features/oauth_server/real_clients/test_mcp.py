@@ -1,22 +1,30 @@
-"""The SDK of the Model Context Protocol: its client gets a token for a server made with it."""
+"""The SDK of the Model Context Protocol: its client gets a token for the servers of the page."""
 
 import asyncio
+import json
 import subprocess
-import sys
 
 import pytest
 
 from tests.conftest import require
+from tests.docs.pages import PAGES, code, save_programs, section
 from tests.support.oauth_apps import answer_in
-from tests.support.provider_site import PROGRAMS
 from tests.support.sites import free_port, started
+from tests.support.versions import python_with
 
 CALLBACK = "http://127.0.0.1/callback"
 PERMISSION = "notes.read"
+PAGE = section(PAGES["docs/log-in-with-this-site.md"], "MCP clients")
+NEWEST = ("fastmcp>=4.2.3", "mcp>=2.3", "pyjwt[crypto]")
+
+
+@pytest.fixture(scope="module", params=["notes_mcp", "notes_fastmcp"])
+def program(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def port():
+def port(program):
     return free_port()
 
 
@@ -32,12 +40,30 @@ def changes(address):
 
 
 @pytest.fixture(scope="module")
-def server(site, port):
-    require("mcp", "uvicorn")
+def server(site, port, program, tmp_path_factory):
+    """Run a program of the page, at other addresses."""
+    require("mcp")
     site.ada.grant(PERMISSION)
-    command = [sys.executable, str(PROGRAMS / "mcp_server.py"), str(port), site.address]
-    with started(command, port, stderr=subprocess.DEVNULL):
+    folder = tmp_path_factory.mktemp("server")
+    save_programs(PAGE, folder)
+    script = folder / f"{program}.py"
+    host = f"http://127.0.0.1:{port}"
+    text = script.read_text().replace("https://example.org", site.address)
+    script.write_text(text.replace("https://mcp.example.org", host).replace("8083", str(port)))
+    with started([python_with(*NEWEST), str(script)], port, stderr=subprocess.DEVNULL):
         yield
+
+
+def test_the_document_of_the_server_is_that_of_the_page(site, server, address):
+    import httpx
+
+    (shown,) = code(PAGE, "json")
+    host = address.removesuffix("/mcp")
+    named = shown.replace("https://mcp.example.org", host)
+    named = named.replace("https://example.org", site.address)
+    found = httpx.get(f"{host}/.well-known/oauth-protected-resource/mcp").json()
+    assert json.loads(named).items() <= found.items()
+    assert found["scopes_supported"] == [PERMISSION]
 
 
 class Storage:
@@ -144,11 +170,23 @@ def test_a_client_that_was_revoked_asks_the_person_again(site, agent):
 
 @pytest.mark.promise(91)
 def test_a_token_for_userinfo_is_refused_by_the_server(site, agent):
+    assert status_with_token(site, agent, resource=None) == 401
+
+
+def test_a_token_without_the_permission_is_refused_by_the_server(site, agent):
+    site.ada.revoke(PERMISSION)
+    try:
+        assert status_with_token(site, agent, resource=agent.address) in (401, 403)
+    finally:
+        site.ada.grant(PERMISSION)
+
+
+def status_with_token(site, agent, **parameters):
+    """Return how the server answers to a token of another app."""
     import httpx
 
     app = site.register("Other", CALLBACK, scopes=["openid", PERMISSION])
-    url = f"{site.address}{app.url(scope=f'openid {PERMISSION}')}"
+    url = f"{site.address}{app.url(scope=f'openid {PERMISSION}', **parameters)}"
     code = answer_in(agent.person.visit(url, until=CALLBACK))["code"]
-    token = app.exchange(code)["access_token"]
-    answer = httpx.post(agent.address, headers={"Authorization": f"Bearer {token}"})
-    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_token")
+    bearer = {"Authorization": f"Bearer {app.exchange(code)['access_token']}"}
+    return httpx.post(agent.address, headers=bearer).status_code
