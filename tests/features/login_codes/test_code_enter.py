@@ -36,11 +36,12 @@ SPELLINGS = {
     "with a no-break space and a line break": lambda code: code.replace(" ", "\xa0") + "\r\n",
     "Arabic digits": lambda code: code.translate(ARABIC),
     "full-width digits": lambda code: "".join(chr(ord(c) + 0xFEE0) for c in code if c != " "),
+    "in a sentence": lambda code: f"Your code is {code}.",
 }
 WRONG_CODES = {
     "another code": WRONG,
     "seven digits": "1234567",
-    "too long": "1" * 101,
+    "too long": "1" * 301,
     "letters": "abcdefgh",
     "NUL": "\0",
 }
@@ -397,7 +398,7 @@ def test_wrong_second_factors_wait_as_after_a_password(site, program, app, ada):
     request = program.ask()
     code = program.code()
     for _ in range(5):
-        program.enter(request, code, 401, second="123456x")
+        program.enter(request, code, 401, second="12345x")
     program.enter(request, code, 429, second=app.code())
     assert {each.reason for each in site.site.throttle.failed_logins(ada)} == {"email, wrong code"}
 

@@ -16,7 +16,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import has_hash, hash_code, hash_codes
 from wsgiauth.accounts.tables import OneTimeSecret, end_trust
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -100,9 +100,8 @@ def use(user: User, code: str, *, rounds: int = ROUNDS) -> bool:
     cost 8, it takes a sixteenth of the time of a password, and the throttle leaves each user a few.
     A flood of logins must not refuse the second step to a user who has done the first.
     """
-    typed = plain(code).upper()
-    is_former = len(typed) == _FORMER_LENGTH
-    row_id = _former_id(typed) if is_former else _find(user, typed, rounds)
+    former = letters_in(code, _FORMER_LENGTH)
+    row_id = _former_id(former) if former else _find(user, letters_in(code, LENGTH), rounds)
     return row_id is not None and _use_up(user, row_id)
 
 

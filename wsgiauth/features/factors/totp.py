@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
-import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
-from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.authentication.typed_codes import digits_in
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -33,8 +32,6 @@ STEP = 30  # seconds, RFC 6238 section 5.2
 KEY_LENGTH = 20  # bytes, RFC 4226 section 4, requirement 6
 NAME_MAX_LENGTH = 50
 MOST_DEVICES = 10  # of a user
-
-_CODE = re.compile(r"[0-9]{6}")
 
 
 class Totp(Model):
@@ -213,8 +210,8 @@ def _set_up_id(session_id: str) -> str:
 
 def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | None:
     """Return the step and the key that made a code, or None; see `accept`."""
-    digits = plain(code)
-    if not _CODE.fullmatch(digits):
+    digits = digits_in(code, DIGITS)
+    if not digits:
         return None
     latest, this = int(now + HOST_SKEW) // STEP, int(now) // STEP
     steps = range(latest, this - 2, -1)

@@ -22,7 +22,7 @@ from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.accounts.tables import CODE, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import MINUTE
-from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.authentication.typed_codes import digits_in
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.links.letters import compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
@@ -111,7 +111,7 @@ def require_code(
 
     Args:
         secret: The request, as the client sent it.
-        typed: The code as the user typed it, perhaps with spaces.
+        typed: The code as the user typed it, perhaps with the sentence around it.
         owner: The only user whose code is right; None: any user.
 
     Raises:
@@ -129,7 +129,7 @@ def require_code(
         raise _report_failure(None)
     tries = site.throttle.tries_of_code(row.id)
     has_try = tries.add(now)
-    user = _user_of(row, plain(typed), site.settings)
+    user = _user_of(row, digits_in(typed, DIGITS), site.settings)
     if user is None or not has_try or owner not in (None, user):
         attempt.failed("wrong email code")
         raise _report_failure(row)

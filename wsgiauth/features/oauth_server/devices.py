@@ -17,7 +17,7 @@ from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.typed_codes import plain
+from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.tables import Client, DeviceRequest
@@ -77,8 +77,8 @@ def in_words(user_code: str) -> str:
 
 def find(typed: str, now: float) -> DeviceRequest | None:
     """Return the request that waits under a code as a person typed it, with its client."""
-    code = plain(typed).upper()
-    if len(code) != LENGTH or not set(code) <= set(ALPHABET):
+    code = letters_in(typed, LENGTH)
+    if not code or not set(code) <= set(ALPHABET):
         return None
     found: DeviceRequest | None = (
         DeviceRequest.select(DeviceRequest, Client)
