@@ -1,10 +1,16 @@
 """Safe `next` paths, the encoding of paths, and what belongs to a path."""
 
+import zlib
+from base64 import urlsafe_b64encode
+from hashlib import shake_128
+
 import pytest
 
 from tests.support.tables import row_by_row
 from wsgiauth.web.urls import (
     ASKED_FOR,
+    MAX_IN_COOKIE,
+    MAX_NEXT,
     PATHS_ALONE,
     ROUTING_ARGS,
     Destinations,
@@ -12,6 +18,7 @@ from wsgiauth.web.urls import (
     leads_to,
     mount_url,
     next_in_cookie,
+    next_of_cookie,
     origin_of,
     path_asked_for,
     root_url,
@@ -41,6 +48,7 @@ def test_a_path_of_this_site_is_a_next():
         "/#/report/7",
         "/a#//b",
         "/a#b\\c%5c%0a",
+        "/a?login=CORP%5Cada",  # encoded backslash in the query
         "/a//b",
         "/files//x?y=//z",
         "/..a//b",
@@ -97,6 +105,7 @@ def test_anything_else_is_the_default():
         "/%0d%0aSet-Cookie:%20a=b",  # encoded line feed
         "/%0D",  # encoded in upper case
         "/a?b=%0a",  # encoded in the query
+        "/a%5C?b=%5c",  # encoded backslash in the path
         "/%00",  # encoded NUL
         "/%09/evil.example",  # encoded tab
         "/%1f",  # last of the encoded controls
@@ -240,14 +249,25 @@ def test_letters_beyond_ascii_are_percent_encoded():
 
 
 def test_a_cookie_keeps_as_much_of_a_next_as_it_can():
+    signs = urlsafe_b64encode(shake_128(b"").digest(3000)).decode()
     for destination, kept in (
         ("", ""),
         ("/?" + "a" * 2046, "/?" + "a" * 2046),  # 2,048 characters
-        ("/a?" + "b" * 2046, "/a"),  # a longer query
-        ("/a#" + "b" * 2046, "/a"),  # a longer fragment
-        ("/" + "a" * 2048 + "?b", ""),  # a longer path
+        ("/?" + "%22" * 2000, "/?" + "%22" * 2000),  # more, which can be compressed
+        ("https://example.org/?" + "%22" * 2000, "https://example.org/?" + "%22" * 2000),
+        (f"/a?{signs}", "/a"),  # a longer query
+        (f"/a#{signs}", "/a"),  # a longer fragment
+        (f"/{signs}?b", ""),  # a longer path
     ):
-        assert next_in_cookie(destination) == kept
+        stored = next_in_cookie(destination)
+        assert len(stored) <= MAX_IN_COOKIE
+        assert next_of_cookie(stored) == kept
+
+
+def test_a_cookie_that_no_site_has_made_leads_nowhere():
+    assert next_of_cookie(b"x") == ""
+    assert next_of_cookie(zlib.compress(b"")[:1] + b"/a") == ""
+    assert len(next_of_cookie(zlib.compress(b"/" + b"a" * 1_000_000))) <= MAX_NEXT
 
 
 def test_a_next_is_added_to_a_url():

@@ -20,7 +20,7 @@ from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
-from wsgiauth.web.urls import PATHS_ALONE, Destinations, next_in_cookie
+from wsgiauth.web.urls import PATHS_ALONE, Destinations, next_in_cookie, next_of_cookie
 
 LIFETIME = 10 * 60  # seconds
 PENDING = OwnCookie("-second-", LIFETIME)
@@ -104,13 +104,13 @@ def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) ->
 def with_destination(secret: str, destination: str) -> str:
     """Return the value of a cookie with a secret, and the URL where a login leads."""
     # Base64, because a URL can have characters that a cookie cannot.
-    return f"{urlsafe_b64encode(next_in_cookie(destination).encode()).decode()}.{secret}"
+    return f"{urlsafe_b64encode(next_in_cookie(destination)).decode()}.{secret}"
 
 
 def split(cookie: str, destinations: Destinations = PATHS_ALONE) -> tuple[str, str]:
     """Return the secret and the destination of a cookie; an unsafe destination becomes empty."""
     encoded, _, secret = cookie.rpartition(".")
     try:
-        return secret, destinations.safe(urlsafe_b64decode(encoded).decode())
+        return secret, destinations.safe(next_of_cookie(urlsafe_b64decode(encoded)))
     except ValueError:
         return secret, ""

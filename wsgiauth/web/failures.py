@@ -64,6 +64,7 @@ HEADLINES = {
     "invalid_grant": _("You are not logged in"),
     "invalid_passkey": _("The passkey was not accepted"),
     "invalid_redirect_uri": _("This app cannot be opened"),
+    "invalid_request": _("This app cannot be opened"),
     "invalid_scope": _("The request for a token was refused"),
     "invalid_target": _("The request for a token was refused"),
     "invalid_token": _("You are not logged in"),

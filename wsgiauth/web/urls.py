@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+import zlib
 from collections.abc import Collection, Mapping
 from functools import cache
 from posixpath import normpath
@@ -13,14 +14,17 @@ from wsgiauth.web.uris import canonical
 
 MAX_NEXT = 8192  # characters
 MAX_ENCODED = 10_240  # characters of a `next` in a query or a form, beside other fields
-MAX_IN_COOKIE = 2048  # characters; base64 adds a third, see `identity.MOST_CHARACTERS`
+MAX_IN_COOKIE = 2048  # bytes; base64 adds a third, see `identity.MOST_CHARACTERS`
 
+_COMPRESSED = zlib.compress(b"")[:1]  # no `next` begins with it
 _VISIBLE = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 # RFC 3986's path and query, without characters that other software interprets differently. Browsers
-# read backslashes as slashes, and servers can decode control characters and backslashes. Only the
-# browser reads a fragment.
+# read backslashes in a path as slashes, and servers can decode control characters and backslashes.
+# An encoded backslash in the query is data, such as a login at Windows. Only the browser reads a
+# fragment.
 _NEXT = re.compile(r"/(?!/)[!\"$-\[\]-~]*(?:#[!-~]*)?")
-_ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f|5c)", re.IGNORECASE)
+_ENCODED_CONTROL = re.compile("%(?:[01][0-9a-f]|7f)", re.IGNORECASE)
+_ENCODED_BACKSLASH = re.compile("%5c", re.IGNORECASE)
 # Names of hosts as browsers write them (the URL standard, "serialization of a host"), never an
 # address of IPv6; with the port if it is not that of https.
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -65,6 +69,7 @@ def is_safe_path(candidate: str) -> bool:
     path = _ENCODED_SLASH.sub("/", sent.partition("?")[0])
     return (
         not _ENCODED_CONTROL.search(sent)
+        and not _ENCODED_BACKSLASH.search(path)
         # Without dots and spaces, `/.//host` and `/%20//host` begin with two slashes.
         and not ("//" in path and (_DOTS.search(path) or not _FIRST_WORD.match(path)))
         and len(quote_plus(candidate)) <= MAX_ENCODED
@@ -110,12 +115,30 @@ class Destinations:
 PATHS_ALONE = Destinations()
 
 
-def next_in_cookie(destination: str) -> str:
-    """Return a safe `next`, without its query if it is too long for a cookie, or ""."""
-    if len(destination) <= MAX_IN_COOKIE:
-        return destination
-    path = re.split("[?#]", destination)[0]
-    return path if len(path) <= MAX_IN_COOKIE else ""
+def next_in_cookie(destination: str) -> bytes:
+    """Return a safe `next` for a cookie: compressed if it is long, or without its query, or b""."""
+    plain = destination.encode()
+    if len(plain) <= MAX_IN_COOKIE:
+        return plain
+    compressed = zlib.compress(plain)
+    if len(compressed) <= MAX_IN_COOKIE:
+        return compressed
+    path = re.split(b"[?#]", plain)[0]
+    return path if len(path) <= MAX_IN_COOKIE else b""
+
+
+def next_of_cookie(stored: bytes) -> str:
+    """Return the `next` that `next_in_cookie` made, not checked; "" for other compressed bytes.
+
+    Raises:
+        UnicodeDecodeError: The bytes are not UTF-8.
+    """
+    if not stored.startswith(_COMPRESSED):
+        return stored.decode()
+    try:
+        return zlib.decompressobj().decompress(stored, MAX_NEXT).decode()
+    except zlib.error:
+        return ""
 
 
 def leads_to(destination: str, url: str) -> bool:

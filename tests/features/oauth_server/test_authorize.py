@@ -168,6 +168,23 @@ def test_a_wrong_client_or_uri_is_a_page(browser, wiki, changes, headline, path)
     assert "evil" not in page.text
 
 
+@pytest.mark.promise(89)
+@row_by_row("path", [AUTHORIZE, CONSENT])
+@row_by_row("changes", [{}, {"code_challenge": None}, {"response_mode": "form_post"}])
+def test_a_request_that_is_too_long_is_a_page_without_an_echo(browser, wiki, path, changes):
+    page = open_page(browser, wiki.url(path, state="hello" * 400, **changes), 400)
+    assert page.html.h1.text == "This app cannot be opened"
+    assert page.html.find("p", string="The request of the app that sent you here is too long.")
+    assert "hello" not in page.text + str(page.headers)
+
+
+@pytest.mark.promise(89)
+def test_a_form_that_is_too_long_is_a_page_without_an_echo(browser, wiki):
+    fields = wiki.parameters(state="hello" * 3000)
+    page = browser.post(AUTHORIZE, fields, headers=BROWSER, status=400)
+    assert "hello" not in page.text + str(page.headers)
+
+
 def test_a_program_gets_problem_details_for_a_wrong_client(client, wiki):
     answer = client.get(wiki.url(client_id="x"), status=400)
     assert (answer.content_type, answer.json["code"]) == (

@@ -3,6 +3,7 @@
 A link in an email does not: it can be opened in another browser, long after the request has ended.
 """
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -20,7 +21,7 @@ from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 
-STATE = "x" * 1100  # as long as a request can have it
+STATE = json.dumps({f"key {each}": [each] for each in range(90)})  # of 1,400 characters
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ the client.
 
 import hmac
 import re
+import zlib
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,10 +26,12 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.web.uris import find_equal
-from wsgiauth.web.urls import is_safe_path
+from wsgiauth.web.urls import MAX_IN_COOKIE, is_safe_path
 
-MAX_REQUEST = 1800  # characters, so that it fits into the cookie of a login's second step
+MAX_REQUEST = 1800  # bytes of names and values, so that a proxy accepts the URL of the login
 MAX_FIELDS = 30
+# For the path and our own parameters, with the request in the cookie of a login's second step.
+_RESERVED = 300  # bytes
 
 # Parameters of our own, for the way through a login: when this site asked for a new proof, because
 # the same request would ask again after each proof; and the user of `id_token_hint`, which is too
@@ -169,13 +172,9 @@ def read_request(
     target = Target(uri, state, mode if mode in MODES else QUERY, unchecked)
     if any(count > 1 and name != "resource" for name, count in counts.items()):
         raise AuthorizationError(target, "invalid_request", "a parameter is given twice")
-    bare = urlencode([pair for pair in pairs if pair[0] in _PARAMETERS])
-    if len(bare) > MAX_REQUEST:
-        message = f"the request is longer than {MAX_REQUEST} characters"
-        raise AuthorizationError(target, "invalid_request", message)
+    bare = urlencode(_counted(pairs))
     if not is_safe_path(f"/?{bare}"):  # a login would not lead back to the request
-        message = "a parameter has a backslash or a control character"
-        raise AuthorizationError(target, "invalid_request", message)
+        raise AuthorizationError(target, "invalid_request", "a parameter has a control character")
     problem = _problem_of(fields, counts, services)
     if problem is not None:
         raise AuthorizationError(target, *problem)
@@ -195,6 +194,14 @@ def read_request(
         asked_at=asked_at if int(now) - asked_at <= ASKED_LIFETIME else 0,
         query=bare,
     )
+
+
+def is_too_long(query: str) -> bool:
+    """Return whether a request cannot be kept during a login."""
+    pairs = _counted(pairs_in(query))
+    size = sum(len(f"{name}{value}".encode()) for name, value in pairs)
+    kept = zlib.compress(urlencode(pairs).encode())
+    return size > MAX_REQUEST or len(kept) > MAX_IN_COOKIE - _RESERVED
 
 
 def registered_uri(query: str, now: float) -> str:
@@ -243,6 +250,10 @@ def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, st
         )
         raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_redirect_uri", detail)
     return client, uris[0]
+
+
+def _counted(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [pair for pair in pairs if pair[0] in _PARAMETERS]
 
 
 def pairs_in(query: str) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response, json_response
-from wsgiauth.web.urls import PROVIDER, next_in_cookie, routing_argument, with_next
+from wsgiauth.web.urls import PROVIDER, routing_argument, with_next
 
 BUTTON = "provider"  # the field of the buttons at /auth/confirm
 
@@ -67,8 +67,7 @@ def send_to_provider(submission: Submission, provider: Provider, errand: Errand)
     """Send a browser to a provider, with the cookie of its errand; a script gets the URL."""
     environ, site = submission.environ, submission.site
     with reporting(provider), beginning_again(provider, errand):
-        kept = errand._replace(destination=next_in_cookie(errand.destination))
-        begun = provider.begin(kept, redirect_uri=callback_url(site, provider))
+        begun = provider.begin(errand, redirect_uri=callback_url(site, provider))
     cookies = site.identifier.one_more_cookie(environ, ERRAND, begun.cookie)
     if submission.wants_json:
         detail = _("Continue at %(title)s.", title=provider.entry.title)

@@ -10,7 +10,7 @@ from wsgiauth.access import step_up
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.scopes import OFFLINE
-from wsgiauth.exceptions import SecondFactorMissingError, UnauthenticatedError
+from wsgiauth.exceptions import RequestError, SecondFactorMissingError, UnauthenticatedError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
     answer,
@@ -29,6 +29,7 @@ from wsgiauth.features.oauth_server.authorization import (
     SELECT_ACCOUNT,
     AuthorizationError,
     AuthorizationRequest,
+    is_too_long,
     read_request,
 )
 from wsgiauth.features.oauth_server.decisions import is_fresh_for
@@ -78,6 +79,7 @@ class Authorize(Endpoint):
         """Begin the same request, whatever page has sent the form (section 3.1.2.1)."""
         site.require(OAuthServer)
         query = urlencode([(name, str(value)) for name, value in read_form(environ).items()])
+        _require_short(environ, query)
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
 
 
@@ -132,6 +134,7 @@ def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
     """Return the request in the query, with the user of its `id_token_hint`."""
     server, now = site.require(OAuthServer), site.tokens.now()
     query = environ.get("QUERY_STRING", "")
+    _require_short(environ, query)
     request = read_request(query, server.own_parameters, now=now, services=server.services)
     if not request.id_token_hint:
         return request
@@ -140,6 +143,15 @@ def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
     if hint.get("aud") != request.client.id or not is_number(subject):
         raise request.refused("login_required", "id_token_hint is not an ID token of this client")
     return replace(request, meant=int(subject))
+
+
+def _require_short(environ: WSGIEnvironment, query: str) -> None:
+    """Refuse a long request by a page that repeats nothing of it, not even in its own links."""
+    if not is_too_long(query):
+        return
+    environ[ASKED_FOR] = f"{mount_url(environ)}/authorize"
+    detail = _("The request of the app that sent you here is too long.")
+    raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_request", detail)
 
 
 def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:

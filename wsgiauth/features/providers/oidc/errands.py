@@ -17,6 +17,7 @@ from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.features.providers.oidc.documents import decoded, encoded
 from wsgiauth.settings import Settings
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
+from wsgiauth.web.urls import next_in_cookie, next_of_cookie
 
 LIFETIME = 10 * MINUTE  # seconds
 KEPT = HOUR  # seconds for which a browser keeps the cookie, so that it can begin again
@@ -28,7 +29,7 @@ CONNECT = "connect"
 CONFIRM = "confirm"
 
 _COOKIE = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})")
-_MAX_LENGTH = 3000  # characters, of which a destination of 2,048 takes 2,731
+_MAX_LENGTH = 3000  # characters, of which a destination of 2,048 bytes takes 2,731
 
 
 class Errand(NamedTuple):
@@ -83,7 +84,8 @@ class Errands:
         purpose, destination, *further = errand
         head = [provider, secret, new_tag(now), int(now), purpose, *further]
         # JSON would double the length of a destination of quotation marks.
-        payload = f"{json.dumps(head, separators=(',', ':'))}\n{destination}".encode()
+        written = json.dumps(head, separators=(",", ":")).encode()
+        payload = written + b"\n" + next_in_cookie(destination)
         key = self._keys[0]
         cookie = f"{encoded(payload)}.{encoded(_code(key, b'cookie', payload))}"
         return _begun(key, payload), cookie
@@ -107,13 +109,13 @@ class Errands:
 
 def _begun(key: bytes, payload: bytes) -> BegunErrand:
     """Return the errand of a payload that this site has signed."""
-    head, _, destination = payload.decode().partition("\n")
+    head, _, stored = payload.partition(b"\n")
     provider, _, tag, begun_at, purpose, *further = json.loads(head)
     state, nonce, verifier = (
         encoded(_code(key, name, payload)) for name in (b"state", b"nonce", b"verifier")
     )
     return BegunErrand(
-        Errand(purpose, destination, *further),
+        Errand(purpose, next_of_cookie(stored), *further),
         provider,
         tag,
         f"{tag}{state}",
