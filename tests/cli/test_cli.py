@@ -22,6 +22,7 @@ import pytest
 from tests.cli.conftest import Terminal
 from tests.conftest import insert_users
 from tests.support.keys import make_key
+from tests.support.mails import MAIL
 from tests.support.permissions import OTHER, give_away, ordinary_user, public_folder
 from tests.support.schema import MIGRATIONS
 from tests.support.settings import LONG_KEY
@@ -537,6 +538,18 @@ def test_check_says_how_long_a_former_key_is_needed(wsgiauth, monkeypatch):
                 patch.setenv(name, value)
             _, output, _ = wsgiauth("check")
         assert f"it has signed nothing for {hours} hours" in output
+
+
+def test_check_says_that_emails_do_not_show_an_svg(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("SITE_LOGO", "/logo.svg")
+    noted = "note: SITE_LOGO is an SVG image, which few mail programs show"
+    assert noted not in wsgiauth("check")[1]  # without emails
+    for name, value in (MAIL | {"MAIL_URL": "console:"}).items():
+        monkeypatch.setenv(name, value)
+    assert noted in wsgiauth("check")[1]
+    monkeypatch.setenv("SITE_LOGO_EMAIL", "/logo.png")
+    assert noted not in wsgiauth("check")[1]
 
 
 def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):

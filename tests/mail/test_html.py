@@ -13,7 +13,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.links.letters import ResetLetter
 from wsgiauth.features.login_codes.letter import SAMPLES as CODES
 from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
-from wsgiauth.mail.html import paragraphs_of
+from wsgiauth.mail.html import Support, paragraphs_of
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 
 LINK = "https://example.org/auth/reset?token=x_-"
@@ -71,16 +71,53 @@ def test_the_link_is_a_button_and_shown():
 
 def test_an_email_with_a_code_has_no_link():
     for sample in CODES:
-        html = raw(sample, SITE_LOGO="/logo.svg", SUPPORT_URL="https://example.org/help")
+        html = raw(sample, SITE_LOGO="/logo.png", SUPPORT_URL="https://example.org/help")
         assert "<a " not in html
         assert re.search(r">\s*1234 5678\s*<", html)
+        assert "Help: https://example.org/help" in html
+
+
+def test_help_by_email_is_shown_as_an_address_which_is_a_link():
+    url = "mailto:help+site@example.org?subject=Login%20problem"
+    message = send(RESET, SUPPORT_URL=url)
+    assert "\nHelp: help+site@example.org\n" in plain_text_of(message)
+    *_, link = parsed(message).find_all("a")
+    assert (link["href"], link.text) == (url, "help+site@example.org")
+
+
+def test_another_address_that_contains_that_of_the_help_is_no_link():
+    letter = RESET.replaced(username="help@example.orgs")
+    assert len(html_of(letter, SUPPORT_URL="mailto:help@example.org").find_all("a")) == 3
 
 
 def test_the_brand_is_that_of_the_site():
-    html = html_of(RESET, SITE_NAME="Ada & Sons", SITE_LOGO="/logo.svg", SITE_COLOR="#7a2fd0")
-    assert (html.img["src"], html.img["alt"]) == ("https://example.org/logo.svg", "Ada & Sons")
+    html = html_of(RESET, SITE_NAME="Ada & Sons", SITE_LOGO="/logo.png", SITE_COLOR="#7a2fd0")
+    assert (html.img["src"], html.img["alt"]) == ("https://example.org/logo.png", "Ada & Sons")
+    assert html.source is None
     assert "background: #7a2fd0" in html.find(class_="button")["style"]
     assert "#7a2fd0" not in html.style.text  # a lighter shade on dark pages
+
+
+@row_by_row(
+    ("logo", "of_emails", "dark", "shown", "shown_dark"),
+    [
+        pytest.param("/a.png", None, "/b.png", "https://example.org/a.png", "/b.png", id="PNG"),
+        pytest.param("/a.png", "/c.gif", None, "https://example.org/c.gif", None, id="another"),
+        pytest.param("/a.SVG?v=2", None, "/b.png", None, None, id="SVG"),
+        pytest.param("/a.svg", "/c.png", "/b.svg", "https://example.org/c.png", None, id="SVGs"),
+        pytest.param(
+            None, "https://a.example/c.png", None, "https://a.example/c.png", None, id="a"
+        ),
+    ],
+)
+def test_emails_show_a_logo_that_mail_programs_show(logo, of_emails, dark, shown, shown_dark):
+    changes = {"SITE_LOGO": logo, "SITE_LOGO_EMAIL": of_emails, "SITE_LOGO_DARK": dark}
+    html = html_of(RESET, SITE_NAME="Library", **changes)
+    assert (html.img and html.img["src"]) == shown
+    assert shown or "Library" in html.p.text
+    expected = shown_dark and f"https://example.org{shown_dark}"
+    assert (html.source and html.source["srcset"]) == expected
+    assert html.source is None or html.source["media"] == "(prefers-color-scheme: dark)"
 
 
 def test_a_value_is_escaped():
@@ -113,7 +150,7 @@ def test_the_language_is_that_of_the_text(language, direction):
 def test_paragraphs_are_found_in_the_text(text, expected):
     found = [
         (["".join(piece.text for piece in line) for line in each.lines], each.button, each.code)
-        for each in paragraphs_of(text)
+        for each in paragraphs_of(text, Support("", ""))
     ]
     assert found == expected
 
@@ -128,7 +165,7 @@ def test_paragraphs_are_found_in_the_text(text, expected):
     ],
 )
 def test_urls_in_a_line_are_links(line, urls):
-    (paragraph,) = paragraphs_of(f"{line}\nmore")
+    (paragraph,) = paragraphs_of(f"{line}\nmore", Support("", ""))
     pieces = paragraph.lines[0]
     assert "".join(each.text for each in pieces) == line
     assert [each.url for each in pieces if each.url] == urls

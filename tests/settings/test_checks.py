@@ -235,6 +235,13 @@ def test_a_logo_for_dark_pages_alone_is_refused():
     assert Settings(SITE_LOGO="/logo.svg", SITE_LOGO_DARK="/dark.svg").SITE_LOGO_DARK == "/dark.svg"
 
 
+def test_a_logo_of_emails_is_no_svg_which_few_mail_programs_show():
+    images = ["/logo.svg", "/logo.SVG?v=2", "https://a.example/logo.svgz#a", "data:image/png,"]
+    assert accepted("SITE_LOGO_EMAIL", [*images, *NO_LINKS]) == []
+    for image in ("/static/logo.png?v=2", "https://a.example/logo.webp"):
+        assert accepted("SITE_LOGO_EMAIL", [image]) == [image]
+
+
 NO_LINKS = [
     "http://a.example/",  # not encrypted
     "javascript:alert(1)",  # script

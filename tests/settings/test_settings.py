@@ -155,6 +155,7 @@ WRONG = {
     "SITE_NAME": ["", 7, b"Ada & Sons", ["Ada & Sons"]],
     "SITE_LOGO": ["", 7, b"/logo.svg", ["/logo.svg"], "/" + "a" * 9000],
     "SITE_LOGO_DARK": ["", 7, b"/logo.svg", ["/logo.svg"], "logo.svg", "//a.example/logo.svg"],
+    "SITE_LOGO_EMAIL": ["", 7, b"/logo.png", ["/logo.png"], "http://a.example/logo.png"],
     "SITE_COLOR": ["", 7, b"#0b6868", "teal", "#abc", "0b6868", "#0b6868;}", "#0b6868\n"],
     "SUPPORT_URL": ["", 7, b"https://a.example", ["https://a.example"]],
     "TERMS_URL": ["", 7, b"/terms", ["/terms"]],

@@ -20,6 +20,7 @@ from wsgiauth.features.registry import FEATURES
 from wsgiauth.mail import outbox
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
+from wsgiauth.settings.checks import is_svg
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
 from wsgiauth.storage import schema
@@ -115,6 +116,16 @@ def _former_keys(site: Site) -> Iterator[Finding]:
         )
 
 
+def _emails_without_logo(site: Site) -> Iterator[Finding]:
+    settings = site.settings
+    is_shown = settings.SITE_LOGO_EMAIL or not is_svg(settings.SITE_LOGO or "")
+    if settings.MAIL_URL is not None and not is_shown:
+        yield _note(
+            "SITE_LOGO is an SVG image, which few mail programs show: emails have the name of the"
+            " site instead. Set SITE_LOGO_EMAIL to a PNG image."
+        )
+
+
 def _superusers() -> list[User]:
     active = User.objects.filter(is_superuser=True, is_active=True)
     return list(active.order_by(User.id))
@@ -176,6 +187,7 @@ def _removable_factors(site: Site) -> Iterator[Finding]:
 _QUESTIONS = (
     Question(_insecure_cookie, needs_database=False),
     Question(_former_keys, needs_database=False),
+    Question(_emails_without_logo, needs_database=False),
     Question(_missing_superuser),
     Question(_locked_out),
     Question(_overdue_mails),

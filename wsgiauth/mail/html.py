@@ -7,10 +7,11 @@ is the frame of all emails. It loads nothing from elsewhere but the logo of the 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urljoin
 
 from wsgiauth.languages.language import Language
 from wsgiauth.settings import Settings
+from wsgiauth.settings.checks import is_svg
 from wsgiauth.web import brand
 from wsgiauth.web.colours import Colour
 from wsgiauth.web.templates import Templates
@@ -40,21 +41,39 @@ class Look(NamedTuple):
 
     name: str
     logo: str  # the URL of an image, or ""
+    logo_dark: str  # for dark emails; "" without a `logo`
     accent: str
     accent_dark: str
     on_accent: str
     on_accent_dark: str
 
 
+class Support(NamedTuple):
+    """Where people get help: SUPPORT_URL, and what emails show of it; both can be empty."""
+
+    url: str
+    text: str  # an email address without `mailto:` and without its fields
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Support":
+        """Return the support of a site."""
+        url = settings.SUPPORT_URL or ""
+        if not url.startswith("mailto:"):
+            return cls(url, url)
+        return cls(url, unquote(url.removeprefix("mailto:").partition("?")[0]))
+
+
 class HtmlLetters:
     """Makes the HTML of messages."""
 
-    def __init__(self, settings: Settings, site_name: str) -> None:
+    def __init__(self, settings: Settings, site_name: str, support: Support) -> None:
+        self._support = support
         self._templates = Templates(settings.TEMPLATES, autoescape=True)
         colour = Colour.parse(settings.SITE_COLOR or brand.OWN_ACCENT)
         self._look = Look(
             name=site_name,
-            logo=_logo(settings),
+            logo=_image(settings, settings.SITE_LOGO_EMAIL or settings.SITE_LOGO),
+            logo_dark=_image(settings, settings.SITE_LOGO_DARK),
             accent=str(brand.accent(colour, brand.LIGHT)),
             accent_dark=str(brand.accent(colour, brand.DARK)),
             on_accent=str(brand.LIGHT.on_accent),
@@ -73,38 +92,49 @@ class HtmlLetters:
     def _values(self, subject: str, text: str, language: Language) -> dict[str, object]:
         return {
             "subject": subject,
-            "paragraphs": tuple(paragraphs_of(text)),
+            "paragraphs": tuple(paragraphs_of(text, self._support)),
             "lang": language.name,
             "direction": language.direction,
             "site": self._look,
         }
 
 
-def paragraphs_of(text: str) -> Iterator[Paragraph]:
-    """Yield the paragraphs of a plain text; URLs become links, and the first alone a button."""
+def paragraphs_of(text: str, support: Support) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a plain text; URLs become links, and the first alone a button.
+
+    An email with a code has no link: that would teach people to follow the links of a false one.
+    """
+    blocks = re.split(r"\n\s*\n", text.strip())
+    has_links = not any(map(_CODE.fullmatch, blocks))
     has_button = False
-    for block in re.split(r"\n\s*\n", text.strip()):
+    for block in blocks:
         is_url = _URL.fullmatch(block) is not None
-        lines = tuple(tuple(_pieces(line)) for line in block.split("\n"))
+        lines = block.split("\n")
+        pieces = tuple(
+            tuple(_pieces(each, support) if has_links else [Piece(each)]) for each in lines
+        )
         is_button, is_code = is_url and not has_button, _CODE.fullmatch(block) is not None
         has_button = has_button or is_button
-        yield Paragraph(lines, block if is_button else "", block if is_code else "")
+        yield Paragraph(pieces, block if is_button else "", block if is_code else "")
 
 
-def _pieces(line: str) -> Iterator[Piece]:
+def _pieces(line: str, support: Support) -> Iterator[Piece]:
     end = 0
-    for found in _URL.finditer(line):
+    pattern = rf"{_URL.pattern}|(?<!\S){re.escape(support.text)}(?!\S)" if support.text else _URL
+    for found in re.finditer(pattern, line):
         if found.start() > end:
             yield Piece(line[end : found.start()])
-        yield Piece(found[0], found[0])
+        yield Piece(found[0], support.url if found[0] == support.text else found[0])
         end = found.end()
     if end < len(line):
         yield Piece(line[end:])
 
 
-def _logo(settings: Settings) -> str:
-    """Return the URL of the logo, whose path is as in links of the site's pages."""
-    if settings.SITE_LOGO is None or settings.PUBLIC_URL is None:
+def _image(settings: Settings, logo: str | None) -> str:
+    """Return the URL of a logo, which can be a path as in links of the site's pages.
+
+    Without a host, or as SVG, few mail programs show it: then the name is there instead.
+    """
+    if logo is None or is_svg(logo) or settings.PUBLIC_URL is None:
         return ""
-    parts = urlsplit(settings.PUBLIC_URL)
-    return f"{parts.scheme}://{parts.netloc}{settings.SITE_LOGO}"
+    return urljoin(settings.PUBLIC_URL, logo)

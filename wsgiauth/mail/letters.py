@@ -15,7 +15,7 @@ from uuid import uuid4
 from wsgiauth.accounts.names import key
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages import Languages
-from wsgiauth.mail.html import HtmlLetters
+from wsgiauth.mail.html import HtmlLetters, Support
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
@@ -66,6 +66,7 @@ class SiteLabel(NamedTuple):
     url: str
     password_login: bool  # whether users log in with a password
     support: str  # SUPPORT_URL, or ""
+    support_text: str  # the same as people read it: an address without mailto:
 
 
 class Addressed(NamedTuple):
@@ -87,8 +88,9 @@ class Letters:
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]
         name = " ".join(name.split())
-        self._html = HtmlLetters(settings, name)
-        self._site = SiteLabel(name, url, settings.PASSWORD_LOGIN, settings.SUPPORT_URL or "")
+        support = Support.of(settings)
+        self._html = HtmlLetters(settings, name, support)
+        self._site = SiteLabel(name, url, settings.PASSWORD_LOGIN, *support)
 
     def message(self, addressed: Addressed) -> EmailMessage:
         """Return the message, as plain text and as HTML (RFC 2046 section 5.1.4).

@@ -76,6 +76,16 @@ def is_link(url: str) -> bool:
     return is_safe_path(url) or _is_https(url)
 
 
+def is_svg(url: str) -> bool:
+    """Return whether the path of a URL is that of an SVG image, which few mail programs show."""
+    return urlsplit(url).path.lower().endswith((".svg", ".svgz"))
+
+
+def is_email_image(url: str) -> bool:
+    """Return whether emails can show the image at `url`, as `is_link` accepts it."""
+    return is_link(url) and not is_svg(url)
+
+
 def is_contact(url: str) -> bool:
     """Return whether pages and emails can link to `url`: an https: or mailto: URL."""
     return _is_https(url) or re.fullmatch(_MAILTO, url) is not None

@@ -235,6 +235,13 @@ class Declared:
         expected="a path of the site such as /static/logo-dark.svg",
         is_valid=is_safe_path,
     )
+    SITE_LOGO_EMAIL: str | None = string(
+        None,
+        "another logo for emails, because few mail programs show an SVG image",
+        expected="a path of the site or an https URL of a PNG, JPEG, GIF or WebP image such as"
+        " /static/logo.png",
+        is_valid=checks.is_email_image,
+    )
     SITE_COLOR: str | None = string(
         None,
         "the colour of buttons and links",
