@@ -552,6 +552,24 @@ def test_check_says_that_emails_do_not_show_an_svg(wsgiauth, monkeypatch):
     assert noted not in wsgiauth("check")[1]
 
 
+def test_check_says_how_many_connections_logins_need(wsgiauth, settings, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("HASHING_THREADS", "10")
+    noted = "note: The pool of DATABASE_URL has {} connections: with max_connections=22, "
+    url = settings.DATABASE_URL
+    for chosen, most in (
+        (url, None),
+        (url.replace("sqlite:", "sqlite+pool:"), 20),
+        (f"{url.replace('sqlite:', 'sqlite+pool:')}?max_connections=21", 21),
+        (f"{url.replace('sqlite:', 'sqlite+pool:')}?max_connections=22", None),
+    ):
+        monkeypatch.setenv("DATABASE_URL", chosen)
+        output = wsgiauth("check")[1]
+        storage.discard_connection(storage.current())
+        assert (noted.format(most) in output) == (most is not None), chosen
+        assert ("The pool of" in output) == (most is not None), chosen
+
+
 def test_check_names_what_is_risky(wsgiauth, monkeypatch, database):
     monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("JWT_EXPIRY_MINUTES", "500000")

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import islice
+from urllib.parse import parse_qsl, urlsplit
 
 from wsgiauth import storage
 from wsgiauth.accounts.listing import user_pages
@@ -28,6 +29,7 @@ from wsgiauth.storage.databases import file_risks, missing_file
 from wsgiauth.storage.postgresql import PostgreSQL
 
 _LISTED = 10  # names of users
+_USUAL_POOL = 20  # connections, of Peewee
 
 
 def add_commands(parser: Parser) -> None:
@@ -126,6 +128,17 @@ def _emails_without_logo(site: Site) -> Iterator[Finding]:
         )
 
 
+def _small_pool(site: Site) -> Iterator[Finding]:
+    url = urlsplit(site.settings.DATABASE_URL)
+    most = int(dict(parse_qsl(url.query)).get("max_connections", _USUAL_POOL))
+    needed = 2 * site.settings.HASHING_THREADS + 2
+    if url.scheme.endswith("+pool") and 0 < most < needed:
+        yield _note(
+            f"The pool of DATABASE_URL has {most} connections: with max_connections={needed}, no"
+            " request waits while HASHING_THREADS passwords are hashed."
+        )
+
+
 def _superusers() -> list[User]:
     active = User.objects.filter(is_superuser=True, is_active=True)
     return list(active.order_by(User.id))
@@ -188,6 +201,7 @@ _QUESTIONS = (
     Question(_insecure_cookie, needs_database=False),
     Question(_former_keys, needs_database=False),
     Question(_emails_without_logo, needs_database=False),
+    Question(_small_pool),
     Question(_missing_superuser),
     Question(_locked_out),
     Question(_overdue_mails),
