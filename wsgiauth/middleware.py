@@ -47,7 +47,7 @@ from wsgiauth.storage.databases import file_risks
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.storage.request_scope import RequestScope
 from wsgiauth.web.caching import start_private
-from wsgiauth.web.readers import LANGUAGE_OF_USER
+from wsgiauth.web.readers import LANGUAGE_OF_USER, USER_OF_PAGE
 from wsgiauth.web.responses import Response, redirect
 from wsgiauth.web.urls import root_url
 
@@ -273,7 +273,11 @@ class AuthMiddleware:
             "SCRIPT_NAME": environ.get("SCRIPT_NAME", "") + self._mount,
             "PATH_INFO": environ["PATH_INFO"][len(self._mount) :],
         }
-        for name in ("wsgiauth.user", LANGUAGE_OF_USER):  # of an AuthMiddleware around this one
+        for name in (
+            "wsgiauth.user",
+            LANGUAGE_OF_USER,
+            USER_OF_PAGE,
+        ):  # of an AuthMiddleware around this one
             below.pop(name, None)
         return below
 

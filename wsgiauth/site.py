@@ -104,6 +104,7 @@ class Site:
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,
             of_cookie=partial(identifier.sent_cookie, kind=LANGUAGE),
+            number_of_user=identifier.number_of_user,
             form_account=form_accounts.value,
         )
         return cls(

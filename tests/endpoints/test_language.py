@@ -8,6 +8,7 @@ import peewee
 import pytest
 from webtest import TestApp
 
+from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, login_required, permission_required, reader_language, storage
 from wsgiauth.accounts import update_user
@@ -15,7 +16,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
-from wsgiauth.testing import api_key, bearer, logged_in
+from wsgiauth.testing import api_key, bearer, logged_in, make_user
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
 COOKIE = "wsgiauth-language"
@@ -188,6 +189,32 @@ def test_an_anonymous_client_gets_no_stored_language(site, client, ada):
     browser = logged_in(site, ada)
     browser.post("/auth/logout", headers=SAME_ORIGIN)
     assert language_of(browser) == "fr"
+
+
+@pytest.mark.promise(79)
+def test_the_list_of_a_user_changes_no_other_account(settings):
+    """On each kind of page, also those of the application and of errors."""
+    app = permission_required("reports.read", redirect_url="/auth/login")(echo)
+    site = AuthMiddleware(app, replace(settings, **MAIL), send_mail=print)
+    browser, other = (logged_in(site, make_user(site, name)) for name in ("Ada", "Grace"))
+    for path, status in {
+        "/auth/language": 200,
+        "/auth/login": 200,
+        "/auth/account": 200,
+        "/auth/nowhere": 404,
+        "/auth/reset?token=x": 410,
+        "/anything": 403,
+    }.items():
+        page = browser.get(path, headers=BROWSER, status=status)
+        form = list_in(page)
+        assert form["account"].value, path
+        fields = [(name, value) for name, value in form.submit_fields() if name != "language"]
+        sent = [*fields, ("language", "de")]
+        other.post("/auth/language", sent, headers=SAME_ORIGIN, status=403)
+        browser.post("/auth/language", sent, headers=SAME_ORIGIN, status=303)
+    assert [each.language for each in User.select().order_by(User.id)] == ["de", ""]
+    site.site.outbox.stop()
+    storage.discard_connection(site.database)
 
 
 def test_an_api_key_changes_no_account(site, client, ada):

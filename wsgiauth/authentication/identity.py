@@ -28,7 +28,7 @@ from wsgiauth.web.cookies import (
     tagged_cookies,
 )
 from wsgiauth.web.cross_origin import SAFE_METHODS, is_same_origin
-from wsgiauth.web.readers import LANGUAGE_OF_USER
+from wsgiauth.web.readers import LANGUAGE_OF_USER, USER_OF_PAGE
 
 # A browser keeps at most this many cookies of a kind, and this many characters of all kinds; the
 # oldest go. Proxies refuse a header longer than `MAX_COOKIE_HEADER`, which would log the user out.
@@ -116,7 +116,8 @@ class Identifier:
     def identify(self, environ: WSGIEnvironment) -> Identity:
         """Return the user of a request, and their session or API key.
 
-        A session without a second factor that the site demands is anonymous.
+        A session without a second factor that the site demands is anonymous. The forms of a page in
+        the response belong to the user of the session, complete or not.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
         the credentials of a reader. Credentials that browsers send by themselves, as the cookie,
@@ -125,6 +126,8 @@ class Identifier:
         """
         identity = Identity(*self.find_caller(environ))
         environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
+        session = identity.any_session
+        environ[USER_OF_PAGE] = 0 if session is None else session.user.id
         return identity
 
     def language_of_user(self, environ: WSGIEnvironment) -> str:
@@ -138,6 +141,14 @@ class Identifier:
                 self.identify(environ)
         language: str = environ[LANGUAGE_OF_USER]
         return language
+
+    def number_of_user(self, environ: WSGIEnvironment) -> int:
+        """Return the number of the user whose session sent a request, if it is known, or 0."""
+        user: User | None = environ.get("wsgiauth.user")  # of the application
+        if user is not None:
+            return user.id if environ["wsgiauth.session"] else 0
+        number: int = environ.get(USER_OF_PAGE, 0)
+        return number
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
         """Return the values of `identify` as a tuple; see `sessions.find` for `with_groups`."""

@@ -23,7 +23,6 @@ from wsgiauth.site import Site
 from wsgiauth.web.clients import Client
 from wsgiauth.web.failures import SWITCH
 from wsgiauth.web.pages import Page, ProviderButton
-from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import leads_to, mount_url, root_url, with_next
@@ -58,7 +57,6 @@ class GuestForm(PublicForm):
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
         wanted = site.destinations.safe(query_field(environ, NEXT))
-        environ[USER_OF_PAGE] = user.id
         page = LoggedInPage(
             username=user.username,
             continue_url=destination_after_login(environ, wanted),

@@ -15,7 +15,7 @@ LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60, is_shared=True)  # the nam
 
 # Keys of environ below the mount.
 LANGUAGE_OF_USER = "wsgiauth.language"  # once it is known
-USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for
+USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for; 0 for none
 
 _Reads = Callable[[WSGIEnvironment], str]
 
@@ -27,6 +27,7 @@ class Readers:
         languages: The languages of the site.
         of_user: Returns the language that the user of a request has chosen, or "".
         of_cookie: Returns the language in the cookie of a request.
+        number_of_user: Returns the number of the user of a request, or 0.
         form_account: Returns the field `account` for the number of a user.
     """
 
@@ -36,11 +37,13 @@ class Readers:
         *,
         of_user: _Reads = lambda _: "",
         of_cookie: _Reads = lambda _: "",
+        number_of_user: Callable[[WSGIEnvironment], int] = lambda _: 0,
         form_account: Callable[[int], str] = lambda _: "",
     ) -> None:
         self.languages: Languages = languages
         self._of_user = of_user
         self._of_cookie = of_cookie
+        self._number_of_user = number_of_user
         self._form_account = form_account
 
     def language(self, environ: WSGIEnvironment) -> Language:
@@ -52,7 +55,7 @@ class Readers:
 
     def form_account(self, environ: WSGIEnvironment) -> str:
         """Return the field `account` of a response; empty if it is for everyone."""
-        user_id = environ.get(USER_OF_PAGE, 0)
+        user_id = self._number_of_user(environ)
         return self._form_account(user_id) if user_id else ""
 
     def name_asked_for(self, environ: WSGIEnvironment) -> str:
