@@ -28,11 +28,16 @@ PROJECT_URLS = {
     "Security": "",
 }
 
-FACTORS = {"totp": ["segno>=1.6"], "passkeys": ["fido2>=2"]}  # QR codes; Web Authentication
+# The first without known vulnerabilities in what signs, verifies and decrypts here.
+CRYPTOGRAPHY = "cryptography>=46.0.7"
+FACTORS = {  # QR codes; Web Authentication
+    "totp": ["segno>=1.6"],
+    "passkeys": ["fido2>=2", CRYPTOGRAPHY],
+}
 DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
-SERVICES = {"services": ["pyjwt[crypto]"]}  # asymmetric signatures
+SERVICES = {"services": ["pyjwt[crypto]", CRYPTOGRAPHY]}  # asymmetric signatures
 ARGON2 = {"argon2": ["argon2-cffi>=23"]}  # reads such hashes of other software
-OIDC = {"oidc": ["pyjwt[crypto]", "urllib3>=2.2"]}  # signatures; requests to providers
+OIDC = {"oidc": ["pyjwt[crypto]", CRYPTOGRAPHY, "urllib3>=2.2"]}  # signatures; requests
 TESTING = {"testing": ["pytest>=8", "webtest>=3.0.4"]}  # of applications: see wsgiauth.testing
 
 # What a reader of the index cannot follow, because it is about the files of the checkout.

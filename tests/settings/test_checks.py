@@ -1,7 +1,11 @@
 """The forms of settings: origins, sources of fonts and images, the path of the logo; and risks."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
+import wsgiauth
 from tests.support.settings import accepted, refused
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
@@ -294,6 +298,19 @@ def test_what_is_allowed_but_unwise_is_named():
     for name, value, is_risky in RISKY:
         risks = Settings(**{name: value}).risks()
         assert [risk.startswith(f"{name} is {value}") for risk in risks] == [True] * is_risky, name
+
+
+@pytest.mark.promise(29)
+def test_a_folder_of_pages_that_every_user_can_change_is_named(tmp_path):
+    for name in ("TEMPLATES", "TRANSLATIONS"):
+        folder = tmp_path / name
+        shutil.copytree(Path(wsgiauth.__file__).parent / "languages/locale", folder)
+        for mode, is_risky in ((0o755, False), (0o775, False), (0o757, True), (0o1777, True)):
+            folder.chmod(mode)
+            risks = Settings(**{name: folder}).risks()
+            assert [each.startswith(f"{name} is {str(folder)!r}, where") for each in risks] == (
+                [True] * is_risky
+            )
 
 
 WITHOUT_HTTPS = [

@@ -5,6 +5,7 @@ A risk completes a sentence that begins with the name of the setting.
 
 import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -142,6 +143,13 @@ def folder_problem(folder: str) -> str | None:
     except (OSError, ValueError):  # too long, with NUL, or not accessible
         is_folder = False
     return None if is_folder else "does not exist or is not a folder"
+
+
+def shared_folder(folder: str) -> str | None:
+    """Return the risk of a folder in which every user can put a page with a script."""
+    if os.name != "posix" or not Path(folder).stat().st_mode & stat.S_IWOTH:
+        return None
+    return f"is {folder!r}, where every user can change what pages show: run chmod o-w."
 
 
 def other_owner(status: os.stat_result) -> int | None:

@@ -275,6 +275,7 @@ class Declared:
         "a folder of templates that replace or extend the pages",
         expected="a folder that exists",
         problem=checks.folder_problem,
+        risk=checks.shared_folder,
     )
     LANGUAGES: tuple[str, ...] = words(
         "the languages of pages, messages and emails; the first is the default",
@@ -285,6 +286,7 @@ class Declared:
         "a folder of catalogues, which add languages or change translations",
         expected="a folder of catalogues such as de/LC_MESSAGES/wsgiauth.mo",
         problem=folder_problem,
+        risk=checks.shared_folder,
     )
     FORWARD_AUTH: bool = switch(
         False, "whether /auth/check tells a proxy who sent a request, and whether they are admitted"

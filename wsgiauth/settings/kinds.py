@@ -167,7 +167,11 @@ def words(
 
 
 def path(
-    meaning: str, *, expected: str, problem: Callable[[str], str | None] = _nothing
+    meaning: str,
+    *,
+    expected: str,
+    problem: Callable[[str], str | None] = _nothing,
+    risk: Callable[[str], str | None] = _nothing,
 ) -> str | os.PathLike[str] | None:
     """Declare the path of a file or folder, which can be unset."""
     return _declare(
@@ -175,6 +179,7 @@ def path(
         meaning,
         expected,
         lambda value: value is None or (isinstance(value, str) and value != ""),
+        risk=lambda value: None if value is None else risk(value),
         problem=lambda value: None if value is None else problem(value),
         convert=lambda value: os.fspath(value) if isinstance(value, os.PathLike) else value,
     )

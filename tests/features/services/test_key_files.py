@@ -55,6 +55,30 @@ def test_a_file_of_another_user_is_refused(tmp_path):
     assert refusal_of(tmp_path) == f"{str(path)!r} {problem}"
 
 
+@pytest.mark.promise(67)
+def test_a_folder_that_others_can_change_is_refused(tmp_path):
+    path = write_key(tmp_path / "key", b"a key")
+    for mode in (0o770, 0o707, 0o720, 0o702, 0o777, 0o2770):
+        tmp_path.chmod(mode)
+        problem = f"can be changed by other users (mode {mode:04o}): run chmod go-w."
+        assert refusal_of(tmp_path) == f"{str(tmp_path)!r} {problem}"
+        assert read_files(path)[0][1] == b"a key"  # a file of another user would be refused
+    for mode in (0o700, 0o755, 0o1777):  # in the last, only owners can rename and remove files
+        tmp_path.chmod(mode)
+        assert read_files(tmp_path) == [(path, b"a key")]
+    tmp_path.chmod(0o700)
+
+
+@pytest.mark.promise(67)
+def test_a_folder_of_another_user_is_refused(tmp_path):
+    folder = tmp_path / "keys"
+    folder.mkdir(0o755)
+    write_key(folder / "key", b"a key")
+    give_away(folder)
+    problem = f"belongs to another user (uid {OTHER}), who can change it: run chown."
+    assert refusal_of(folder) == f"{str(folder)!r} {problem}"
+
+
 def test_a_link_counts_as_the_file_that_it_leads_to(tmp_path):
     write_key(tmp_path / "open", b"a key", 0o644)
     folder = tmp_path / "keys"

@@ -23,6 +23,7 @@ def read_files(path: Path) -> list[tuple[Path, bytes]]:
     """
     try:
         if path.is_dir():
+            _refuse_shared(path)
             files = sorted(each for each in path.iterdir() if not each.name.startswith("."))
         else:
             files = [path]
@@ -44,6 +45,22 @@ def refused(path: Path | str, problem: str) -> ConfigurationError:
     return wrong_setting(
         "SERVICE_KEYS", f"a file or folder of private keys in PEM form; {str(path)!r} {problem}"
     )
+
+
+def _refuse_shared(folder: Path) -> None:
+    """Refuse a folder in which other users can rename keys, so that another one signs.
+
+    With the sticky bit, as in Kubernetes, they cannot. Files that they add are refused.
+    """
+    status = folder.stat()
+    can_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if os.name == "posix" and can_write and not status.st_mode & stat.S_ISVTX:
+        mode = f"{stat.S_IMODE(status.st_mode):04o}"
+        raise refused(folder, f"can be changed by other users (mode {mode}): run chmod go-w")
+    owner = other_owner(status)
+    if owner is not None:
+        problem = f"belongs to another user (uid {owner}), who can change it: run chown"
+        raise refused(folder, problem)
 
 
 def _read(path: Path) -> bytes:
