@@ -63,6 +63,8 @@ NEEDED = {
     "Kubernetes": "--oidc-username-claim=sub",
     "Django": "oidc_backend.Backend",
     "[JupyterHub]": 'username_claim = "sub"',
+    "[pgAdmin]": '"OAUTH2_USERNAME_CLAIM": "sub"',
+    "[Flask-AppBuilder]": '"name": "auth0"',
 }
 FINDS_BY_ITSELF = {
     "MCP clients": "the server gets a token, whose `sub` is the user",

@@ -22,7 +22,7 @@ from tests.support.sites import (
     serving,
 )
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import find_user, update_user
+from wsgiauth.accounts import delete_user, find_user, update_user
 from wsgiauth.storage import context
 from wsgiauth.testing import make_settings, make_user
 
@@ -55,6 +55,11 @@ class ProviderSite:
         """Change fields of a user; see `update_user`."""
         with context.using(self.app.database):
             update_user(user, **fields)
+
+    def delete(self, user):
+        """Delete a user."""
+        with context.using(self.app.database):
+            delete_user(user)
 
     @property
     def ada(self):

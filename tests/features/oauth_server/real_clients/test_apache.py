@@ -7,7 +7,7 @@ import pytest
 
 from tests.conftest import skip_or_fail
 from tests.support.apache import MODULES, apache
-from tests.support.sites import EMAIL, USERNAME, free_port
+from tests.support.sites import EMAIL, free_port
 from wsgiauth.accounts.groups import Group
 
 MODULE = MODULES / "mod_auth_openidc.so"
@@ -27,7 +27,6 @@ OIDCRedirectURI /callback
 OIDCCryptoPassphrase of-a-test
 OIDCScope "{scope}"
 OIDCPKCEMethod S256
-OIDCRemoteUserClaim preferred_username
 # Longer than an access token lasts, so each request refreshes it.
 OIDCRefreshAccessTokenBeforeExpiry 600 logout_on_error
 <Location />
@@ -43,7 +42,12 @@ def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [f"{environ['REMOTE_USER']} {environ['OIDC_CLAIM_email']}".encode()]
 """
-SEEN = f"{USERNAME} {EMAIL}"
+
+
+@pytest.fixture
+def seen(site):
+    """Return what the application answers to Ada."""
+    return f"{site.ada.id}@{site.address} {EMAIL}"
 
 
 @pytest.fixture(scope="module")
@@ -78,41 +82,41 @@ def staff(site):
     group.delete_instance()
 
 
-def test_a_person_logs_in(address, person):
-    assert person.visit(f"{address}/").text == SEEN
+def test_a_person_logs_in(address, person, seen):
+    assert person.visit(f"{address}/").text == seen
 
 
-def test_a_member_of_a_group_opens_its_pages(site, address, person, staff):
+def test_a_member_of_a_group_opens_its_pages(site, address, person, staff, seen):
     site.ada.join(staff)
-    assert person.visit(f"{address}/staff").text == SEEN
+    assert person.visit(f"{address}/staff").text == seen
 
 
 def test_a_user_who_is_not_in_the_group_is_refused(address, person, staff):
     assert person.visit(f"{address}/staff").status_code == 401
 
 
-def test_tokens_are_refreshed_without_a_page(address, person):
+def test_tokens_are_refreshed_without_a_page(address, person, seen):
     person.visit(f"{address}/")
     person.pages.clear()
-    assert [person.visit(f"{address}/").text for _ in range(3)] == [SEEN] * 3
+    assert [person.visit(f"{address}/").text for _ in range(3)] == [seen] * 3
     assert person.pages == []
 
 
-def test_a_logout_at_the_application_ends_both_sessions(address, person):
+def test_a_logout_at_the_application_ends_both_sessions(address, person, seen):
     person.visit(f"{address}/")
     person.pages.clear()
     bye = f"{address}/bye"
     assert person.visit(f"{address}/callback?logout={quote(bye, safe='')}", until=bye) == bye
     assert person.pages == []
-    assert person.visit(f"{address}/").text == SEEN
+    assert person.visit(f"{address}/").text == seen
     assert person.pages == ["Log in"]
 
 
 @pytest.mark.promise(92)
-def test_a_logout_at_the_provider_ends_the_login(address, person):
+def test_a_logout_at_the_provider_ends_the_login(address, person, seen):
     person.visit(f"{address}/")
     person.log_out()
     person.pages.clear()
     assert "Logged Out" in person.visit(f"{address}/").text
-    assert person.visit(f"{address}/").text == SEEN
+    assert person.visit(f"{address}/").text == seen
     assert person.pages == ["Log in"]

@@ -1,23 +1,15 @@
-"""Apps that log in with Authlib, with requests-oauthlib, and with mozilla-django-oidc."""
-
-import subprocess
-import sys
+"""Apps that log in with Authlib and with requests-oauthlib."""
 
 import jwt
 import pytest
 
 from tests.conftest import require
-from tests.docs.pages import PAGES, save_programs, section
 from tests.support.oauth_apps import AUTHORIZE, TOKEN, USERINFO, service_client
-from tests.support.provider_site import PROGRAMS, Person
 from tests.support.service_keys import REPORTS
-from tests.support.sites import EMAIL, USERNAME, free_port, started
-from wsgiauth.accounts.models import PROVEN_BY_OPERATOR
-from wsgiauth.storage.models import utc_now
+from tests.support.sites import EMAIL, USERNAME
 
 CALLBACK = "http://127.0.0.1/callback"
 SCOPE = "openid profile email"
-BOSS = "boss@example.org"  # of Django's superuser
 DOCUMENT = "/.well-known/openid-configuration"
 
 
@@ -180,62 +172,3 @@ def test_a_program_gets_a_token_that_a_service_verifies(site, program, fetch, mo
     claims = verified(site, answer["access_token"])
     assert (claims["sub"], claims["scope"]) == (f"client:{program.id}", "reports.read")
     assert "refresh_token" not in answer
-
-
-# mozilla-django-oidc
-
-
-@pytest.fixture(scope="module")
-def django(site, tmp_path_factory):
-    """Return the address of the application."""
-    require("django", "mozilla_django_oidc")
-    port = free_port()
-    address = f"http://127.0.0.1:{port}"
-    app = site.register("Wiki", f"{address}/oidc/callback/")
-    folder = tmp_path_factory.mktemp("django")
-    save_programs(section(PAGES["docs/log-in-with-this-site.md"], "Django"), folder)
-    script = str(PROGRAMS / "oidc_django.py")
-    command = [sys.executable, script, str(port), site.address, app.id, app.secret, str(folder)]
-    with started(command, port, stderr=subprocess.DEVNULL):
-        yield address
-
-
-def test_django_logs_a_person_in(site, django, person):
-    seen = person.visit(f"{django}/oidc/authenticate/").json()
-    named = {"username": f"example-{site.ada.id}", "email": EMAIL, "is_superuser": False}
-    assert seen == named
-
-
-def test_django_knows_no_account_by_its_address(site, django):
-    user = site.add_user("mallory", BOSS)
-    seen = {"username": f"example-{user.id}", "email": "", "is_superuser": False}
-    with Person(site.address, "mallory") as stranger:
-        assert stranger.visit(f"{django}/oidc/authenticate/").json() == seen
-        site.change(user, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_OPERATOR)
-        assert stranger.visit(f"{django}/oidc/authenticate/").json() == seen | {"email": BOSS}
-
-
-def test_django_knows_a_user_by_another_name_and_no_other_user_by_the_former(site, django):
-    first = site.add_user("grace")
-    with Person(site.address, "grace") as person:
-        former = person.visit(f"{django}/oidc/authenticate/").json()
-    site.change(first, username="countess")
-    second = site.add_user("grace")
-    for user, name in ((first, "countess"), (second, "grace")):
-        with Person(site.address, name) as person:
-            seen = person.visit(f"{django}/oidc/authenticate/").json()
-        assert (seen["username"] == former["username"]) is (user == first)
-
-
-def test_django_renews_its_session_without_a_page(django, person):
-    first = person.visit(f"{django}/oidc/authenticate/").json()
-    person.pages.clear()
-    assert person.visit(f"{django}/later").json() == first
-    assert person.pages == []
-
-
-@pytest.mark.promise(95)
-def test_django_ends_its_session_after_the_logout_of_the_person(django, person):
-    person.visit(f"{django}/oidc/authenticate/")
-    person.log_out()
-    assert person.visit(f"{django}/later").json()["email"] is None
