@@ -40,14 +40,21 @@ PROXIES = {
     "traefik": "traefik --configFile=traefik.yml",
 }
 ECHO = """
-require("node:http").createServer((request, response) => {
+const server = require("node:http").createServer((request, response) => {
   const body = [];
   request.on("data", (chunk) => body.push(chunk));
   request.on("end", () => response.end(JSON.stringify({
     path: request.url, method: request.method, body: Buffer.concat(body).toString(),
     headers: request.rawHeaders, trailers: request.rawTrailers,
   })));
-}).listen(Number(process.argv[2]), "127.0.0.1");
+});
+server.on("upgrade", (request, socket) => {
+  if (!request.url.startsWith("/live/")) return socket.end();
+  socket.write("HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\n");
+  socket.write(`Connection: Upgrade\\r\\nX-User: ${request.headers["remote-user"]}\\r\\n\\r\\n`);
+  socket.on("data", (sent) => socket.end(`${sent}, sent back`));
+});
+server.listen(Number(process.argv[2]), "127.0.0.1");
 """
 NAMES = ("Remote-User", "Remote-Id", "Remote-Email", "Remote-Groups")
 ADA = {"REMOTE_USER": "ada", "REMOTE_ID": "1", "REMOTE_EMAIL": EMAIL, "REMOTE_GROUPS": "editors"}
@@ -357,6 +364,23 @@ def test_a_websocket_of_another_site_is_anonymous(proxy):
     origin = "Origin: http://evil.example\r\n"
     answer = proxy.ask("/service/", UPGRADE + origin, cookie=proxy.cookie)
     assert (answer.status, answer.seen) == (401, None)
+
+
+def test_a_websocket_of_the_site_reaches_the_service_with_the_name_of_its_user(nginx):
+    start = f"GET /live/ HTTP/1.1\r\nHost: 127.0.0.1:{nginx.port}\r\n{nginx.cookie}{UPGRADE}"
+    own = f"Origin: http://127.0.0.1:{nginx.port}\r\nRemote-User: root\r\n"
+    with socket.create_connection(("127.0.0.1", nginx.port), timeout=20) as connection:
+        connection.sendall(f"{start}{own}\r\n".encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(1)
+        connection.sendall(b"Hello")
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert head.startswith(b"HTTP/1.1 101 ")
+    assert b"\r\nX-User: ada\r\n" in head
+    assert received == b"Hello, sent back"
+    refused = nginx.ask("/live/", f"{UPGRADE}Origin: https://evil.example\r\n", cookie=nginx.cookie)
+    assert refused.status == 401
 
 
 def test_no_client_says_which_address_it_comes_back_to(proxy):
