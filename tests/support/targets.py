@@ -63,6 +63,7 @@ FILES = {
         "docs/test_own_data_page.py",
         "docs/test_pyramid_page.py",
         "docs/test_readme.py",
+        "docs/test_remote_user.py",
         "docs/test_servers.py",
         "docs/test_services_page.py",
         "docs/test_testing_page.py",
