@@ -153,7 +153,7 @@ def test_another_constraint_than_that_of_names_is_not_hidden(editors):
 
 @pytest.mark.every_database
 @pytest.mark.promise(47)
-def test_members_have_the_permissions_of_their_groups_and_their_own(ada, grace, editors):
+def test_members_have_the_permissions_of_their_groups_and_their_own(ada, grace, editors, settings):
     ada.join(editors)
     editors.grant("reports.publish", "reports.archive")
     ada.grant("reports.read", "reports.publish")
@@ -161,7 +161,11 @@ def test_members_have_the_permissions_of_their_groups_and_their_own(ada, grace, 
     assert ada.has_permission("reports.archive")
     assert grace.permissions == frozenset()
     assert editors.permissions == {"reports.publish", "reports.archive"}
-    assert profile(ada)["permissions"] == ["reports.archive", "reports.publish", "reports.read"]
+    assert profile(ada, settings)["permissions"] == [
+        "reports.archive",
+        "reports.publish",
+        "reports.read",
+    ]
 
 
 @pytest.mark.every_database

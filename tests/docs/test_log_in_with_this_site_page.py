@@ -254,12 +254,12 @@ def test_the_scopes_have_the_words_that_users_read():
     assert words == in_words([name])[0].text
 
 
-def test_the_claims_of_each_scope_are_those_of_the_code(site):
+def test_the_claims_of_each_scope_are_those_of_the_code(site, settings):
     user = make_user(site, "ada", groups=["editors"])
     user.language = "de"
     for scope, _words, claims in SCOPES[:-1]:
         named = {"sub", *re.findall("`([a-z_]+)`", claims)}
-        assert named == claims_of(user, [scope.strip("`")]).keys()
+        assert named == claims_of(user, [scope.strip("`")], settings).keys()
 
 
 # When an app cannot log in

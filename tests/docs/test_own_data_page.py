@@ -38,7 +38,7 @@ def test_the_tenant_of_a_verified_address_is_in_the_token(load):
     with context.using(site.database):
         ada = make_user(site, groups=["editors"], email="ada@Example.org")
         assert TestApp(site).get("/", headers=bearer(site, ada)).text == "tenant: None\n"
-        update_user(ada, email_verified_at=datetime.now(UTC))
+        update_user(ada, email_verified_at=datetime.now(UTC), email_verified_by="link")
         headers = bearer(site, ada)
     assert TestApp(site).get("/", headers=headers).text == "tenant: 7\n"
     assert TestApp(site).get("/").text == "tenant: none\n"

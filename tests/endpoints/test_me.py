@@ -62,7 +62,7 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
 
 @pytest.mark.every_database
 def test_the_profile_says_whether_the_address_is_verified_and_names_the_groups(client, ada, bearer):
-    update_user(ada, email_verified_at=utc_now())
+    update_user(ada, email_verified_at=utc_now(), email_verified_by="link")
     for name in ("Writers", "editors"):
         ada.join(Group.objects.create(name=name))
     profile = client.get("/auth/me", headers=bearer(ada)).json

@@ -8,8 +8,9 @@ import peewee
 from wsgiauth.accounts import names
 from wsgiauth.accounts.domains import domain_of, is_at
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
+from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_text
 
@@ -62,23 +63,23 @@ def user_pages(
         limit = None if limit is None else limit - size
 
 
-def profile(user: User) -> dict[str, object]:
+def profile(user: User, settings: Settings) -> dict[str, object]:
     """Return the document for JSON that a user sees about themselves."""
     return {
-        **summary(user, sorted(user.permissions)),
+        **summary(user, sorted(user.permissions), settings),
         "groups": [group.name for group in user.groups],
         "has_password": user.has_password,
         "language": user.language,
     }
 
 
-def summary(user: User, permissions: list[str]) -> dict[str, object]:
+def summary(user: User, permissions: list[str], settings: Settings) -> dict[str, object]:
     """Return a user as a document for JSON, with their sorted permissions, without a query."""
     return {
         "id": user.id,
         "username": user.username,
         "email": user.email,
-        "email_verified": user.email_verified_at is not None,
+        "email_verified": is_proven(user, settings),
         "is_active": user.is_active,
         "is_staff": user.is_staff,
         "is_superuser": user.is_superuser,

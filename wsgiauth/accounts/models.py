@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import peewee
 
@@ -28,7 +28,9 @@ from wsgiauth.accounts.tables import (
     revoke_keys,
 )
 from wsgiauth.exceptions import InUseError
+from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
+from wsgiauth.settings.oidc import trusted_issuers
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
@@ -350,6 +352,28 @@ def is_proven_here(user: User) -> bool:
     proof counts as little.
     """
     return user.email_verified_at is not None and user.email_verified_by in PROVEN_HERE
+
+
+class Proven(Protocol):
+    """A user, or a row of a list, with the proof of the email address."""
+
+    @property
+    def email_verified_at(self) -> datetime | None:
+        """See `User`."""
+
+    @property
+    def email_verified_by(self) -> str:
+        """See `User`."""
+
+
+def is_proven(user: Proven, settings: Settings) -> bool:
+    """Return whether the address is proven for others, who can take it for the user's own.
+
+    A provider with `link=verified` counts, too, as long as OIDC_PROVIDERS has it. Any other
+    provider could have verified the address for a stranger.
+    """
+    proofs = PROVEN_HERE | trusted_issuers(settings.OIDC_PROVIDERS)
+    return user.email_verified_at is not None and user.email_verified_by in proofs
 
 
 def verified_by_operator(user: User, email: str | None = None) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from functools import partial
 from wsgiauth import accounts
 from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.listing import summary, user_pages
-from wsgiauth.accounts.models import User, verified_by_operator
+from wsgiauth.accounts.models import User, is_proven, verified_by_operator
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.passwords import MAX_BYTES, password_problem
 from wsgiauth.authentication.password import change_password as set_password
@@ -159,12 +159,12 @@ def update_user(arguments: Arguments) -> None:
     }
     if all(value is None for value in changes.values()) and not arguments.verified:
         raise UsageError("nothing to change: give at least one option")
-    open_database(arguments)
+    settings = open_database(arguments)
     user = require_user(arguments.user)
     if arguments.verified:
         changes |= verified_by_operator(user, arguments.email)
     is_changed = accounts.update_user(user, **changes)
-    verified = ", verified" if user.email_verified_at else ""
+    verified = ", verified" if is_proven(user, settings) else ""
     print_change(
         is_changed,
         f"{user} ({user.email}{verified}) has staff: {yes_or_no(user.is_staff)},"
@@ -194,10 +194,10 @@ def set_active(arguments: Arguments) -> None:
 
 def print_users(arguments: Arguments) -> None:
     """Print users, a page at a time."""
-    open_database(arguments)
+    settings = open_database(arguments)
     group = require_group(arguments.group) if arguments.group else None
     pages = user_pages(arguments.prefix, limit=arguments.limit, group=group)
-    documents = ([summary(user, permissions) for user, permissions in page] for page in pages)
+    documents = ([summary(*each, settings) for each in page] for page in pages)
     print_list(documents, _COLUMNS, as_json=arguments.json)
 
 

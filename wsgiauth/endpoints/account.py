@@ -6,7 +6,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.origins import Connected, Origins
@@ -84,7 +84,7 @@ class Account(Endpoint):
         """Answer with the page, or with the profile as JSON."""
         user, session_id = require_login(environ, site)
         if not prefers_html(environ):
-            return json_response(profile(user))
+            return json_response(profile(user, site.settings))
         mount = mount_url(environ)
         listed, origins = site.factors.of(user), site.part(Origins)
         connected = origins.connected(user) if origins else []
@@ -109,7 +109,7 @@ class Account(Endpoint):
         page = AccountPage(
             username=user.username,
             email=user.email,
-            is_verified=user.email_verified_at is not None if site.outbox else None,
+            is_verified=is_proven(user, site.settings) if site.outbox else None,
             since=user.created_at,
             has_password=site.ways_in.has_password(user),
             has_way_in=site.ways_in.has_one(user),
@@ -152,7 +152,7 @@ def _missing(
                 site.settings.FRESH_MINUTES,
             )
         )
-    if site.outbox and user.email_verified_at is None:
+    if site.outbox and not is_proven(user, site.settings):
         text = _("Your email address is not verified.")
         yield Missing(text, f"{mount}/email", _("Verify it"))
     if codes_left is None and site.factors.are_offered:

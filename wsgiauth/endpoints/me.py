@@ -30,4 +30,4 @@ class Me(Endpoint):
                 _("Log in to see your profile."),
                 headers=challenges(environ, identity.error),
             )
-        return json_response(profile(identity.user))
+        return json_response(profile(identity.user, site.settings))

@@ -45,7 +45,7 @@ class Username(MemberForm):
             raise UnauthenticatedError("invalid_token") from None
         site.throttle.follow(user, submission.networks)
         if submission.wants_json:
-            return json_response(profile(user))
+            return json_response(profile(user, site.settings))
         return see_other(submission, "account?done=username")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> UsernamePage:

@@ -188,7 +188,8 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
         cookies = () if issued is None else (_new_cookie(submission, issued),)
-        return json_response(profile(user), status=HTTPStatus.CREATED, headers=(location, *cookies))
+        document = profile(user, submission.site.settings)
+        return json_response(document, status=HTTPStatus.CREATED, headers=(location, *cookies))
     if issued is None:  # or the user was deactivated at the same moment
         return see_other(submission, "login")
     if not submission.site.ways_in.has_one(user):  # the page says so, and leads to the ways

@@ -6,6 +6,7 @@ Messages about OIDC_PROVIDERS name the entry.
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
@@ -144,6 +145,12 @@ def parse_entries(texts: Iterable[str]) -> tuple[ProviderEntry, ...]:
             raise ValueError(f"in the entry {shown}: {error}") from None
         entries.append(entry)
     return tuple(entries)
+
+
+@lru_cache(maxsize=16)
+def trusted_issuers(texts: tuple[str, ...]) -> frozenset[str]:
+    """Return the issuers whose word for an email address counts as this site's: `link=verified`."""
+    return frozenset(each.issuer for each in parse_entries(texts) if each.link == "verified")
 
 
 def local_origins(entries: Iterable[ProviderEntry]) -> tuple[str, ...]:

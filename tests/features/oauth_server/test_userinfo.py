@@ -8,7 +8,6 @@ from tests.support.service_keys import MAPS
 from tests.support.sites import EMAIL
 from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.tables import Client
-from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import api_key, make_group
 
 CHALLENGE = 'Bearer realm="wsgiauth"'
@@ -60,12 +59,6 @@ def test_the_claims_are_of_the_user(site, ada, claims):
         "email_verified": False,
         "groups": ["Editors", "Writers"],
     }
-
-
-def test_an_address_that_was_proven_is_verified(site, browser, wiki, ada, claims):
-    ada.email_verified_at = utc_now()
-    ada.save()
-    assert claims("openid email")["email_verified"] is True
 
 
 def test_a_post_answers_the_same(site, browser, wiki, ada):

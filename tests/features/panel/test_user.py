@@ -74,6 +74,7 @@ def section_of(page, name):
 def test_the_page_says_what_the_account_is(browser, make):
     tim = make("Tim", "staff")
     tim.email_verified_at = tim.last_login_at = utc_now().replace(year=2026, month=3, day=1)
+    tim.email_verified_by = "link"
     tim.save()
     page = browser.get(f"/auth/admin/users/{tim.id}")
     assert shown(page, "Status") == "Staff"
@@ -84,6 +85,21 @@ def test_the_page_says_what_the_account_is(browser, make):
     assert shown(una, "Email address") == "Una@example.org (not verified)"
     assert shown(una, "Last login") == "never"
     una.mustcontain("No permissions have been granted.", "not logged in anywhere")
+
+
+@pytest.mark.promise(68)
+def test_the_panel_says_that_a_provider_alone_has_verified_an_address(browser, make):
+    for name, proof, words in (
+        ("Ann", ISSUER, "(by Example Firm, not proven here)"),
+        ("Bea", "https://gone.example/sso", "(by gone.example, not proven here)"),
+        ("Cid", "", "(not proven here)"),
+        ("Dan", "operator", "(verified on 2 November 2026)"),
+    ):
+        user = make(name, email_verified_at=WHEN, email_verified_by=proof)
+        page = browser.get(f"/auth/admin/users/{user.id}")
+        assert shown(page, "Email address") == f"{name}@example.org {words}"
+        listed = browser.get(f"/auth/admin/users?q={name}").html.tbody.text
+        assert ("(not verified)" in listed) is (proof != "operator")
 
 
 @pytest.mark.every_database

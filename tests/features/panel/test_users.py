@@ -43,6 +43,7 @@ def test_the_newest_users_come_first_on_pages_of_fifty(browser):
 def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
     tim = make("Tim", "staff")
     tim.email_verified_at = tim.last_login_at = utc_now().replace(day=1, month=3, year=2026)
+    tim.email_verified_by = "link"
     tim.save()
     make("Una", "inactive")
     User.update(created_at=datetime(2026, 11, 2, tzinfo=UTC)).execute()
@@ -203,6 +204,7 @@ def test_a_program_gets_the_same_as_json(program, make):
         "is_superuser": False,
         "created_at": user["created_at"],
         "email_verified_at": None,
+        "email_verified_by": "",
         "last_login_at": None,
     }
 
@@ -284,6 +286,7 @@ FIELDS = [
     "is_superuser",
     "created_at",
     "email_verified_at",
+    "email_verified_by",
     "last_login_at",
 ]
 
@@ -301,7 +304,7 @@ def test_the_file_has_all_users_of_the_list(program, make):
     assert len(users) == 1102
     (tim,) = rows(program("/auth/admin/users.csv?q=tim&active=no"))[1:]
     assert tim[1:6] == ["Tim", "Tim@example.org", "no", "no", "no"]
-    assert tim[7:] == ["", ""]
+    assert tim[7:] == ["", "", ""]
 
 
 @pytest.mark.every_database

@@ -57,12 +57,12 @@ def test_no_feature_answers_for_the_table_of_another_one():
     assert len(declared) == len(LISTED)
 
 
-def test_each_list_has_a_name_of_its_own(ada):
-    members = [*claims(ada), "application", *(each.name for each in LISTED.values())]
+def test_each_list_has_a_name_of_its_own(ada, settings):
+    members = [*claims(ada, settings), "application", *(each.name for each in LISTED.values())]
     assert len(members) == len(set(members))
 
 
-def test_every_column_of_the_user_is_a_member_of_the_file(database, ada):
+def test_every_column_of_the_user_is_a_member_of_the_file(ada, settings):
     others = {"id": 77, "created_at": ada.created_at.replace(year=1999)}
     for name, field in User._meta.fields.items():
         if name.endswith("_at"):
@@ -70,5 +70,6 @@ def test_every_column_of_the_user_is_a_member_of_the_file(database, ada):
         elif name not in others:
             is_text = isinstance(field, peewee.CharField)
             others[name] = "xx" if is_text else not getattr(ada, name)
-    changed = {name: claims(User(**{**ada.__data__, name: others[name]})) for name in others}
-    assert {name for name, each in changed.items() if each == claims(ada)} <= INTERNAL
+    changed = {name: User(**{**ada.__data__, name: others[name]}) for name in others}
+    files = {name: claims(user, settings) for name, user in changed.items()}
+    assert {name for name, each in files.items() if each == claims(ada, settings)} <= INTERNAL

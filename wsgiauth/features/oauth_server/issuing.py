@@ -5,13 +5,14 @@ import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Mapping
 
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS, GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import MULTI_FACTOR
 
@@ -64,7 +65,7 @@ def token_of_client(
     }
 
 
-def claims_of(user: User, scopes: Collection[str]) -> dict[str, object]:
+def claims_of(user: User, scopes: Collection[str], settings: Settings) -> dict[str, object]:
     """Return the claims about a user that the scopes open (section 5.4)."""
     claims: dict[str, object] = {"sub": str(user.id)}
     if PROFILE in scopes:
@@ -72,7 +73,7 @@ def claims_of(user: User, scopes: Collection[str]) -> dict[str, object]:
         if user.language:
             claims["locale"] = user.language
     if EMAIL in scopes:
-        claims |= {"email": user.email, "email_verified": user.email_verified_at is not None}
+        claims |= {"email": user.email, "email_verified": is_proven(user, settings)}
     if GROUPS in scopes:
         claims["groups"] = sorted(each.name for each in user.groups)
     return claims
@@ -121,7 +122,7 @@ def _id_token(
     algorithm = client.algorithm if client.algorithm in signed.algorithms else signed.default
     return signed.sign(
         {
-            **claims_of(user, scopes),
+            **claims_of(user, scopes, site.settings),
             "aud": client.id,
             "exp": now + site.require(OAuthServer).lifetime,
             "iat": now,

@@ -45,6 +45,7 @@ _USER = FoundUser(
     is_superuser=False,
     created_at=_REGISTERED_AT,
     email_verified_at=_REGISTERED_AT,
+    email_verified_by="link",
     last_login_at=THEN,
 )
 _IDENTITY = ListedIdentity(

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.known_permissions import (
@@ -13,7 +13,7 @@ from wsgiauth.accounts.known_permissions import (
     held_permissions,
     offered_permissions,
 )
-from wsgiauth.accounts.models import User, refusing_referenced
+from wsgiauth.accounts.models import User, is_proven, refusing_referenced
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import actors
@@ -114,6 +114,7 @@ class Account(Content):
     is_superuser: bool
     created_at: datetime
     email_verified_at: datetime | None
+    email_verified_by: str
     last_login_at: datetime | None
     permissions: tuple[HeldPermission, ...]
     groups: tuple[ListedGroup, ...]
@@ -198,6 +199,7 @@ class UserPage(PanelPage):
     obstacles: tuple[Obstacle, ...]  # what can keep the user from logging in
     choices: Mapping[str, tuple[str, ...]]  # for the fields of the actions, by field
     provider_titles: Mapping[str, str]  # the titles of the identities' providers, by identity
+    vouched_by: str | None = None  # who verified the address, if that proves nothing; "": unknown
     events: tuple[TrailRow, ...]  # the newest ones
     events_url: str  # all events of the user
     sections: tuple[str, ...] = (ACCESS, RIGHTS, DANGER)  # of actions
@@ -236,6 +238,7 @@ class ShowUser(PanelEndpoint):
             ),
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),
+            vouched_by=_vouched_by(target, site.settings),
             events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
             events_url=f"{panel_url(environ)}/{EVENTS}?{of_target}",
             notice=notice_of(environ, NOTICES),
@@ -320,6 +323,20 @@ def _titles(listed: Iterable[ListedIdentity], settings: Settings) -> dict[str, s
     """Return the titles of the providers of identities, by identity."""
     entries = parse_entries(settings.OIDC_PROVIDERS)
     return {each.id: each.title(entries) for each in listed}
+
+
+def _vouched_by(user: User, settings: Settings) -> str | None:
+    """Return the title of the provider whose word alone speaks for the address.
+
+    Return "" if it is unknown who verified the address; None if nobody did, or it is proven.
+    """
+    if user.email_verified_at is None or is_proven(user, settings):
+        return None
+    issuer = user.email_verified_by
+    titles = [
+        each.title for each in parse_entries(settings.OIDC_PROVIDERS) if each.issuer == issuer
+    ]
+    return titles[0] if titles else urlsplit(issuer).netloc
 
 
 def _choices(account: Account) -> dict[str, tuple[str, ...]]:

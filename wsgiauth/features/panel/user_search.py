@@ -83,6 +83,7 @@ class FoundUser(NamedTuple):
     is_superuser: bool
     created_at: datetime
     email_verified_at: datetime | None
+    email_verified_by: str
     last_login_at: datetime | None
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.accounts.models import is_proven
 from wsgiauth.features.links.invitations_page import invitations_url
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
 from wsgiauth.features.panel.several import SharedAction, shared_actions
@@ -77,6 +78,7 @@ class UsersPage(PanelPage):
     users_url = UrlBelow("admin/users")  # where the form is sent
     several_url = UrlBelow("admin/users/several")  # where the chosen users are sent
     users: tuple[FoundUser, ...]
+    unproven: frozenset[int] = frozenset()  # the ids of the users whose address is not proven
     search: str  # a part of a name, as typed
     choices: tuple[Choice, ...]  # every filter
     groups: tuple[ListedGroup, ...]  # to choose from
@@ -133,6 +135,9 @@ class Users(PanelEndpoint):
         page = UsersPage(
             frame=frame_of(environ, member, USERS),
             users=tuple(found.users),
+            unproven=frozenset(
+                each.id for each in found.users if not is_proven(each, site.settings)
+            ),
             search=query.search,
             choices=query.choices,
             groups=tuple(list_groups()),

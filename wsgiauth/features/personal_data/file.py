@@ -24,7 +24,7 @@ def pieces(
     Raises:
         ApplicationError: See `PersonalData.of_application`; before the first piece.
     """
-    members = claims(user)
+    members = claims(user, settings)
     if data.function is not None:
         members["application"] = data.of_application(user)
     separator = "{\n"

@@ -9,7 +9,7 @@ from datetime import MAXYEAR, UTC, datetime
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.accounts.personal_data import Records, rows_of
 from wsgiauth.accounts.tables import Membership, OneTimeSecret, Permission, Session
 from wsgiauth.authentication.one_time import digest
@@ -24,14 +24,14 @@ from wsgiauth.throttling.throttle import Throttle
 _LAST_MOMENT = int(datetime(MAXYEAR, 1, 1, tzinfo=UTC).timestamp())  # later: never
 
 
-def claims(user: User) -> dict[str, object]:
+def claims(user: User, settings: Settings) -> dict[str, object]:
     """Return the account itself, in the names of OpenID Connect Core 1.0 section 5.1."""
     return json_fields(
         {
             "sub": str(user.id),
             "preferred_username": user.username,
             "email": user.email,
-            "email_verified": user.email_verified_at is not None,
+            "email_verified": is_proven(user, settings),
             "email_verified_at": user.email_verified_at,
             "email_verified_by": user.email_verified_by or None,
             "locale": user.language or None,

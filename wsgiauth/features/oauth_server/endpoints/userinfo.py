@@ -67,7 +67,7 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     if OPENID not in scopes:
         description = f"the token lacks the scope {OPENID}"
         raise _refused("insufficient_scope", description, HTTPStatus.FORBIDDEN)
-    return claims_of(grant.user, scopes)
+    return claims_of(grant.user, scopes, site.settings)
 
 
 def _invalid_token() -> OAuthError:

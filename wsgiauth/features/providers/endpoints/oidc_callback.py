@@ -4,7 +4,7 @@ Its query counts once, for one provider, and only in the browser that went there
 transaction is open during the requests to the provider.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple, TypeGuard
@@ -12,7 +12,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, lock_user, names
-from wsgiauth.accounts.models import PROVEN_HERE, User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import freshness, one_time
 from wsgiauth.authentication.identity import UserSession
@@ -41,6 +41,7 @@ from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, hand_over_renewed, start_browser_session
 from wsgiauth.forms.proofs import ask_for_second_step
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
@@ -233,33 +234,27 @@ def _require_active(user: User) -> None:
 def _link_verified(arrival: _Arrival) -> Identity | None:
     """Connect the account to the user with its address, if the entry has `link=verified`.
 
-    Both sides must have verified the address, and it must be the same mailbox. On this side, a
-    link, an operator or a provider with `link=verified` must have verified it. Any other provider
-    could have verified it for a stranger, who would then share the account.
+    Both sides must have verified the address, and it must be the same mailbox. If a provider with
+    `link=ask` has verified it for a stranger, they would share the account.
     """
     site, account = arrival.submission.site, arrival.account
-    entries = [each.entry for each in site.require(Providers)]
-    trusted = {*PROVEN_HERE, *(each.issuer for each in entries if each.link == "verified")}
     email = verified_address(account)
     if arrival.provider.entry.link != "verified" or not email:
         return None
     found = find_user(email)
-    if not _has_verified(found, email, trusted):
+    if not _has_proven(found, email, site.settings):
         return None
     _require_active(found)
     with database.atomic():
         user = lock_user(found.id)  # the address could change meanwhile
-        if not _has_verified(user, email, trusted):
+        if not _has_proven(user, email, site.settings):
             return None
         return identities.connect(user, account, site.tokens.now())
 
 
-def _has_verified(user: User | None, email: str, trusted: Collection[str]) -> TypeGuard[User]:
+def _has_proven(user: User | None, email: str, settings: Settings) -> TypeGuard[User]:
     return (
-        user is not None
-        and user.email_verified_at is not None
-        and user.email_verified_by in trusted
-        and names.is_same_mailbox(user.email, email)
+        user is not None and is_proven(user, settings) and names.is_same_mailbox(user.email, email)
     )
 
 
