@@ -78,24 +78,24 @@ def content_type(environ: WSGIEnvironment) -> str:
     return media_type
 
 
-def read_body(environ: WSGIEnvironment) -> bytes:
-    """Return the whole body."""
+def read_body(environ: WSGIEnvironment, most: int = MAX_BODY) -> bytes:
+    """Return the whole body, of at most so many bytes."""
     declared = environ.get("CONTENT_LENGTH", "")
     if declared == "" and environ.get("wsgi.input_terminated"):
-        expected, limit = None, MAX_BODY + 1  # chunked; the server marks its end
+        expected, limit = None, most + 1  # chunked; the server marks its end
     elif declared == "":
         raise RequestError(
             HTTPStatus.LENGTH_REQUIRED, "length_required", _("Send a Content-Length.")
         )
     elif not (declared.isascii() and declared.isdigit()):
         raise malformed(_("Content-Length must be a number."))
-    elif len(declared) > 9 or int(declared) > MAX_BODY:
-        raise _too_large()
+    elif len(declared) > 9 or int(declared) > most:
+        raise too_large(most)
     else:
         expected = limit = int(declared)
     body = _read_at_most(environ, limit)
-    if len(body) > MAX_BODY:
-        raise _too_large()
+    if len(body) > most:
+        raise too_large(most)
     if expected is not None and len(body) < expected:
         raise malformed(_("The body is shorter than its Content-Length."))
     return body
@@ -128,14 +128,16 @@ def has_many_brackets(text: str) -> bool:
     return text.count("[") + text.count("{") > MAX_BRACKETS
 
 
-def read_form(environ: WSGIEnvironment, lists: Collection[str] = ()) -> dict[str, object]:
-    """Return the fields of a URL-encoded form.
+def read_form(
+    environ: WSGIEnvironment, lists: Collection[str] = (), *, most: int = MAX_BODY
+) -> dict[str, object]:
+    """Return the fields of a URL-encoded form of at most so many bytes.
 
     Fields in `lists` are lists of strings, and can be repeated or missing. All others are strings.
     JSON is refused with 415, because `curl --data` sends it with the type of a form. In a form,
     brackets are percent-encoded.
     """
-    body = read_body(environ)
+    body = read_body(environ, most)
     if body.lstrip(_BEFORE_JSON).startswith((b"{", b"[")):
         header = f"Content-Type: {JSON}"
         raise _unsupported(
@@ -290,14 +292,15 @@ def _unsupported(detail: str) -> RequestError:
     return RequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", detail)
 
 
-def _too_large() -> RequestError:
+def too_large(most: int = MAX_BODY) -> RequestError:
+    """Return the error for a body of more than so many bytes."""
     return RequestError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "too_large",
         ngettext(
             "The body must not be longer than %(num)s byte.",
             "The body must not be longer than %(num)s bytes.",
-            MAX_BODY,
+            most,
         ),
     )
 

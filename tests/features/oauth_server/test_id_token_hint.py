@@ -1,6 +1,6 @@
 """`id_token_hint` of an authorization request: the client means one user, and no other."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from webtest import TestApp
@@ -8,8 +8,13 @@ from webtest import TestApp
 from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, walk
 from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
+from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
-from wsgiauth.testing import logged_in
+from wsgiauth.testing import logged_in, make_group
+from wsgiauth.web.request import MAX_BODY
+
+BYE = "https://wiki.example.org/bye"
+CROSS_SITE = {**BROWSER, "Sec-Fetch-Site": "cross-site", "Origin": "https://wiki.example.org"}
 
 
 @pytest.fixture
@@ -30,6 +35,54 @@ def test_the_user_of_the_hint_gets_a_code(wiki, browser, id_token):
 def test_an_id_token_that_has_expired_is_a_hint(wiki, browser, id_token, clock):
     clock.move(600)
     assert "code" in silent_answer(wiki, browser, id_token)
+
+
+@pytest.fixture
+def long_token(site, wiki, ada, browser):
+    """Return an ID token of Ada with the names of 120 groups."""
+    for number in range(120):
+        ada.join(make_group(site, f"{number:03} {'staff of the library ' * 5}desk"))
+    Client.update(scopes="openid groups", logout_redirects=BYE).execute()
+    token = wiki.log_in(browser, scope="openid groups")["id_token"]
+    assert len(token) > MAX_BODY
+    return token
+
+
+def sent_as(method, browser, url):
+    """Send a request as a query or as a form; return the answer of the query."""
+    if method == "GET":
+        return browser.get(url, headers=BROWSER, status=303)
+    path, _, query = url.partition("?")
+    answer = browser.post(path, query, headers=CROSS_SITE, status=303)
+    assert len(answer.location) < 2000
+    return browser.get(answer.location, headers=BROWSER, status=303)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_long_id_token_is_a_hint_as_any_other(site, wiki, browser, grace, long_token, method):
+    url = wiki.url(prompt="none", id_token_hint=long_token)
+    assert "code" in answer_in(sent_as(method, browser, url).location)
+    refused = answer_in(sent_as(method, logged_in(site, grace), url).location)
+    assert refused["error"] == "login_required"
+    changed = wiki.url(prompt="none", id_token_hint=f"{long_token[:-4]}AAAA")
+    assert answer_in(sent_as(method, browser, changed).location)["error"] == "login_required"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_long_id_token_logs_out(browser, long_token, method):
+    query = urlencode({"id_token_hint": long_token, "post_logout_redirect_uri": BYE})
+    assert sent_as(method, browser, f"/auth/oauth/logout?{query}").location == BYE
+    assert browser.get("/").json["user"] is None
+
+
+def test_a_hint_has_a_bound_of_its_own(wiki, browser):
+    hint = "x" * (32 * 1024)
+    path, _, query = wiki.url(prompt="none", id_token_hint=hint, state="s" * 1000).partition("?")
+    answer = browser.post(path, query, headers=CROSS_SITE, status=303)
+    answer = browser.get(answer.location, headers=BROWSER, status=303)
+    assert answer_in(answer.location)["error"] == "login_required"
+    browser.post(path, f"{query}&x={'y' * 16_384}", headers=CROSS_SITE, status=413)
+    browser.post(path, f"state={'y' * 17_000}", headers=CROSS_SITE, status=413)
 
 
 def of_another_user(site, app, browser, grace, tokens):

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 ACCESS_TOKEN = "at+jwt"  # noqa: S105 - a header's `typ`, RFC 9068 section 2.1
 ID_TOKEN = "JWT"  # noqa: S105 - likewise, of OpenID Connect
-MAX_LENGTH = 4096  # characters of a token
+MAX_LENGTH = 4096  # characters of an access token
+MAX_ID_TOKEN = 32 * 1024  # characters; the groups of a user can make one long
 CACHE_SIZE = 4096  # tokens; each takes about 2 KB with its claims
 
 _TOKEN = re.compile(r"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+))\.([A-Za-z0-9_-]+)")
@@ -52,7 +53,8 @@ class SignedTokens:
         self._keys = {_header(ACCESS_TOKEN, key.algorithm, key.key_id): key for key in keys}
         self._id_keys = {_header(ID_TOKEN, key.algorithm, key.key_id): key for key in keys}
         # A service asks about the same token again, and a signature never changes.
-        self._claims_of = lru_cache(maxsize=CACHE_SIZE)(partial(self._decode, self._keys))
+        read = partial(self._decode, self._keys, MAX_LENGTH)
+        self._claims_of = lru_cache(maxsize=CACHE_SIZE)(read)
 
     def sign(
         self, claims: Mapping[str, object], *, kind: str = ACCESS_TOKEN, algorithm: str = ""
@@ -85,12 +87,12 @@ class SignedTokens:
         An ID token is no credential: it says only whom a client means.
         """
         try:
-            return self._decode(self._id_keys, token)
+            return self._decode(self._id_keys, MAX_ID_TOKEN, token)
         except _InvalidTokenError:
             return None
 
-    def _decode(self, keys: Mapping[str, "SigningKey"], token: str) -> Mapping[str, Any]:
-        match = _TOKEN.fullmatch(token) if len(token) <= MAX_LENGTH else None
+    def _decode(self, keys: Mapping[str, "SigningKey"], most: int, token: str) -> Mapping[str, Any]:
+        match = _TOKEN.fullmatch(token) if len(token) <= most else None
         key = None if match is None else keys.get(match[2])
         if match is None or key is None:
             raise _InvalidTokenError

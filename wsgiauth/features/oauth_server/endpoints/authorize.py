@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.access import step_up
@@ -34,6 +33,7 @@ from wsgiauth.features.oauth_server.authorization import (
 )
 from wsgiauth.features.oauth_server.decisions import is_fresh_for
 from wsgiauth.features.oauth_server.grants import Allowance
+from wsgiauth.features.oauth_server.hints import read_query
 from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
@@ -45,7 +45,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import ask_to_log_in
 from wsgiauth.web.pages import Page
-from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
 
@@ -77,8 +76,7 @@ class Authorize(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Begin the same request, whatever page has sent the form (section 3.1.2.1)."""
-        site.require(OAuthServer)
-        query = urlencode([(name, str(value)) for name, value in read_form(environ).items()])
+        query = read_query(environ, site.require(SignedTokens))
         _require_short(environ, query)
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
 

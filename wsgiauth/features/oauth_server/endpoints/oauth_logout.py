@@ -7,13 +7,13 @@ refuses other sites, and whose `next` leads back here: without a session, to the
 
 from dataclasses import replace
 from http import HTTPStatus
-from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.endpoints.logout import log_out, session_to_end
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.hints import read_query
 from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_logout
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -22,7 +22,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.request import read_form
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
@@ -67,7 +66,7 @@ class OAuthLogout(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Begin the same request, whatever page has sent the form; never log out by itself."""
-        query = urlencode([(name, str(value)) for name, value in read_form(environ).items()])
+        query = read_query(environ, site.require(SignedTokens))
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/oauth/logout?{query}")
 
 

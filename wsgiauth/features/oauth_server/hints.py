@@ -1,0 +1,42 @@
+"""Requests of an app as a form, whose `id_token_hint` can be too long for a URL."""
+
+from urllib.parse import urlencode
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.features.services.signed_tokens import (
+    ID_TOKEN,
+    MAX_ID_TOKEN,
+    MAX_LENGTH,
+    SignedTokens,
+)
+from wsgiauth.web.request import MAX_BODY, read_form, too_large
+
+HINT = "id_token_hint"
+MAX_FORM = MAX_BODY + MAX_ID_TOKEN  # bytes
+
+_NAMES = ("sub", "aud", "exp", "sid")  # of the claims that say whom a hint means
+_INVALID = "invalid"
+
+
+def read_query(environ: WSGIEnvironment, signed: SignedTokens) -> str:
+    """Return the form as a query with which the browser can be sent on.
+
+    Proxies refuse a URL of 32 KiB, so a long ID token is replaced by one without its other claims.
+
+    Raises:
+        RequestError: See `read_form`; 413 also if the other fields alone are too long.
+    """
+    fields = {name: str(value) for name, value in read_form(environ, most=MAX_FORM).items()}
+    if len(fields.get(HINT, "")) > MAX_LENGTH:
+        fields[HINT] = _shortened(fields[HINT], signed)
+    query = urlencode(fields)
+    if len(query) > MAX_BODY:
+        raise too_large()
+    return query
+
+
+def _shortened(token: str, signed: SignedTokens) -> str:
+    claims = signed.id_token_claims(token)
+    if claims is None:
+        return _INVALID
+    return signed.sign({name: claims[name] for name in _NAMES if name in claims}, kind=ID_TOKEN)
