@@ -97,7 +97,8 @@ def confirm(
                 return None
             if origin is not None:
                 origin.record(issued.session_id, is_first=False)
-            events.emit("confirmed", user_id=user.id, reason=methods)
+            details = {"former_session": session_id, "session": issued.session_id}
+            events.emit("confirmed", user_id=user.id, reason=methods, details=details)
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return None
     if origin is not None and origin.has_ended():  # meanwhile

@@ -127,6 +127,7 @@ def record(
     *,
     user_id: int | None = None,
     subject: str | None = None,
+    data: str = "",
     expires_at: int,
 ) -> bool:
     """Record that a value without a row was used; return False if it was used before.
@@ -141,6 +142,7 @@ def record(
             purpose=purpose,
             user=user_id,
             subject=None if subject is None else digest(subject),
+            data=data,
             expires_at=expires_at,
         )
 

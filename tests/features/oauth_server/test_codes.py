@@ -8,8 +8,9 @@ from webtest import TestApp
 
 from tests.support.oauth_apps import App, code_in, walk
 from tests.support.settings import LONG_KEY
-from tests.support.sites import SAME_ORIGIN, echo
+from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, User, change_password, storage
+from wsgiauth.accounts import create_user
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.events.models import RecordedEvent
@@ -129,6 +130,40 @@ def revoke_the_consent(browser, ada, settings):
     ],
 )
 def test_a_code_ends_with_what_it_was_made_by(browser, wiki, ada, settings, code, change):
+    change(browser, ada, settings)
+    assert wiki.exchange(code, 400)["error"] == "invalid_grant"
+    assert Grant.select().count() == 0
+
+
+def log_in_as_another_user(browser, ada, settings):
+    create_user("grace", "grace@example.net", PASSWORD, settings=settings)
+    fields = {"username": "grace", "password": PASSWORD}
+    browser.post("/auth/login", fields, headers=SAME_ORIGIN, status=303)
+
+
+def confirm(browser):
+    """Prove the identity again, which gives the session another id."""
+    browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=303)
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(92)
+def test_a_code_in_flight_outlives_new_proofs_of_identity(browser, wiki, code, clock):
+    for _ in range(2):
+        confirm(browser)
+    clock.move(59)
+    wiki.exchange(code)
+    assert Grant.get().session_id == Session.get().id
+    assert wiki.exchange(code, 400)["error"] == "invalid_grant"
+
+
+@pytest.mark.promise(92)
+@pytest.mark.parametrize(
+    "change",
+    [log_out, log_in_as_another_user, expire, choose_a_password, deactivate, revoke_the_consent],
+)
+def test_a_code_ends_after_a_new_proof_as_before(browser, wiki, ada, settings, code, change):
+    confirm(browser)
     change(browser, ada, settings)
     assert wiki.exchange(code, 400)["error"] == "invalid_grant"
     assert Grant.select().count() == 0

@@ -10,7 +10,7 @@ from tests.support.factors import FACTOR_KEY
 from tests.support.logins import make_stale
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App
 from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
-from tests.support.sites import BROWSER
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from tests.support.tables import row_by_row
 from wsgiauth import Group, User
 from wsgiauth.accounts import update_user
@@ -59,6 +59,15 @@ def decide(browser, codes, decision):
     question = ask_person(browser, codes)
     form = next(each for each in question.forms.values() if "scope" in each.fields)
     return form.submit("decision", value=decision, headers=BROWSER).follow(headers=BROWSER)
+
+
+def confirm(browser):
+    """Prove the identity again, which gives the session another id."""
+    browser.post("/auth/confirm", {"password": PASSWORD}, headers=SAME_ORIGIN, status=303)
+
+
+def log_out(browser):
+    browser.post("/auth/logout", headers=SAME_ORIGIN, status=303)
 
 
 def test_a_device_gets_its_codes(tv):
@@ -119,18 +128,24 @@ def test_a_device_code_expires(tv, browser, clock):
     assert browser.post_json(PAGE, sent, status=404).json["code"] == "no_such_device"
 
 
-def test_a_device_that_asks_too_often_has_to_wait_longer(tv, clock):
+def test_an_early_question_costs_a_device_nothing_but_that_answer(tv, browser, clock):
     codes = begin(tv)
-    assert poll(tv, codes, 400)["error"] == "authorization_pending"
-    clock.now += 4
-    assert poll(tv, codes, 400)["error"] == "slow_down"
-    clock.now += 9
-    assert poll(tv, codes, 400)["error"] == "slow_down"
-    clock.now += 15
-    assert poll(tv, codes, 400)["error"] == "authorization_pending"
+    expected = {0: "authorization_pending", 4: "slow_down", 5: "authorization_pending"}
+    expected |= {9: "slow_down", 10: "authorization_pending", 14: "slow_down"}
+    begun_at = clock.now
+    for seconds, error in expected.items():
+        clock.now = begun_at + seconds
+        answer = poll(tv, codes, 400)
+        assert answer["error"] == error, seconds
+        is_early = error == "slow_down"
+        assert answer["error_description"] == (
+            "the interval stays 5 seconds" if is_early else "ask again in 5 seconds"
+        )
+    decide(browser, codes, "allow")
+    poll(tv, codes)
 
 
-def test_a_device_without_patience_writes_once_a_second_and_can_still_get_its_tokens(
+def test_a_device_without_patience_writes_once_an_interval_and_can_still_get_its_tokens(
     tv, clock, queries
 ):
     codes = begin(tv)
@@ -140,7 +155,7 @@ def test_a_device_without_patience_writes_once_a_second_and_can_still_get_its_to
     for _ in range(30):
         clock.now += 1
         poll(tv, codes, 400)
-    clock.now += 60
+    clock.now += 5
     assert poll(tv, codes, 400)["error"] == "authorization_pending"
 
 
@@ -310,6 +325,22 @@ def test_a_device_that_was_allowed_gets_nothing_after(tv, browser, end):
     end(browser, tv)
     assert poll(tv, codes, 400)["error"] == "invalid_grant"
     assert Grant.select().count() == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(92)
+@pytest.mark.parametrize("is_logged_out", [False, True], ids=["logged in", "logged out"])
+def test_a_device_that_was_allowed_outlives_a_new_proof_of_identity(tv, browser, is_logged_out):
+    codes = begin(tv)
+    decide(browser, codes, "allow")
+    for _ in range(2):
+        confirm(browser)
+    if is_logged_out:
+        log_out(browser)
+        assert poll(tv, codes, 400)["error"] == "invalid_grant"
+        return
+    poll(tv, codes)
+    assert Grant.get().session_id == Session.get().id
 
 
 @pytest.mark.promise(88)

@@ -6,14 +6,16 @@ import jwt
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import App, code_in, walk
+from tests.support.oauth_apps import App, answer_in, code_in, consent_form, follow, walk
 from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, change_password, storage
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.oauth_server.apps import list_apps, own_grants
 from wsgiauth.features.oauth_server.grants import ENDED, GRACE
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
+from wsgiauth.features.oauth_server.scopes import MAX_SCOPE, recorded
 from wsgiauth.features.oauth_server.tables import Client, Grant
 
 pytestmark = pytest.mark.promise(88)
@@ -131,6 +133,46 @@ def test_a_narrower_scope_is_for_one_refresh_alone(wiki, token):
     answer = wiki.refresh(token, scope="openid")
     assert answer["scope"] == "openid"
     assert wiki.refresh(answer["refresh_token"])["scope"] == "openid profile email"
+
+
+@pytest.mark.every_database
+def test_the_scopes_first_asked_for_can_be_named_again_and_what_was_granted_comes_back(
+    site, browser, ada
+):
+    ada.grant("a.read")
+    app = App(site, scopes=["openid", "email", "a.read", "a.write"])
+    asked = "openid address email a.read a.write"  # five, of which the user and the app have three
+    tokens = app.log_in(browser, scope=asked)
+    assert tokens["scope"] == "openid email a.read"
+    assert "!" not in str(list_apps(ada, 1)) + str([*own_grants(ada, site.site.settings)])
+    for scope, granted in (
+        (asked, "openid email a.read"),
+        ("a.write openid", "openid"),
+        (None, "openid email a.read"),
+    ):
+        tokens = app.refresh(tokens["refresh_token"], scope=scope)
+        assert tokens["scope"] == granted
+    ada.grant("a.write")  # too late for this grant
+    tokens = app.refresh(tokens["refresh_token"], scope=asked)
+    assert tokens["scope"] == "openid email a.read"
+    for scope in ("openid profile", "a.write", "!a.write", "openid !a.write"):
+        refused = app.refresh(tokens["refresh_token"], 400, scope=scope)
+        assert refused["error"] == "invalid_scope", scope
+
+
+def test_a_scope_that_the_person_took_from_the_form_can_be_named_again(site, browser, wiki):
+    form = consent_form(follow(browser, wiki.url(scope="openid email")))
+    form["scope"] = "openid"
+    answer = form.submit("decision", value="allow", headers=SAME_ORIGIN)
+    tokens = wiki.exchange(answer_in(answer.location)["code"])
+    assert tokens["scope"] == "openid"
+    assert wiki.refresh(tokens["refresh_token"], scope="openid email")["scope"] == "openid"
+
+
+def test_what_is_no_scope_or_too_much_is_not_recorded():
+    assert recorded(["openid"], ["openid", "a.b", 'x"', "ä", "a.b"]) == "openid !a.b"
+    record = recorded(["openid"], [f"p{number}.{'x' * 90}" for number in range(100)])
+    assert len(record) < 2 * MAX_SCOPE + 2
 
 
 def test_a_wider_scope_is_refused_and_uses_no_token(settings, wiki, token):

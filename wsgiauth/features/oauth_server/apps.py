@@ -9,7 +9,7 @@ from wsgiauth.accounts.personal_data import pages_of
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.grants import list_grants
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
-from wsgiauth.features.oauth_server.scopes import unbound
+from wsgiauth.features.oauth_server.scopes import granted_in, unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
@@ -51,10 +51,10 @@ def list_apps(user: User, now: float) -> list[App]:
         if grant.client_id not in found and not grant.client.is_trusted:
             continue
         app = found.get(grant.client_id) or _app(
-            grant.client, grant.scopes.split(), grant.created_at
+            grant.client, granted_in(grant.scopes), grant.created_at
         )
         used = max(filter(None, (app.last_used_at, from_timestamp(grant.refreshed_at))))
-        scopes = tuple(dict.fromkeys((*app.scopes, *grant.scopes.split())))
+        scopes = tuple(dict.fromkeys((*app.scopes, *granted_in(grant.scopes))))
         found[grant.client_id] = app._replace(last_used_at=used, scopes=scopes)
     return sorted(found.values(), key=lambda app: app.last_used_at or app.allowed_at, reverse=True)
 
@@ -81,7 +81,7 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
             yield json_fields(
                 {
                     "app": row.client.name,
-                    "scopes": row.scopes.split(),
+                    "scopes": granted_in(row.scopes),
                     "service": row.resource or None,
                     "began_at": from_timestamp(row.created_at),
                     "last_used_at": from_timestamp(row.refreshed_at),

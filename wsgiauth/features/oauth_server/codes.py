@@ -13,6 +13,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 
 from wsgiauth.features.oauth_server.authorization import AuthorizationRequest
 from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.scopes import recorded
 from wsgiauth.settings import Settings
 
 LIFETIME = 60  # seconds
@@ -46,7 +47,7 @@ class Codes:
             request.target.uri,
             request.challenge,
             request.nonce,
-            " ".join(scopes),
+            recorded(scopes, request.scopes),
             request.resource,
         )
         made = self._fernet.encrypt_at_time(json.dumps(code).encode(), int(now))

@@ -20,6 +20,7 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.scopes import granted_in, recorded
 from wsgiauth.features.oauth_server.tables import Client, DeviceRequest
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -30,8 +31,6 @@ from wsgiauth.web.clients import Client as Origin
 
 LIFETIME = 10 * MINUTE
 INTERVAL = 5  # seconds between two questions of a device
-SLOWER = 5  # seconds more after each question that came too early (section 3.5)
-SLOWEST = 60  # seconds
 MAX_CODE = 100  # characters of a device code that a client sends
 
 # Consonants alone make no words, and none of them looks or sounds like a digit (section 6.1).
@@ -100,7 +99,7 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         "user": session.user.id,
         "stamp": session.user.security_stamp,
         "session_id": session.session_id,
-        "scopes": " ".join(scopes),
+        "scopes": recorded(scopes, row.scopes.split()),
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
     details = {"client": row.client.name}
@@ -140,21 +139,18 @@ class Question(NamedTuple):
 def ask(device_code: str, client: Client, now: float) -> Question | None:
     """Return the request of a device code of the client, or None.
 
-    A question that comes too early makes the interval longer (section 3.5).
+    A question that comes too early changes nothing: section 3.5 lets the client, not this site,
+    make the interval longer.
     """
     row: DeviceRequest | None = DeviceRequest.get_or_none(
         DeviceRequest.id == digest(device_code[: MAX_CODE + 1]), DeviceRequest.client == client.id
     )
     if row is None:
         return None
-    changes = {"asked_at": int(now)}
-    is_too_early = int(now) - row.asked_at < row.interval
-    if is_too_early:
-        row.interval = min(row.interval + SLOWER, SLOWEST)
-        changes["interval"] = row.interval
-    if int(now) != row.asked_at:  # a device without patience costs one write a second
+    is_too_early = 0 <= int(now) - row.asked_at < INTERVAL
+    if not is_too_early:  # so a device without patience costs one write in each interval
         with database.atomic():
-            DeviceRequest.update(changes).where(DeviceRequest.id == row.id).execute()
+            DeviceRequest.update(asked_at=int(now)).where(DeviceRequest.id == row.id).execute()
     return Question(row, is_too_early)
 
 
@@ -187,7 +183,7 @@ def own_devices(user: User, settings: Settings) -> Iterator[object]:
         yield json_fields(
             {
                 "app": row.client.name,
-                "scopes": row.scopes.split(),
+                "scopes": granted_in(row.scopes),
                 "address": row.address or None,
                 "user_agent": row.agent or None,
                 "expires_at": from_timestamp(row.expires_at),

@@ -19,11 +19,12 @@ from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.second_factors import meets_demand
-from wsgiauth.features.oauth_server import app_sessions
+from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
 from wsgiauth.features.oauth_server.scopes import (
     bound,
     combinations_of,
+    granted_in,
     unbound,
     with_combination,
 )
@@ -135,6 +136,7 @@ class Code(NamedTuple):
         stamp: The user's, when the code was made.
         session_id: In which the user allowed it.
         challenge: Of PKCE (RFC 7636 section 4.2).
+        scope: See `scopes.recorded`.
     """
 
     grant_id: str
@@ -329,11 +331,15 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         user = lock_user(code.user_id)  # a consent that is revoked meanwhile waits, or has ended it
         if user is None or user.security_stamp != code.stamp:
             return None
-        beginning = _BEGINNING.fetchone(client.id, code.session_id, user.id, int(now))
+        session_id, place = code.session_id, (user.id, int(now))
+        beginning = _BEGINNING.fetchone(client.id, session_id, *place)
+        if beginning is None:
+            session_id = renewed_sessions.present_id(code.session_id, *place)
+            beginning = _BEGINNING.fetchone(client.id, session_id, *place)
         if beginning is None:
             return None
         session_ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning
-        scopes = set(code.scope.split())
+        scopes = set(granted_in(code.scope))
         wanted = bound(scopes, code.resource)
         if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
             return None
@@ -347,7 +353,7 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
             "id": code.grant_id,
             "client": client,
             "user": user,
-            "session": code.session_id,
+            "session": session_id,
             "sid": sid or secrets.token_urlsafe(16),
             "stamp": user.security_stamp,
             "scopes": code.scope,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from wsgiauth import events, storage
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.events import Event
-from wsgiauth.features.oauth_server import app_sessions, logout_sending
+from wsgiauth.features.oauth_server import app_sessions, logout_sending, renewed_sessions
 from wsgiauth.features.oauth_server.logout_sending import UnansweredError
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -204,9 +204,10 @@ class EndedSessions:
         )
 
     def __call__(self, event: Event, details: Mapping[str, str]) -> None:
-        """Mark what an event has ended."""
+        """Mark what an event has ended; let codes follow a session with a new proof."""
         queue = self._queue()
         now = time.time() if queue is None else queue.now()
+        renewed_sessions.follow(event, details, int(now))
         is_any = app_sessions.mark_ended(event, details.get("sid", ""), int(now))
         if is_any and queue is not None:
             queue.wake_after_commit()

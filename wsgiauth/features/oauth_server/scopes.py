@@ -1,6 +1,7 @@
 """The scopes of the provider: those of OpenID Connect, and permissions of the site."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import is_permission
@@ -21,6 +22,10 @@ MOST_COMBINATIONS = 20  # of scopes that a user has allowed one app; then the ol
 DEFAULT = (OPENID, PROFILE, EMAIL)  # of a client that is created without any
 
 
+_NOT_GRANTED = "!"  # before a scope in a record; no scope of this site begins with it
+_TOKEN = re.compile(r"[!#-\[\]-~]+")  # RFC 6749 section 3.3
+
+
 def is_scope(name: str) -> bool:
     """Return whether a client can be given this scope."""
     return name in STANDARD or is_permission(name)
@@ -39,6 +44,28 @@ def offered(client: Client, asked: Iterable[str], user: User, settings: Settings
         return chosen
     granted = user.permissions
     return [each for each in chosen if each in STANDARD or each in granted]
+
+
+def recorded(granted: Collection[str], asked: Iterable[str]) -> str:
+    """Return scopes as codes and grants have them: also those that were asked for in vain.
+
+    An app can name these again when it refreshes its tokens (RFC 6749 section 6).
+    """
+    text = " ".join(granted)
+    for each in dict.fromkeys(asked):
+        if each not in granted and _TOKEN.fullmatch(each) and len(text) + len(each) < 2 * MAX_SCOPE:
+            text = f"{text} {_NOT_GRANTED}{each}"
+    return text
+
+
+def granted_in(record: str) -> list[str]:
+    """Return the scopes in a record that were granted."""
+    return [each for each in record.split() if not each.startswith(_NOT_GRANTED)]
+
+
+def asked_in(record: str) -> list[str]:
+    """Return the scopes in a record, granted or not."""
+    return [each.removeprefix(_NOT_GRANTED) for each in record.split()]
 
 
 def bound(scopes: Iterable[str], resource: str) -> list[str]:

@@ -113,7 +113,7 @@ class Grant(Model):
         sid: The `sid` of ID tokens: the same for all grants of a session until a new password, and
             in no other one.
         stamp: The user's `security_stamp`; `ENDED` if the grant has ended.
-        scopes: Separated by spaces.
+        scopes: Separated by spaces; see `scopes.recorded`.
         resource: The service that its access tokens are for; "": this site's /auth/userinfo.
         generation: The number of the current refresh token.
         refreshed_at: When that token was issued.

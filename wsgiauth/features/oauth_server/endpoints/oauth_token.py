@@ -19,7 +19,7 @@ from wsgiauth.features.oauth_server.oauth_errors import (
     resource_problem,
 )
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS
-from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.scopes import asked_in, granted_in, offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.site import Site
@@ -72,13 +72,14 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     if named is None or grant is None or grant.client_id != client.id:
         raise _invalid_grant("the refresh token is wrong, or has ended")
     _require_resource(fields, grant.resource)
-    granted = grant.scopes.split()
-    asked = fields.get("scope", grant.scopes).split()
-    if not set(asked) <= set(granted):
-        raise OAuthError("invalid_scope", "the scope has more than the grant")
+    granted = granted_in(grant.scopes)
+    asked = fields["scope"].split() if "scope" in fields else granted
+    chosen = [each for each in asked if each in granted]
+    if not (chosen and set(asked) <= set(asked_in(grant.scopes))):
+        raise OAuthError("invalid_scope", "the scope has more than was asked for, or nothing of it")
     if not grants.refresh(grant, named[1], site.settings, now):
         raise _invalid_grant("the refresh token was used before, or has ended")
-    return _tokens(grant, asked, site)
+    return _tokens(grant, chosen, site)
 
 
 def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
@@ -95,8 +96,9 @@ def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, ob
         raise OAuthError("access_denied", "the user has refused")
     code = devices.code_of(row)
     if code is None:
-        error = "slow_down" if question.is_too_early else "authorization_pending"
-        raise OAuthError(error, f"ask again in {row.interval} seconds")
+        if question.is_too_early:
+            raise OAuthError("slow_down", f"the interval stays {devices.INTERVAL} seconds")
+        raise OAuthError("authorization_pending", f"ask again in {devices.INTERVAL} seconds")
     return _redeemed(code, client, site)
 
 
@@ -126,7 +128,7 @@ def _redeemed(code: Code, client: Client, site: Site) -> dict[str, object]:
     grant = grants.redeem(code, client, site.settings, site.tokens.now())
     if grant is None:
         raise _invalid_grant("the code was used, or what it granted has ended")
-    return _tokens(grant, grant.scopes.split(), site, code.nonce)
+    return _tokens(grant, granted_in(grant.scopes), site, code.nonce)
 
 
 def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict[str, object]:
