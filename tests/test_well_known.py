@@ -34,6 +34,7 @@ def test_the_document_names_the_endpoints(services, public_url, mount, base):
         "jwks_uri": f"{base}/jwks.json",
         "token_endpoint": f"{base}/token",
         "introspection_endpoint": f"{base}/introspect",
+        "introspection_endpoint_auth_methods_supported": ["Bearer"],
         "response_types_supported": [],
         "grant_types_supported": [],
     }

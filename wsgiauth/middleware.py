@@ -10,6 +10,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from types import MethodType
 from typing import Self
+from urllib.parse import unquote, urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import peewee
@@ -163,6 +164,7 @@ class AuthMiddleware:
             settings, mount, FEATURES, send_mail, claims, asked, personal_data
         )
         self._well_known = _well_known_urls(self.site, FEATURES)
+        self._at_root = _at_root(self._well_known, settings)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
         self.database: AccountDatabase = opened
@@ -195,6 +197,10 @@ class AuthMiddleware:
             return self._auth_app(self._below_mount(environ), start_response)
         if path in self._well_known and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
             return self._well_known[path](environ)(environ, start_response)
+        if self._at_root and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+            found = self._at_root.get(environ["wsgiauth.root"] + path)
+            if found is not None:
+                return found(environ)(environ, start_response)
         if "HTTP_AUTHORIZATION" not in environ and "HTTP_COOKIE" not in environ:
             set_caller(environ)
             return self._app(environ, start_response)
@@ -306,3 +312,18 @@ def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, We
     for feature in features:
         answers |= feature.well_known(site)
     return answers
+
+
+def _at_root(answers: Mapping[str, WellKnown], settings: Settings) -> Mapping[str, WellKnown]:
+    """Return the functions for a site below a path, by their paths from the root of the host.
+
+    RFC 8414 section 3.1 and RFC 9728 section 3.1 put the path of the site after the name of the
+    document. A request for it arrives only if the outer server sends it here.
+    """
+    below = unquote(urlsplit(settings.PUBLIC_URL or "").path, "latin-1").rstrip("/")  # PEP 3333
+    names = [each for each in answers if each != _CHANGE_PASSWORD] if below else []
+    parts = {each: each.split("/", 3) for each in names}  # "", ".well-known", the name, a path
+    return {
+        "/".join([*found[:2], f"{found[2]}{below}", *found[3:]]): answers[each]
+        for each, found in parts.items()
+    }

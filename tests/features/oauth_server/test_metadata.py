@@ -75,3 +75,54 @@ def test_without_a_provider_there_is_none(settings, path):
     else:
         assert "authorization_endpoint" not in client.get(path, status="*").text
     storage.discard_connection(site.database)
+
+
+BELOW = {
+    "OpenID Connect Discovery": ("/sso", OPENID),
+    "OpenID Connect Discovery at the root": ("", f"{OPENID}/sso"),
+    "RFC 8414": ("", f"{OAUTH}/sso"),
+    "RFC 8414 below the path": ("/sso", OAUTH),
+    "a server that mounts /.well-known": ("/.well-known", "/oauth-authorization-server/sso"),
+}
+
+
+@pytest.mark.parametrize("public_url", ["https://example.org/sso", "https://example.org/sso/"])
+@pytest.mark.parametrize(("mounted_at", "path"), BELOW.values(), ids=BELOW)
+def test_a_site_below_a_path_answers_at_every_place(settings, public_url, mounted_at, path):
+    site = AuthMiddleware(echo, replace(settings, PUBLIC_URL=public_url))
+    client = TestApp(site, {"SCRIPT_NAME": mounted_at})
+    document = client.get(path).json
+    assert document["issuer"] == public_url
+    assert document["token_endpoint"] == "https://example.org/sso/auth/oauth/token"
+    assert client.head(path).content_type == "application/json"
+    assert client.post(path).json["path_info"] == path
+    storage.discard_connection(site.database)
+
+
+def test_the_path_of_a_site_is_decoded_as_the_server_does(settings):
+    site = AuthMiddleware(echo, replace(settings, PUBLIC_URL="https://example.org/caf%C3%A9"))
+    assert "issuer" in TestApp(site).get(f"{OAUTH}/caf%C3%A9").json
+    storage.discard_connection(site.database)
+
+
+def test_no_other_path_is_answered_at_the_root(settings):
+    site = AuthMiddleware(echo, replace(settings, PUBLIC_URL="https://example.org/sso"))
+    for mounted_at, path in (
+        ("/sso", f"{OAUTH}/sso"),
+        ("", f"{OAUTH}/ssox"),
+        ("", f"{OAUTH}/sso/"),
+        ("", "/.well-known/change-password/sso"),
+    ):
+        answer = TestApp(site, {"SCRIPT_NAME": mounted_at}).get(path)
+        assert answer.json["path_info"] == path
+    storage.discard_connection(site.database)
+
+
+@pytest.mark.parametrize(
+    ("basic", "methods"), [("off", ["Bearer"]), ("keys", ["Bearer", "client_secret_basic"])]
+)
+def test_the_document_says_how_introspection_is_asked(settings, basic, methods):
+    site = AuthMiddleware(echo, replace(settings, BASIC_AUTH=basic))
+    document = TestApp(site).get(OAUTH).json
+    assert document["introspection_endpoint_auth_methods_supported"] == methods
+    storage.discard_connection(site.database)

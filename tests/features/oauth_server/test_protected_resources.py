@@ -12,11 +12,11 @@ from wsgiauth import AuthMiddleware
 METADATA = "/.well-known/oauth-protected-resource"
 
 
-def served(settings, services, path, public_url=ISSUER):
+def served(settings, services, path, public_url=ISSUER, mounted_at=""):
     """Return the `resource` of the document at a path, or None without one."""
     changed = replace(settings, SERVICES=services, PUBLIC_URL=public_url)
-    answer = TestApp(AuthMiddleware(echo, settings=changed)).get(METADATA + path)
-    return answer.json.get("resource")
+    client = TestApp(AuthMiddleware(echo, settings=changed), {"SCRIPT_NAME": mounted_at})
+    return client.get(METADATA + path).json.get("resource")
 
 
 SERVICES = {
@@ -45,8 +45,14 @@ def test_another_service_has_none(settings, service):
     assert served(settings, (service,), "/mcp") is None
 
 
-def test_a_site_below_a_path_cannot_serve_it(settings):
-    assert served(settings, (f"{ISSUER}/app/mcp",), "/mcp", f"{ISSUER}/app") is None
+@pytest.mark.parametrize("path", ["", "/mcp", "/mcp/v1"])
+def test_the_document_of_a_site_below_a_path_is_at_the_root_of_its_host(settings, path):
+    """RFC 9728 section 3.1."""
+    site, service = f"{ISSUER}/app", f"{ISSUER}/app{path}"
+    assert served(settings, (service,), f"/app{path}", site) == service
+    assert served(settings, (service,), path, site, mounted_at="/app") == service
+    assert served(settings, (service,), f"/app{path}", site, mounted_at="/app") is None
+    assert served(settings, (service,), f"/other{path}", site) is None
 
 
 def test_the_document_names_this_site(settings):

@@ -9,6 +9,7 @@ from wsgiauth.features.oauth_server.endpoints.oauth_token import GRANT_TYPES
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR
 from wsgiauth.features.oauth_server.protected_resources import protected_resources
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url, userinfo_url
+from wsgiauth.features.services.jwks import introspection_methods
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site
 from wsgiauth.web.failures import MULTI_FACTOR
@@ -53,7 +54,7 @@ def _document(site: Site) -> dict[str, object]:
         "id_token_signing_alg_values_supported": list(site.require(SignedTokens).algorithms),
         "token_endpoint_auth_methods_supported": _AUTHENTICATION,
         "revocation_endpoint_auth_methods_supported": _AUTHENTICATION,
-        "introspection_endpoint_auth_methods_supported": ["Bearer"],  # an API key
+        "introspection_endpoint_auth_methods_supported": introspection_methods(site.settings),
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": list(PROMPTS),
         "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],

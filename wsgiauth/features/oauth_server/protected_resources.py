@@ -17,16 +17,13 @@ PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource"
 
 
 def protected_resources(site: Site) -> Mapping[str, WellKnown]:
-    """Return the functions that answer for the services of SERVICES, by path.
-
-    The URL of such a document is at the root of its host, so a site below a path has none.
-    """
+    """Return the functions that answer for the services of SERVICES, by the path below the site."""
     return dict(_documents(site.require(OAuthServer)))
 
 
 def _documents(server: OAuthServer) -> Iterator[tuple[str, WellKnown]]:
     root = server.issuer.rstrip("/")
-    for service in sorted(server.services) if root.count("/") == 2 else ():
+    for service in sorted(server.services):
         url = canonical(service)
         if f"{url}/".startswith(f"{root}/"):
             path = url.removeprefix(root).rstrip("/")

@@ -28,6 +28,11 @@ class KeySet(Endpoint):
         return json_response(site.require(SignedTokens).key_set, cache=PUBLIC_FOR_AN_HOUR)
 
 
+def introspection_methods(settings: Settings) -> list[str]:
+    """Return how a service sends its API key: as a bearer token, or as a password."""
+    return ["Bearer", *(["client_secret_basic"] if settings.BASIC_AUTH == "keys" else [])]
+
+
 def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
     """Return the function that answers with the metadata, if the site has services."""
     if site.part(SignedTokens) is None:
@@ -39,6 +44,7 @@ def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
         "jwks_uri": f"{base}/jwks.json",
         "token_endpoint": f"{base}/token",
         "introspection_endpoint": f"{base}/introspect",
+        "introspection_endpoint_auth_methods_supported": introspection_methods(site.settings),
         # There is no authorization endpoint. Without this, two grant types would be implied.
         "response_types_supported": [],
         "grant_types_supported": [],
