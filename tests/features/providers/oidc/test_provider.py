@@ -208,6 +208,23 @@ def test_a_response_without_tokens_is_refused(provider, client):
     assert found == [(tokens, 502, "token") for tokens in wrong]
 
 
+def test_the_log_says_why_the_provider_refuses_a_code_without_what_was_sent(
+    provider, client, caplog
+):
+    for said, logged in (
+        ({"error": "invalid_grant"}, '"invalid_grant"'),
+        ({"error": "x", "error_description": "PKCE\nfailed"}, '"x: PKCE failed"'),
+        ({"error": "x", "error_description": ["y"]}, '"x"'),
+        ({"error": "x", "error_description": f"not {CLIENT_SECRET}"}, '"x: not \\u2026"'),
+        ({"error": ["x"]}, None),
+    ):
+        caplog.clear()
+        provider.tokens = {"access_token": DROP, **said}
+        client.refusal()
+        line = f"the provider google answered with the error {logged}"
+        assert caplog.messages == ([line] if logged else []), said
+
+
 def test_other_members_of_the_answer_do_not_matter(provider, client):
     members = ("expires_in", "scope", "refresh_token", "not-before-policy")
     for value in (DROP, None, "", "3600", -1, 1e300, [], {"a": True}):

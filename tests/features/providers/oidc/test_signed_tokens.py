@@ -98,6 +98,10 @@ def test_each_asymmetric_algorithm_is_verified():
 def test_the_key_that_fits_is_found():
     cases = {
         "no id": ([jwk(kid=DROP)], {"kid": DROP}),
+        "no id of the key alone": ([jwk(kid=DROP)], {}),
+        "null as the id of the key": ([jwk(kid=None)], {}),
+        "no id of the only key of its type": ([jwk(kid=DROP), jwk(P256), OTHER_KEY.jwk], {}),
+        "its id before none": ([jwk(), jwk(OTHER_KEY, kid=DROP)], {}),
         "one of several": ([jwk(), OTHER_KEY.jwk], {}),
         "one of its type": ([jwk(), jwk(P256)], {"kid": DROP}),
         "other for encryption": ([jwk(), jwk(OTHER_KEY, kid="1", use="enc")], {}),
@@ -131,7 +135,8 @@ def test_without_exactly_one_key_that_fits_a_token_is_refused():
         "doubled key": ([jwk(), jwk()], "several keys"),
         "use that is no string": ([jwk(use=["sig"])], "unknown key"),
         "for nothing": ([jwk(key_ops=[])], "unknown key"),
-        "without its id": ([jwk(kid=DROP)], "unknown key"),
+        "several without an id": ([jwk(kid=DROP), jwk(OTHER_KEY, kid=DROP)], "several keys"),
+        "its id is at a key of another type": ([jwk(P256, kid="1"), jwk(OTHER_KEY)], "unknown key"),
         "for encryption": ([jwk(use="enc")], "unknown key"),
         "for signatures": ([jwk(key_ops=["sign"])], "unknown key"),
         "operations that are no list": ([jwk(key_ops="verify")], "unknown key"),

@@ -150,6 +150,7 @@ class CodeFlow(ABC):
         document = parse_document(response.body) or {}
         access_token = _access_token(document)
         if response.status != HTTPStatus.OK or access_token is None:
+            self._log_refusal(document, form)
             raise self._refused_grant(response, document)
         return access_token, document
 
@@ -187,8 +188,19 @@ class CodeFlow(ABC):
             error.reason,
         )
 
+    def _log_refusal(self, document: Document, form: Mapping[str, str]) -> None:
+        """Log what the provider says about a code, without what it could repeat of the request."""
+        error, said = (document.get(name) for name in ("error", "error_description"))
+        if not isinstance(error, str):
+            return
+        description = said if isinstance(said, str) else ""
+        secrets = (form.get("code"), form.get("code_verifier"), self._entry.client_secret)
+        for each in filter(None, secrets):
+            error, description = (text.replace(each, "…") for text in (error, description))
+        self._log_error(error, description)
+
     def _log_error(self, error: str, description: str) -> None:
-        """Log the error that a browser has brought, in one short line."""
+        """Log the error of a provider, in one short line."""
         said = f"{error}: {description}" if description else error
         shown = "".join(each if each.isprintable() else " " for each in said[:_MAX_SAID])
         logger.warning(

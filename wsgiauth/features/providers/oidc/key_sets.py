@@ -48,10 +48,17 @@ class KeySet:
         self._keys = keys
 
     def find(self, algorithm: str, key_id: str | None) -> list[Any]:
-        """Return the keys that can have signed a token with this header."""
+        """Return the keys that can have signed a token with this header.
+
+        A key without an id can have any (RFC 7517 section 4.5), if none has the id of the token.
+        """
         use = _USES[algorithm]
-        fitting = [_load(each, use) for each in self._keys if _fits(each, use, algorithm, key_id)]
-        return [key for key in fitting if key is not None]
+        fitting = [each for each in self._keys if _fits(each, use, algorithm)]
+        if key_id is not None:
+            named = [each for each in fitting if optional(each, "kid") == key_id]
+            fitting = named or [each for each in fitting if optional(each, "kid") is None]
+        loaded = [_load(each, use) for each in fitting]
+        return [key for key in loaded if key is not None]
 
 
 def read_key_set(document: Document) -> KeySet | None:
@@ -67,14 +74,13 @@ def is_signed(algorithm: str, key: Any, signed: bytes, signature: bytes) -> bool
     return bool(_USES[algorithm].algorithm.verify(signed, key, signature))
 
 
-def _fits(jwk: Document, use: _Use, algorithm: str, key_id: str | None) -> bool:
+def _fits(jwk: Document, use: _Use, algorithm: str) -> bool:
     return (
         jwk.get("kty") == use.key_type
         and (use.curve is None or jwk.get("crv") == use.curve)
         and optional(jwk, "use") in (None, "sig")
         and optional(jwk, "alg") in (None, algorithm)
         and (optional(jwk, "key_ops") is None or "verify" in strings(jwk["key_ops"]))
-        and (key_id is None or jwk.get("kid") == key_id)
     )
 
 
