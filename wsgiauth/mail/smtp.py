@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from wsgiauth.mail.transports import ConnectingTransport, DeliveryError, MailServerError, Transport
 from wsgiauth.settings.mail import MailUrl
+from wsgiauth.web.certificates import problem_of
 
 TIMEOUT = 15  # seconds to wait for data
 DEADLINE = 120  # seconds for a message, and for its connection; less than half of `outbox.LEASE`
@@ -130,7 +131,8 @@ class MailServer(ConnectingTransport):
         try:
             return self._connected(watchdog)
         except ssl.SSLCertVerificationError as error:
-            raise MailServerError(f"certificate refused: {error.verify_message}") from None
+            reason = f"{problem_of(error)}: {error.verify_message}"
+            raise MailServerError(reason) from None
         except (smtplib.SMTPException, OSError) as error:
             raise MailServerError(_reason(error)) from None
 

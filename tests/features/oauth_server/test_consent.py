@@ -80,6 +80,16 @@ def test_the_page_says_who_asks_and_for_what(browser, ada, site, clock):
     assert "It does not get your password" in main.text
 
 
+def test_the_page_names_the_permissions_that_the_user_cannot_give(browser, ada, site):
+    ada.grant("a.read")
+    app = App(site, scopes=("openid", "a.read", "a.write", "b.read"))
+    asked = "openid a.read a.write b.read c.read groups"  # the last two are not the app's
+    browser = logged_in(site, ada)
+    page = open_consent(browser, app, scope=asked)
+    assert "and does not get them: a.write, b.read" in page.html.main.text
+    assert "does not get them" not in open_consent(browser, app, scope="openid a.read")
+
+
 def test_without_scopes_the_app_only_learns_that_there_is_an_account(browser, wiki):
     page = open_consent(browser, wiki, scope=None)
     assert [each.text for each in page.html.main.find_all("li")] == [

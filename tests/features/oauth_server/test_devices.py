@@ -94,6 +94,12 @@ def test_a_device_gets_tokens_after_a_person_has_allowed_it(tv, browser, clock):
     assert tv.refresh(tokens["refresh_token"])["scope"] == "openid profile"
 
 
+def test_the_question_names_the_permissions_that_the_user_cannot_give(site, browser):
+    radio = App(site, "Radio", "x.y:/z", is_public=True, scopes=["openid", "a.read", "a.write"])
+    page = ask_person(browser, begin(radio, "openid a.write a.read"))
+    assert "and does not get them: a.write, a.read" in page.html.main.text
+
+
 def test_a_device_that_a_person_has_refused_gets_nothing(tv, browser):
     codes = begin(tv)
     answer = decide(browser, codes, "refuse")

@@ -224,5 +224,5 @@ def test_the_certificate_is_verified(certificate, monkeypatch, is_trusted):
         if is_trusted:
             assert send(https, "token") == 200
         else:
-            with pytest.raises(UnansweredError, match="certificate"):
+            with pytest.raises(UnansweredError, match="unknown authority, see SSL_CERT_FILE"):
                 send(https, "token")

@@ -141,7 +141,7 @@ def test_a_failure_is_tried_again_after_1_5_and_30_minutes(
     assert len(tokens) == 4
     assert failures(heard) == [(ada.id, f"{wiki.id}: status 503")]
     assert AppSession.select().count() == 0
-    failed = f"the app {wiki.id} did not accept a logout token, next attempt in"
+    failed = f"a logout token was not delivered to the app {wiki.id}, next attempt in"
     assert f"{failed} 1 minute: status 302" in caplog.text
     assert f"{failed} 5 minutes: status 404" in caplog.text
     assert not any(each in caplog.text for each in tokens)

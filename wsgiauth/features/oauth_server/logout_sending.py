@@ -12,6 +12,8 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import urlencode, urlsplit
 
+from wsgiauth.web.certificates import problem_of
+
 DEADLINE = 8.0  # seconds for a request, from the name look-up to the headers of its response
 ADDRESSES = 3  # of a host that are tried
 
@@ -65,8 +67,8 @@ class _Request(threading.Thread):
             self.status = self._exchange()
         except TimeoutError:
             self.failure = "timeout"
-        except ssl.SSLCertVerificationError:
-            self.failure = "certificate"
+        except ssl.SSLCertVerificationError as error:
+            self.failure = problem_of(error)
         except (OSError, HTTPException, ValueError):  # also of a host that is no name
             self.failure = "connection"
 

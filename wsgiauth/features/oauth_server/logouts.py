@@ -180,7 +180,7 @@ class Logouts(Queue):
         wait = RETRIES[row.attempts - 1]
         app_sessions.postpone(row, int(self.now()) + wait)
         logger.warning(
-            "the app %s did not accept a logout token, next attempt in %s: %s",
+            "a logout token was not delivered to the app %s, next attempt in %s: %s",
             row.client_id,
             counted(wait // MINUTE, "minute"),
             reason,

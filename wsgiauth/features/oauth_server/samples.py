@@ -49,6 +49,7 @@ _CONSENT = ConsentPage(
     since=THEN,
     scopes=in_words(_SCOPES),
     scope=" ".join(_SCOPES),
+    lacking=("reports.publish",),
     username="ada",
     switch_url="/x",
 )

@@ -46,6 +46,16 @@ def offered(client: Client, asked: Iterable[str], user: User, settings: Settings
     return [each for each in chosen if each in STANDARD or each in granted]
 
 
+def lacking(client: Client, asked: Iterable[str], offered: Collection[str]) -> tuple[str, ...]:
+    """Return the permissions that the client asks for and the user cannot give.
+
+    Args:
+        offered: See the function of this name.
+    """
+    possible = set(client.scopes.split()).difference(STANDARD, offered)
+    return tuple(each for each in dict.fromkeys(asked) if each in possible)
+
+
 def recorded(granted: Collection[str], asked: Iterable[str]) -> str:
     """Return scopes as codes and grants have them: also those that were asked for in vain.
 

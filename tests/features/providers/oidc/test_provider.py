@@ -417,9 +417,13 @@ def test_a_check_says_what_is_wrong(provider, client):
         assert Client(provider).google.problem().startswith(f"{found} {problem}")
 
 
-def test_a_check_names_a_certificate(tmp_path):
+def test_a_check_names_a_certificate(tmp_path, monkeypatch):
     with Provider(certificate=make_certificate(tmp_path, "localhost")) as provider:
-        assert "Its certificate is not valid" in Client(provider).google.problem()
+        assert "SSL_CERT_FILE can name the certificates" in Client(provider).google.problem()
+    certificate = make_certificate(tmp_path, "other.example.org")
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Provider(certificate=certificate) as provider:
+        assert "is not valid for this host" in Client(provider).google.problem()
 
 
 def test_keys_that_are_no_list_are_refused(provider, client):

@@ -17,6 +17,7 @@ from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.transport import MAX_SIZE, REST, Request, Response, Transport
 from wsgiauth.settings.oidc import parse_proxy
+from wsgiauth.web.certificates import UNKNOWN_AUTHORITY
 
 pytestmark = pytest.mark.promise(71)
 
@@ -320,16 +321,16 @@ def test_a_response_over_tls_that_takes_too_long_is_ended(certificate, clock, mo
         assert_the_slots_are_free()
 
 
-@pytest.mark.parametrize("name", ["unknown authority", "another host"])
+@pytest.mark.parametrize("reason", [UNKNOWN_AUTHORITY, "certificate"])
 def test_a_certificate_that_is_not_to_be_trusted_is_refused(
-    certificate, clock, monkeypatch, name, tmp_path
+    certificate, clock, monkeypatch, reason, tmp_path
 ):
-    if name == "another host":
+    if reason == "certificate":  # of another host
         certificate = make_certificate(tmp_path, "evil.example.org")
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with Provider(certificate=certificate) as provider:
         error = refusal(Transport(Failures("Google"), clock, 5), get(provider))
-        assert (error.status, error.reason) == (502, "discovery: certificate")
+        assert (error.status, error.reason) == (502, f"discovery: {reason}")
         assert not provider.requests
 
 

@@ -38,6 +38,7 @@ from wsgiauth.features.oauth_server.endpoints.authorize import (
     url_with,
 )
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, origin_of
+from wsgiauth.features.oauth_server.scopes import lacking
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -60,6 +61,7 @@ class ConsentPage(FormPage):
     since: datetime  # when the app was registered here
     scopes: tuple[ScopeInWords, ...]
     scope: str  # the same, for the form
+    lacking: tuple[str, ...] = ()  # permissions that it asks for and the user does not have
     username: str
     switch_url: str
 
@@ -118,7 +120,8 @@ class Consent(MemberForm):
         environ, site, session = submission.environ, submission.site, submission.member
         request = request_of(environ, site)
         uri = request.target.uri
-        wanted = with_resource(scopes_of(request, session, site), request.resource)
+        possible = scopes_of(request, session, site)
+        wanted = with_resource(possible, request.resource)
         begin = url_with(environ, "authorize", request, site)
         return ConsentPage(
             consent_url=url_with(environ, "consent", request, site),
@@ -129,6 +132,7 @@ class Consent(MemberForm):
             since=from_timestamp(request.client.created_at),
             scopes=in_words(wanted),
             scope=" ".join(wanted),
+            lacking=lacking(request.client, request.scopes, possible),
             username=session.user.username,
             switch_url=with_next(f"{mount_url(environ)}/login?{SWITCH}=1", begin),
             form_source=origin_of(uri),

@@ -10,7 +10,7 @@ from wsgiauth.authentication.scopes import ScopeInWords, in_words, with_resource
 from wsgiauth.exceptions import InsufficientAuthenticationError, RequestError, ValidationError
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
-from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.scopes import lacking, offered
 from wsgiauth.features.oauth_server.tables import DeviceRequest
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
@@ -41,6 +41,7 @@ class DevicePage(FormPage):
     browser: str = ""  # its system, in words
     scopes: tuple[ScopeInWords, ...] = ()
     scope: str = ""  # the same, for the form
+    lacking: tuple[str, ...] = ()  # permissions that it asks for and the user does not have
     username: str = ""
 
 
@@ -98,7 +99,8 @@ class Device(MemberForm):
 
 
 def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
-    wanted = with_resource(_scopes(submission, row), row.resource)
+    possible = _scopes(submission, row)
+    wanted = with_resource(possible, row.resource)
     return DevicePage(
         user_code=devices.in_words(row.user_code),
         client_name=row.client.name,
@@ -106,6 +108,7 @@ def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
         browser=user_agent_in_words(row.agent),
         scopes=in_words(wanted),
         scope=" ".join(wanted),
+        lacking=lacking(row.client, row.scopes.split(), possible),
         username=submission.member.user.username,
     )
 

@@ -15,6 +15,7 @@ from wsgiauth.features.providers.oidc.errands import Begun, BegunErrand, Errand,
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.settings.oidc import OPENID, ProviderEntry, Proxy, parse_entries, parse_proxy
+from wsgiauth.web.certificates import REFUSED, UNKNOWN_AUTHORITY
 from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
@@ -132,8 +133,10 @@ def _advice(reason: str) -> str:
     what, _, why = reason.partition(": ")
     if why == "issuer":
         return "Its discovery document names another issuer; compare them to the last slash."
-    if why == "certificate":
-        return "Its certificate is not valid for this host, or its authority is not known here."
+    if why == UNKNOWN_AUTHORITY:
+        return "Its authority is not known here: SSL_CERT_FILE can name the certificates to trust."
+    if why == REFUSED:
+        return "Its certificate has ended, or is not valid for this host."
     if why == "proxy":
         return "Check that OIDC_PROXY can be reached, and that it lets connections through."
     if why == "rate limit":

@@ -23,6 +23,7 @@ from urllib3.response import BaseHTTPResponse
 from wsgiauth import storage
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.settings.oidc import Proxy
+from wsgiauth.web.certificates import problem_of
 
 TIMEOUT = 5.0  # seconds for a request, from the name look-up to the last byte of its response
 MAX_SIZE = 64 * 1024  # bytes of a response
@@ -162,8 +163,8 @@ class _Exchange:
             self._result = self._exchanged()
         except _FailedError as error:
             self._result = str(error)
-        except ssl.SSLCertVerificationError:
-            self._result = "certificate"
+        except ssl.SSLCertVerificationError as error:
+            self._result = problem_of(error)
         except TimeoutError:
             self._result = "timeout"
         except Exception:  # of urllib3, of sockets, of malformed headers
