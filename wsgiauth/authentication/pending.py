@@ -23,7 +23,7 @@ from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 from wsgiauth.web.urls import PATHS_ALONE, Destinations, next_in_cookie, next_of_cookie
 
 LIFETIME = 10 * 60  # seconds
-PENDING = OwnCookie("-second-", LIFETIME)
+PENDING = OwnCookie("-second-", 6 * LIFETIME)  # the path in it is of use after the end, too
 
 _PURPOSE = "second"
 

@@ -178,6 +178,7 @@ def ask_to_log_in(
     error: str | None = None,
     *,
     accepts_keys: bool = True,
+    destination: str = "",
 ) -> Response:
     """Return a redirect to the login page for an anonymous browser (302), or the challenge.
 
@@ -187,8 +188,11 @@ def ask_to_log_in(
         login_url: The path of the login page; None: always answer with the challenge.
         error: `invalid_token` if a token was rejected.
         accepts_keys: Whether the URL accepts API keys.
+        destination: A safe `next` instead of the page that was asked for.
     """
-    location = _login_location(environ, login_url) if login_url and _is_browser(environ) else ""
+    location = ""
+    if login_url and _is_browser(environ):
+        location = _login_location(environ, login_url, destination)
     if location and not _is_htmx(environ):
         return redirect(HTTPStatus.FOUND, location)
     asked = challenges(environ, error) if accepts_keys else (challenge(error),)
@@ -269,9 +273,11 @@ def _hx_redirect(location: str) -> tuple[Header, ...]:
     return (("HX-Redirect", location),) if location else ()
 
 
-def _login_location(environ: WSGIEnvironment, login_url: str) -> str:
+def _login_location(environ: WSGIEnvironment, login_url: str, destination: str) -> str:
     """Return the URL of the login page. After a form, only wsgiauth's own leads back."""
     url = root_url(environ) + login_url
+    if destination:
+        return with_next(url, destination)
     page = _page_to_return_to(environ)
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         return with_next(url, page)

@@ -84,6 +84,19 @@ def test_a_browser_logs_in_in_two_steps(client, app):
     assert not tab_cookies(client, SECOND)
 
 
+def test_a_login_that_waited_too_long_begins_anew_and_keeps_the_page(client, app, clock):
+    page = log_in(client, next="/reports?page=2").follow(headers=BROWSER)
+    clock.move(11 * 60)
+    page.form["code"] = app.code()
+    answers = [
+        page.form.submit(headers={**SAME_ORIGIN, "Referer": page.request.url}, status=302),
+        client.get(page.request.path_qs, headers=BROWSER, status=302),
+    ]
+    for answer in answers:
+        assert answer.headers["Location"] == "/auth/login?next=%2Freports%3Fpage%3D2"
+    assert client.get("/").json["user"] is None
+
+
 @pytest.mark.every_database
 def test_a_recovery_code_stands_for_a_code(client, app, ada):
     code, *_ = recovery_codes.replace(ada, rounds=4)
@@ -190,7 +203,7 @@ def test_the_cookie_of_a_pending_login_has_the_attributes_of_the_other(client, a
         client.extra_environ = {"wsgi.url_scheme": scheme}
         cookie = log_in(client).headers["Set-Cookie"]
         assert re.fullmatch(f"{name}[0-9a-f]{{16}}", cookie.partition("=")[0])
-        assert cookie.endswith(f"; Max-Age=600; Path=/; HttpOnly; SameSite=Lax{secure}")
+        assert cookie.endswith(f"; Max-Age=3600; Path=/; HttpOnly; SameSite=Lax{secure}")
 
 
 @pytest.mark.promise(55)

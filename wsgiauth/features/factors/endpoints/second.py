@@ -28,6 +28,7 @@ from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.web.clients import Client
+from wsgiauth.web.failures import ask_to_log_in
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
@@ -56,6 +57,20 @@ class SecondStep(PublicForm):
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""
         return factors.are_offered(settings)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the form, or lead to the login."""
+        try:
+            return super().get(environ, site)
+        except UnauthenticatedError:
+            return _begin_again(environ, site)
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Take the form, or lead to the login."""
+        try:
+            return super().post(environ, site)
+        except UnauthenticatedError:
+            return _begin_again(environ, site)
 
     def _check_account(self, submission: Submission) -> None:
         require_own(submission, _require_pending(submission.environ, submission.site).user)
@@ -167,3 +182,11 @@ def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
         if found is not None and (site.settings.PASSWORD_LOGIN or not is_by_password):
             return found
     raise UnauthenticatedError(None)
+
+
+def _begin_again(environ: WSGIEnvironment, site: Site) -> Response:
+    """Lead to the login, and then to where the pending login led that has ended."""
+    cookies = tabs.sent_cookies(environ, site, PENDING)
+    found = (pending.split(each.value, site.destinations)[1] for each in cookies)
+    login_url = f"{site.pages.mount}/login"
+    return ask_to_log_in(environ, login_url, accepts_keys=False, destination=next(found, ""))
