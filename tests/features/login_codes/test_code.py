@@ -7,7 +7,7 @@ import pytest
 from webtest import TestApp
 
 from tests.features.links.test_forgot import shown, without_values
-from tests.features.login_codes.conftest import Program, Tab, proven
+from tests.features.login_codes.conftest import WRONG, Program, Tab, proven
 from tests.support.mails import MAIL, Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, delete_user
@@ -235,6 +235,17 @@ def test_requests_for_codes_keep_no_owner_from_a_link_or_an_earlier_code(program
     program.ask(status=429)
     program.client.post_json("/auth/forgot", {"username": USERNAME}, status=202)
     tab.enter(code, 303)
+
+
+@pytest.mark.promise(83)
+def test_strangers_keep_an_owner_at_a_new_address_from_a_code_alone(site, ada):
+    stranger, owner = Program(site, "198.51.100.7"), Program(site, "203.0.113.9")
+    for _ in range(LIMIT):
+        stranger.enter(stranger.ask(), WRONG, 401)
+    owner.ask(status=429)
+    owner.client.post_json("/auth/forgot", {"username": USERNAME}, status=202)
+    login = {"username": USERNAME, "password": PASSWORD}
+    owner.client.post_json("/auth/login", login, status=200)
 
 
 def test_the_emails_of_an_address_count_together(program, options, site):
