@@ -476,9 +476,7 @@ def test_a_password_typed_as_a_name_is_told_to_nobody_else(client, watch, name):
     for _ in range(7):
         client.post_json("/auth/login", fields, status="4*")
     client.post("/auth/login", fields, headers={"Sec-Fetch-Site": "cross-site"}, status=403)
-    found = watch.finds("finch")
-    assert all(each.startswith("log of peewee: ") and "SELECT" in each for each in found)
-    assert bool(found) == (name is NAME_LIKE_PASSWORD)
+    assert watch.finds("finch") == []
 
 
 def test_a_form_shows_its_typist_the_name_but_not_the_password(client, watch):
