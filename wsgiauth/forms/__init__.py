@@ -330,11 +330,12 @@ class ListForm(MemberForm):
         return json_response(self.document(environ, member, site))
 
 
-def email_accepted(submission: Submission, detail: str, page: Page) -> Response:
+def email_accepted(submission: Submission, detail: str, page: Page, *headers: Header) -> Response:
     """Answer 202, whether there is an email to send or not."""
+    status, pages = HTTPStatus.ACCEPTED, submission.site.pages
     if submission.wants_json:
-        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED)
-    return submission.site.pages.render(submission.environ, page, status=HTTPStatus.ACCEPTED)
+        return json_response({"detail": detail}, status=status, headers=headers)
+    return pages.render(submission.environ, page, status=status, headers=headers)
 
 
 def see_other(submission: Submission, page: str, *headers: Header, name: str = "") -> Response:

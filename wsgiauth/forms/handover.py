@@ -83,7 +83,8 @@ def forgot_url(submission: Submission) -> str | None:
     """Return the URL of /auth/forgot, or None if the site sends no links for a new password."""
     site = submission.site
     is_offered = site.outbox is not None and site.settings.PASSWORD_LOGIN
-    return f"{mount_url(submission.environ)}/forgot" if is_offered else None
+    url = with_next(f"{mount_url(submission.environ)}/forgot", submission.destination)
+    return url if is_offered else None
 
 
 def start_browser_session(
@@ -191,7 +192,7 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
         document = profile(user, submission.site.settings)
         return json_response(document, status=HTTPStatus.CREATED, headers=(location, *cookies))
     if issued is None:  # or the user was deactivated at the same moment
-        return see_other(submission, "login")
+        return see_other(submission, with_next("login", submission.destination))
     if not submission.site.ways_in.has_one(user):  # the page says so, and leads to the ways
         account = f"{mount_url(submission.environ)}/account"
         submission = replace(submission, destination=account)

@@ -1,6 +1,7 @@
 """GET, POST /auth/forgot: ask for an email with a link to choose a new password."""
 
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
@@ -10,6 +11,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url, with_next
 
 
 class ForgotPage(FormPage):
@@ -17,7 +19,7 @@ class ForgotPage(FormPage):
 
     template = "forgot.html"
     forgot_url = UrlBelow("forgot")
-    login_url = UrlBelow("login")
+    login_url: str
     username: str = ""  # as it was sent
 
 
@@ -25,8 +27,8 @@ class ForgotSentPage(Page):
     """The next steps. It does not show whether there is an account."""
 
     template = "forgot_sent.html"
-    forgot_url = UrlBelow("forgot")
-    login_url = UrlBelow("login")
+    forgot_url: str
+    login_url: str
     minutes: int
 
 
@@ -47,11 +49,21 @@ class Forgot(PublicForm):
         site.require(MailLimits).count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
         detail = _("If the name belongs to an active account, an email with a link is on its way.")
-        page = ForgotSentPage(minutes=site.settings.LINK_MINUTES)
-        return email_accepted(submission, detail, page)
+        mount, destination = mount_url(submission.environ), submission.destination
+        page = ForgotSentPage(
+            forgot_url=with_next(f"{mount}/forgot", destination),
+            login_url=with_next(f"{mount}/login", destination),
+            minutes=site.settings.LINK_MINUTES,
+        )
+        return email_accepted(submission, detail, page, *keep_next(submission))
 
     def page(self, submission: Submission, refusal: Refusal) -> ForgotPage:
         """Return the form."""
+        mount, destination = mount_url(submission.environ), submission.destination
         return ForgotPage(
-            username=submission.fields[ACCOUNT_NAME], message=refusal.message, errors=refusal.errors
+            login_url=with_next(f"{mount}/login", destination),
+            next=destination,
+            username=submission.fields[ACCOUNT_NAME],
+            message=refusal.message,
+            errors=refusal.errors,
         )

@@ -3,6 +3,7 @@
 from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.features.links.detours import forget_next, kept_next
 from wsgiauth.features.links.link_form import LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
 from wsgiauth.messages import _
@@ -11,6 +12,7 @@ from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import with_next
 
 
 class ResetPage(FormPage):
@@ -53,7 +55,8 @@ class Reset(LinkForm):
             site.throttle.recognise(changed, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
-        return see_other(submission, "login?done=reset", name=user.username)
+        login = with_next("login?done=reset", kept_next(submission))
+        return see_other(submission, login, *forget_next(submission), name=user.username)
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
         """Return the form without the password; raise LinkExpiredError for an expired link."""

@@ -34,8 +34,12 @@ PAGES: tuple[Page, ...] = (
         message="Enter an email address such as ada@example.org.",
     ),
     EmailSentPage(present="ada@example.org", email="ada@example.net", minutes=60),
-    ForgotPage(username="ada", message="Enter your username or email address."),
-    ForgotSentPage(minutes=60),
+    ForgotPage(
+        login_url="/auth/login",
+        username="ada",
+        message="Enter your username or email address.",
+    ),
+    ForgotSentPage(forgot_url="/auth/forgot", login_url="/auth/login", minutes=60),
     ResetPage(
         token="example",  # noqa: S106 - an example
         username="ada",

@@ -9,6 +9,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.endpoints.register import Register, RegisterPage
 from wsgiauth.exceptions import RetryLaterError, ValidationError
+from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Submission, email_accepted
@@ -94,4 +95,4 @@ class VerifiedRegister(Register):
             login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
             minutes=site.settings.LINK_MINUTES,
         )
-        return email_accepted(submission, detail, page)
+        return email_accepted(submission, detail, page, *keep_next(submission))

@@ -1,6 +1,7 @@
 """GET, POST /auth/verify: links that prove an address, by the purpose of their secret."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from http import HTTPStatus
 
 from wsgiauth.accounts import NewAccount, find_user
@@ -15,6 +16,7 @@ from wsgiauth.exceptions import (
     ValidationError,
 )
 from wsgiauth.features.links.address_links import AddressProof, prove_address, read_address_proof
+from wsgiauth.features.links.detours import forget_next, kept_next
 from wsgiauth.features.links.invitations import accept_invitation, read_invitation
 from wsgiauth.features.links.link_form import LinkForm, LinkPurpose, has_account
 from wsgiauth.features.providers.addresses import PROVIDER_ADDRESS
@@ -85,7 +87,12 @@ class InvitationLink(LinkPurpose):
         if user is None:
             raise has_account(submission.site)
         site.throttle.recognise(user, submission.networks)
-        return account_created(submission, user, _start_session(submission, user))
+        response = account_created(
+            replace(submission, destination=kept_next(submission)),
+            user,
+            _start_session(submission, user),
+        )
+        return replace(response, headers=(*response.headers, *forget_next(submission)))
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the form without the password."""

@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from wsgiauth.authentication import lifetimes
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
@@ -53,11 +54,12 @@ class AskForCode(GuestForm):
         former = site.identifier.sent_cookie(environ, WAITING)
         if former:
             codes.void_request(former)
-        cookie = site.identifier.own_cookie(environ, WAITING, secret)
+        # Perhaps the email has a link for a new password instead of a code.
+        cookies = (site.identifier.own_cookie(environ, WAITING, secret), *keep_next(submission))
         if submission.wants_json:
             document = {"detail": _DETAIL}
-            return json_response(document, status=HTTPStatus.ACCEPTED, headers=(cookie,))
-        return see_other(submission, with_next("code/enter", submission.destination), cookie)
+            return json_response(document, status=HTTPStatus.ACCEPTED, headers=cookies)
+        return see_other(submission, with_next("code/enter", submission.destination), *cookies)
 
     def page(self, submission: Submission, refusal: Refusal) -> CodePage:
         """Return the form."""
