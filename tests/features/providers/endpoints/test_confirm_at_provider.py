@@ -128,7 +128,10 @@ def test_a_login_that_proves_nothing_is_a_page_and_no_loop(browser, provider, he
         "google: auth_time"
     ]
     page = refused.click("Confirm in another way", extra_environ={"HTTP_ACCEPT": "text/html"})
-    assert page.html.find("a", string="Set a password by a link")["href"] == "/auth/forgot"
+    assert (
+        page.html.find("a", string="Set a password by a link")["href"]
+        == "/auth/forgot?next=%2Fauth%2Fpassword"
+    )
     provider.claims.clear()
     page = to_confirm(browser, "/auth/password")
     confirm(browser, page, provider, subject="grace", status=403)
