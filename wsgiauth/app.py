@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from types import MappingProxyType
+from typing import NamedTuple
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 import peewee
@@ -42,10 +43,11 @@ from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure, unavailable
+from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key
 from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
-from wsgiauth.web.request import prefers_html
+from wsgiauth.web.request import IS_NAVIGATION, prefers_html
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
 
@@ -80,6 +82,23 @@ _MAP = SiteMap(ROUTES)
 _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
 
 
+class _Route(NamedTuple):
+    """What answers at a path."""
+
+    handlers: Mapping[str, Handler]  # by method
+    is_navigation: bool
+
+    @classmethod
+    def of(cls, endpoint: Endpoint) -> "_Route":
+        """Return the route to an endpoint; `Response` sends no body to HEAD."""
+        handlers = endpoint.handlers
+        if endpoint.answers_any_method:
+            handlers = {_ANY: handlers["GET"]}
+        elif endpoint.answers_head and "GET" in handlers:
+            handlers = {"HEAD": handlers["GET"], **handlers}
+        return cls(handlers, endpoint.is_navigation)
+
+
 class AuthApp:
     """Answers the requests below the mount, which is at the end of SCRIPT_NAME.
 
@@ -94,7 +113,7 @@ class AuthApp:
                 known_permissions.register(permission)
         self._router = Router(
             {
-                path: _routed(endpoint.variant(site.settings))
+                path: _Route.of(endpoint.variant(site.settings))
                 for path, endpoint in ROUTES.items()
                 if endpoint.is_offered(site.settings)
             }
@@ -186,8 +205,12 @@ class AuthApp:
         found = self._router.find(path)
         if found is None:
             raise NotFoundError
-        handlers, arguments = found
-        handler = handlers.get(environ["REQUEST_METHOD"]) or handlers.get(_ANY)
+        (handlers, is_navigation), arguments = found
+        method = environ["REQUEST_METHOD"]
+        if is_navigation and method in SAFE_METHODS:
+            environ[IS_NAVIGATION] = True
+            environ.pop("HTTP_AUTHORIZATION", None)  # perhaps of a proxy with a password of its own
+        handler = handlers.get(method) or handlers.get(_ANY)
         if handler is None:
             raise RequestError(
                 HTTPStatus.METHOD_NOT_ALLOWED,
@@ -196,13 +219,3 @@ class AuthApp:
                 headers=(("Allow", ", ".join(handlers)),),
             )
         return handler({**environ, ROUTING_ARGS: ((), arguments)}, self._site)
-
-
-def _routed(endpoint: Endpoint) -> dict[str, Handler]:
-    """Return the handlers by method; `Response` sends no body to HEAD."""
-    handlers = endpoint.handlers
-    if endpoint.answers_any_method:
-        return {_ANY: handlers["GET"]}
-    if endpoint.answers_head and "GET" in handlers:
-        return {"HEAD": handlers["GET"], **handlers}
-    return handlers

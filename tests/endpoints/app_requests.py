@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from webtest import TestApp
 
 from tests.support.oauth_apps import DEVICE_GRANT, VERIFIER, App, code_in
-from wsgiauth.testing import api_key, bearer, make_user
+from wsgiauth.testing import api_key, bearer, make_group, make_user
 from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS, DEVICE_CODES
 
 JSON = {"Content-Type": "application/json"}
@@ -27,19 +27,29 @@ def app_requests(site):
     app, user = App(site), make_user(site, "niaj")
     login, key = bearer(site, user), api_key(site, user, [])
     asked = {"QUERY_STRING": urlencode(app.parameters())}
+    group = make_group(site, "reviewers")
+    closed = {"QUERY_STRING": urlencode(App(site, group=group).parameters())}
     for path in ("/authorize", "/consent"):
-        for headers in ({}, BEARER, key, login):
-            yield "GET", path, headers, None, asked
+        for cookies in ({}, cookie_in(login)):
+            yield "GET", path, {}, None, asked, cookies
         wrong = {"QUERY_STRING": urlencode(app.parameters(response_type="token"))}
-        yield "GET", path, login, None, wrong
-        yield "GET", path, login, None, {"QUERY_STRING": "client_id=x"}
+        yield "GET", path, {}, None, wrong, cookie_in(login)
+        yield "GET", path, {}, None, {"QUERY_STRING": "client_id=x"}, cookie_in(login)
+    yield "GET", "/authorize", {}, None, closed, cookie_in(login)
+    offline = {
+        "QUERY_STRING": urlencode(
+            App(site, scopes=["offline_access"]).parameters(scope="offline_access")
+        )
+    }
+    stale = cookie_in(bearer(site, user, confirmed_minutes_ago=60))
+    yield "GET", "/consent", {}, None, offline, stale
     for body in BODIES:
         yield "POST", "/authorize", *body
     yield "POST", "/authorize", FORM, "client_id=x"
     yield from _decisions(login, key, asked)
     trusted = App(site, is_trusted=True)
     silent = {"QUERY_STRING": urlencode(trusted.parameters(response_mode="form_post"))}
-    yield "GET", "/authorize", login, None, silent
+    yield "GET", "/authorize", {}, None, silent, cookie_in(login)
     yield from _list_requests(app, login, key)
     yield from _program_requests(site, trusted, login)
     yield from _device_requests(site, login, key)
@@ -50,17 +60,17 @@ def app_requests(site):
 def _logouts(site, user, login, key):
     bye = "https://wiki.example.org/bye"
     app = App(site, is_trusted=True, logout_redirects=[bye])
-    for headers in ({}, BEARER, key, login):
+    for cookies in ({}, cookie_in(login)):
         for asked in ({}, {"client_id": app.id, "post_logout_redirect_uri": bye}):
-            yield "GET", "/oauth/logout", headers, None, {"QUERY_STRING": urlencode(asked)}
-    yield "GET", "/oauth/logout", login, None, {"QUERY_STRING": "client_id=x"}
+            yield "GET", "/oauth/logout", {}, None, {"QUERY_STRING": urlencode(asked)}, cookies
+    yield "GET", "/oauth/logout", {}, None, {"QUERY_STRING": "client_id=x"}, cookie_in(login)
     for body in BODIES:
         yield "POST", "/oauth/logout", *body
     yield "POST", "/oauth/logout", FORM, "client_id=x"
     other = bearer(site, user)
     hint = {"QUERY_STRING": urlencode({"id_token_hint": tokens_of(site, app, other)["id_token"]})}
-    yield "GET", "/oauth/logout", other | {"Sec-Purpose": "prefetch"}, None, hint
-    yield "GET", "/oauth/logout", other, None, hint
+    for headers in ({"Sec-Purpose": "prefetch"}, {}):
+        yield "GET", "/oauth/logout", headers, None, hint, cookie_in(other)
 
 
 def _decisions(login, key, asked):
@@ -113,8 +123,9 @@ def _device_requests(site, login, key):
     asked = urlencode({"client_id": app.id, "scope": "openid"})
     yield "POST", "/oauth/device", FORM, asked
     for headers in ({}, BEARER, key, login):
-        yield "GET", "/device", headers
         yield "POST", "/device", JSON | headers, json.dumps({"user_code": "BBBB-BBBB"})
+    for cookies in ({}, cookie_in(login)):
+        yield "GET", "/device", {}, None, None, cookies
     yield "POST", "/device", JSON | login, "{}"
     yield from _unreadable("/device", login)
     codes = app.program.post("/auth/oauth/device", asked).json
@@ -142,13 +153,20 @@ def _registrations():
         yield "POST", "/oauth/register", JSON, "{}"
 
 
+def cookie_in(login):
+    """Return the cookie with the session of an Authorization header."""
+    return {"wsgiauth": login["Authorization"].removeprefix("Bearer ")}
+
+
 def tokens_of(site, app, login, **changes):
     """Return the tokens of an app that an operator trusts."""
     return app.exchange(_code(site, app, login, **changes))
 
 
 def _code(site, app, login, **changes):
-    return code_in(TestApp(site).get(app.url(**changes), headers=login, status=303).location)
+    cookie = "; ".join(f"{name}={value}" for name, value in cookie_in(login).items())
+    browser = TestApp(site, {"HTTP_COOKIE": cookie})
+    return code_in(browser.get(app.url(**changes), status=303).location)
 
 
 def _form(app, **fields):
@@ -162,14 +180,14 @@ def app_requests_without_a_database(site):
     token = {"Authorization": f"Bearer {tokens_of(site, app, login)['access_token']}"}
     asked = {"QUERY_STRING": urlencode(app.parameters())}
     return [
-        ("GET", "/authorize", login, None, asked),
-        ("GET", "/consent", login, None, asked),
+        ("GET", "/authorize", {}, None, asked, cookie_in(login)),
+        ("GET", "/consent", {}, None, asked, cookie_in(login)),
         ("POST", "/consent", JSON | login, json.dumps({"decision": "refuse"}), asked),
         ("GET", "/apps", login),
-        ("GET", "/oauth/logout", login),
+        ("GET", "/oauth/logout", {}, None, None, cookie_in(login)),
         ("POST", "/apps", JSON | login, json.dumps({"revoke": app.id})),
         *(("POST", path, FORM, _form(app)) for path in PROGRAM_PATHS),
-        ("GET", "/device", login),
+        ("GET", "/device", {}, None, None, cookie_in(login)),
         ("POST", "/device", JSON | login, json.dumps({"user_code": "BBBB-BBBB"})),
         ("POST", "/oauth/register", JSON, json.dumps({"redirect_uris": [app.uri]})),
         ("GET", "/userinfo", token),

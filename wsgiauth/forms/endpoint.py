@@ -68,6 +68,9 @@ class Endpoint:
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
     answers_any_method: ClassVar[bool] = False  # as it does GET
     answers_head: ClassVar[bool] = True  # as it does GET, without a body
+    # Links of emails and other sites lead a browser here. So GET and HEAD are for people whatever
+    # `Accept` says, and have the session of the cookie alone.
+    is_navigation: ClassVar[bool] = False
     step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
 
@@ -210,7 +213,7 @@ def require_not_in_advance(environ: WSGIEnvironment) -> None:
         )
 
 
-def require_opened(environ: WSGIEnvironment, *destinations: str) -> None:
+def require_opened(environ: WSGIEnvironment, *destinations: str, admits_head: bool = False) -> None:
     """Raise `RequestError` (403) for an image or another part of a page of this site.
 
     Any user may have written such a part. Older browsers and programs do not say for what they
@@ -218,9 +221,11 @@ def require_opened(environ: WSGIEnvironment, *destinations: str) -> None:
 
     Args:
         destinations: The accepted values of `Sec-Fetch-Dest` (W3C Fetch Metadata).
+        admits_head: Whether to accept HEAD, because GET changes nothing.
     """
     is_opened = environ.get("HTTP_SEC_FETCH_DEST", destinations[0]) in destinations
-    if not is_opened or environ["REQUEST_METHOD"] == "HEAD":
+    is_probe = environ["REQUEST_METHOD"] == "HEAD" and not admits_head
+    if is_probe or not is_opened:
         detail = _("This address was loaded as part of another page, so nothing was done.")
         raise refused("embedded", detail)
 

@@ -23,7 +23,7 @@ from wsgiauth.exceptions import (
 from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
-from wsgiauth.web.request import is_by_script, prefers_html
+from wsgiauth.web.request import IS_NAVIGATION, is_by_script, prefers_html
 from wsgiauth.web.responses import Header, Response, phrase, problem, redirect
 from wsgiauth.web.urls import (
     ASKED_AT,
@@ -260,6 +260,8 @@ def second_factor_failure(
 
 
 def _is_browser(environ: WSGIEnvironment) -> bool:
+    if IS_NAVIGATION in environ:
+        return True
     if "HTTP_AUTHORIZATION" in environ:
         return False
     return _is_htmx(environ) or (prefers_html(environ) and not is_by_script(environ))

@@ -23,6 +23,8 @@ MAX_QUERY = 12_288  # characters: the longest `next`, and short fields beside it
 MAX_QUERY_FIELDS = 20
 MAX_ACCEPT = 4096  # characters
 
+IS_NAVIGATION = "wsgiauth.is_navigation"  # in the environ: see `Endpoint.is_navigation`
+
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 QUERY = "query"  # in the errors: the query as a whole
@@ -36,6 +38,8 @@ def prefers_html(environ: WSGIEnvironment) -> bool:
 
     Browsers do. Programs that accept anything, or send no `Accept`, get JSON.
     """
+    if IS_NAVIGATION in environ:
+        return True
     html, json_ = _qualities(environ, named="html")
     return html > json_
 

@@ -23,6 +23,7 @@ from tests.support.sites import (
     USERNAME,
     echo,
 )
+from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, PROVEN_BY_OPERATOR, User
@@ -371,6 +372,14 @@ def test_what_is_no_token_is_refused(client):
         send(client, token, status=410)
         client.get("/auth/reset", {"token": token.encode()}, headers=BROWSER, status=410)
     client.get("/auth/reset", headers=BROWSER, status=410)
+
+
+@row_by_row("path", ["reset", "restore", "verify"])
+@row_by_row("accept", ["*/*", "application/json"])
+def test_a_link_opens_a_page_whatever_accept_says(client, path, accept):
+    url = f"/auth/{path}?token=x"
+    assert client.get(url, headers={"Accept": accept}, status=410).content_type == "text/html"
+    assert client.head(url, headers={"Accept": accept}, status=410).content_type == "text/html"
 
 
 @pytest.mark.promise(35)

@@ -28,6 +28,7 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server.authorization import ASKED
 from wsgiauth.features.oauth_server.tables import Consent, Grant
 from wsgiauth.storage import context
@@ -71,7 +72,7 @@ def confirm_here(page):
 
 
 def test_a_user_logs_in_and_allows_the_app_and_gets_there_with_a_code(anonymous, ada, wiki):
-    page = open_page(anonymous, open_page(anonymous, wiki.url(), 302).location)
+    page = open_page(anonymous, open_page(anonymous, wiki.url(), 303).location)
     answer = log_in_here(anonymous, page)
     location = walk(anonymous, answer.location)
     assert location.startswith(f"{CALLBACK}?")
@@ -123,7 +124,7 @@ def test_a_public_app_gets_access_that_outlasts_a_logout_only_after_a_recent_pro
     url = app.url(scope="openid offline_access")
     walk(browser, url)
     make_stale()
-    asked = open_page(browser, url, 302)
+    asked = open_page(browser, url, 303)
     assert urlsplit(asked.location).path == "/auth/confirm"
     silent = open_page(browser, app.url(scope="openid offline_access", prompt="none"), 303)
     assert answer_in(silent.location)["error"] == "login_required"
@@ -183,14 +184,6 @@ def test_a_form_that_is_too_long_is_a_page_without_an_echo(browser, wiki):
     fields = wiki.parameters(state="hello" * 3000)
     page = browser.post(AUTHORIZE, fields, headers=BROWSER, status=400)
     assert "hello" not in page.text + str(page.headers)
-
-
-def test_a_program_gets_problem_details_for_a_wrong_client(client, wiki):
-    answer = client.get(wiki.url(client_id="x"), status=400)
-    assert (answer.content_type, answer.json["code"]) == (
-        "application/problem+json",
-        "invalid_client",
-    )
 
 
 # Answers with a code
@@ -374,7 +367,7 @@ def test_an_app_on_a_computer_is_asked_about_each_time(browser, site):
 def test_a_new_proof_is_asked_for_once(browser, wiki, clock, changes):
     walk(browser, wiki.url())
     clock.move(10)
-    answer = open_page(browser, wiki.url(**changes), 302)
+    answer = open_page(browser, wiki.url(**changes), 303)
     assert path_of(answer)[0] == "/auth/confirm"
     clock.move(10)
     answer = confirm_here(open_page(browser, answer.location, 200))
@@ -386,7 +379,7 @@ def test_a_new_proof_is_asked_for_once(browser, wiki, clock, changes):
 
 @pytest.mark.parametrize("changes", [{"prompt": "login"}, {"max_age": "0"}], ids=["prompt", "age"])
 def test_a_login_is_proof_enough(anonymous, ada, wiki, clock, changes):
-    answer = open_page(anonymous, wiki.url(**changes), 302)
+    answer = open_page(anonymous, wiki.url(**changes), 303)
     clock.move(10)
     answer = log_in_here(anonymous, open_page(anonymous, answer.location, 200))
     assert "code" in answer_in(walk(anonymous, answer.location))
@@ -394,7 +387,7 @@ def test_a_login_is_proof_enough(anonymous, ada, wiki, clock, changes):
 
 def test_the_question_is_not_answered_by_going_back(browser, wiki, clock):
     clock.move(10)
-    _path, query = path_of(open_page(browser, wiki.url(prompt="login"), 302))
+    _path, query = path_of(open_page(browser, wiki.url(prompt="login"), 303))
     for path in (AUTHORIZE, CONSENT):
         page = follow(browser, f"{path}?{query}")
         assert page.html.h1.text == "Confirm that it is you"
@@ -402,16 +395,16 @@ def test_the_question_is_not_answered_by_going_back(browser, wiki, clock):
 
 def test_an_older_answer_is_none_to_a_new_question(browser, wiki, clock):
     clock.move(10)
-    answer = open_page(browser, wiki.url(prompt="login"), 302)
+    answer = open_page(browser, wiki.url(prompt="login"), 303)
     confirm_here(open_page(browser, answer.location, 200))
     clock.move(10)
-    assert path_of(open_page(browser, wiki.url(prompt="login"), 302))[0] == "/auth/confirm"
+    assert path_of(open_page(browser, wiki.url(prompt="login"), 303))[0] == "/auth/confirm"
 
 
 def test_the_time_of_a_question_is_in_no_request_of_the_app(browser, wiki, clock):
     clock.move(10)
     forged = wiki.url(prompt="login", **{ASKED: f"{clock.now - 100}.{'x' * 43}"})
-    assert path_of(open_page(browser, forged, 302))[0] == "/auth/confirm"
+    assert path_of(open_page(browser, forged, 303))[0] == "/auth/confirm"
 
 
 def test_max_age_is_of_the_last_proof(browser, wiki, clock):
@@ -419,7 +412,7 @@ def test_max_age_is_of_the_last_proof(browser, wiki, clock):
     clock.move(60)
     assert "code" in answer_in(open_page(browser, wiki.url(max_age="60"), 303).location)
     clock.move(1)
-    assert path_of(open_page(browser, wiki.url(max_age="60"), 302))[0] == "/auth/confirm"
+    assert path_of(open_page(browser, wiki.url(max_age="60"), 303))[0] == "/auth/confirm"
 
 
 @pytest.mark.parametrize("prompt", ["consent", "select_account", "login consent"])
@@ -438,7 +431,7 @@ def test_the_app_can_let_the_user_be_asked_again(browser, wiki, prompt):
 
 @row_by_row("hint", ["Ada", "nobody@example.org", '"><script>', "x" * 254])
 def test_the_login_form_begins_with_the_name_that_the_app_suggests(anonymous, ada, wiki, hint):
-    page = open_page(anonymous, open_page(anonymous, wiki.url(login_hint=hint), 302).location)
+    page = open_page(anonymous, open_page(anonymous, wiki.url(login_hint=hint), 303).location)
     form = next(each for each in page.forms.values() if "password" in each.fields)
     assert form["username"].value == hint
 
@@ -463,7 +456,7 @@ def test_no_link_lets_the_login_form_say_something_else(anonymous, wiki, changes
 @pytest.mark.parametrize("further", [{"OAUTH_REGISTRATION": True}])
 def test_an_app_that_has_registered_itself_suggests_no_name(site, anonymous):
     editor = RegisteredApp(site)
-    page = open_page(anonymous, open_page(anonymous, editor.url(login_hint="Ada"), 302).location)
+    page = open_page(anonymous, open_page(anonymous, editor.url(login_hint="Ada"), 303).location)
     form = next(each for each in page.forms.values() if "password" in each.fields)
     assert form["username"].value == ""
 
@@ -480,32 +473,76 @@ def test_only_a_request_suggests_a_name(anonymous, wiki, path):
 # Who can be the user
 
 
-def test_an_anonymous_program_gets_a_challenge(client, wiki):
-    answer = client.get(wiki.url(), status=401)
-    assert answer.json["code"] == "unauthenticated"
+ACCEPTED = [None, "*/*", "application/json", "text/event-stream", "*/*, text/html;q=0.1"]
 
 
-def test_a_session_in_a_header_counts(client, ada, site):
+@row_by_row("accept", ACCEPTED)
+@row_by_row("method", ["GET", "HEAD"])
+def test_it_is_opened_in_a_browser_whatever_accept_says(site, browser, wiki, accept, method):
+    headers = {"Sec-Fetch-Mode": "cors"}  # as Node's fetch sends
+    headers |= {"Accept": accept} if accept else {}
+
+    def ask(client, **changes):
+        return client.request(wiki.url(**changes), method=method, headers=headers, status="*")
+
+    answer = ask(TestApp(site))
+    assert (answer.status_int, path_of(answer)[0]) == (303, "/auth/login")
+    answer = ask(browser)
+    assert (answer.status_int, path_of(answer)[0]) == (303, CONSENT)
+    answer = ask(TestApp(site), prompt="none")
+    assert answer_in(answer.location)["error"] == "login_required"
+    answer = ask(TestApp(site), client_id="x")
+    assert (answer.status_int, answer.content_type) == (400, "text/html")
+
+
+def test_head_has_the_headers_of_get_and_writes_no_row(browser, wiki):
+    walk(browser, wiki.url())
+    events = RecordedEvent.select().count()
+    names = []
+    for open_with in (browser.head, browser.get):
+        answer = open_with(wiki.url(), headers=BROWSER, status=303)
+        assert "code" in answer_in(answer.location)
+        names.append([name for name, _value in answer.headerlist])
+    assert names[0] == names[1]
+    assert (Grant.select().count(), RecordedEvent.select().count()) == (0, events)
+
+
+@row_by_row(
+    ("headers", "code"),
+    [
+        ({"Sec-Fetch-Dest": "iframe"}, "embedded"),
+        ({"Sec-Fetch-Dest": "image"}, "embedded"),
+        ({"Sec-Purpose": "prefetch"}, "prefetch"),
+    ],
+    ids=["a frame", "an image", "in advance"],
+)
+def test_only_a_page_that_is_opened_gets_a_code(site, browser, headers, code, caplog):
+    answer = browser.get(App(site, is_trusted=True).url(), headers=headers, status=403)
+    assert (answer.content_type, "Location" in answer.headers) == ("text/html", False)
+    assert f"reason={code}" in caplog.text
+    caplog.clear()
+
+
+def test_credentials_in_a_header_are_ignored(site, client, ada):
+    """A proxy can ask for a password of its own. An app never sends any here."""
     app = App(site, is_trusted=True)
     token = sessions.start(ada, site.site.tokens).token
-    headers = {"Authorization": f"Bearer {token}"}
-    answer = client.get(app.url(), headers=headers, status=303)
-    assert "code" in answer_in(answer.location)
-
-
-def test_an_api_key_is_not_a_user(client, ada, site):
-    app = App(site, is_trusted=True)
-    headers = api_key(site, ada)
-    assert client.get(app.url(), headers=headers, status=403).json["code"] == "insufficient_scope"
-    silent = client.get(app.url(prompt="none"), headers=headers, status=303)
-    assert answer_in(silent.location)["error"] == "login_required"
+    for headers in (
+        {"Authorization": f"Bearer {token}"},
+        api_key(site, ada),
+        {"Authorization": "Basic YTpi"},
+    ):
+        answer = client.get(app.url(), headers=headers, status=303)
+        assert path_of(answer)[0] == "/auth/login"
+        silent = client.get(app.url(prompt="none"), headers=headers, status=303)
+        assert answer_in(silent.location)["error"] == "login_required"
 
 
 @pytest.mark.promise(95)
 @pytest.mark.parametrize("further", [{"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}], ids=[""])
 def test_a_session_without_its_second_factor_is_no_login(site, ada, wiki):
     browser = logged_in(site, ada, second_factor=False)
-    asked = open_page(browser, wiki.url(), 302)
+    asked = open_page(browser, wiki.url(), 303)
     silent = open_page(browser, wiki.url(prompt="none"), 303)
     assert path_of(asked) == ("/auth/totp", urlencode(wiki.parameters()))
     assert answer_in(silent.location)["error"] == "interaction_required"
@@ -514,7 +551,7 @@ def test_a_session_without_its_second_factor_is_no_login(site, ada, wiki):
 @pytest.mark.parametrize("further", [{"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}], ids=[""])
 def test_the_missing_second_factor_is_the_new_proof(site, ada, wiki):
     browser = logged_in(site, ada, second_factor=False)
-    _path, query = path_of(open_page(browser, wiki.url(prompt="login"), 302))
+    _path, query = path_of(open_page(browser, wiki.url(prompt="login"), 303))
     assert query.startswith(f"{urlencode(wiki.parameters(prompt='login'))}&{ASKED}=")
 
 
@@ -522,7 +559,7 @@ def test_the_missing_second_factor_is_the_new_proof(site, ada, wiki):
 def test_the_second_step_of_a_login_leads_back_to_the_app(site, ada, wiki, anonymous):
     factor = add_app(site, ada)
     url = wiki.url(prompt="login", state="x" * 1000)
-    page = open_page(anonymous, open_page(anonymous, url, 302).location)
+    page = open_page(anonymous, open_page(anonymous, url, 303).location)
     answer = log_in_here(anonymous, page)
     assert path_of(answer)[0] == "/auth/second"
     page = open_page(anonymous, answer.location, 200)
@@ -640,7 +677,7 @@ def test_a_site_that_is_no_provider_has_no_such_page(client, path):
 @pytest.mark.parametrize("further", [{"PUBLIC_URL": f"{ISSUER}/base"}], ids=[""])
 def test_the_site_can_be_mounted_below_a_path(site, wiki):
     browser = TestApp(site, {"HTTP_HOST": "localhost:80", "SCRIPT_NAME": "/base"})
-    answer = open_page(browser, wiki.url(), 302)
+    answer = open_page(browser, wiki.url(), 303)
     assert path_of(answer) == ("/base/auth/login", urlencode(wiki.parameters()))
     refused = open_page(browser, wiki.url(response_type="token"), 303)
     assert answer_in(refused.location)["iss"] == f"{ISSUER}/base"

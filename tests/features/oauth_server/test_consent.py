@@ -247,7 +247,7 @@ def test_the_form_of_another_user_is_no_consent(browser, wiki, site, grace):
 def test_a_form_of_an_ended_session_leads_to_the_login_and_back(browser, wiki):
     page = open_consent(browser, wiki)
     Session.delete().execute()
-    answer = decide(page, status=302)
+    answer = decide(page, status=303)
     assert answer.location.startswith("/auth/login?done=unsent&next=%2Fauth%2Fconsent%3F")
     assert allowed() == {}
 
@@ -269,8 +269,9 @@ def test_a_program_with_a_session_is_answered_in_json(client, ada, site, wiki):
 
 
 def test_an_anonymous_browser_logs_in_first(site, wiki):
-    answer = open_consent(TestApp(site), wiki, 302)
-    assert answer.location.startswith("/auth/login?next=%2Fauth%2Fauthorize%3F")
+    for headers in (BROWSER, {}, {"Accept": "application/json"}):
+        answer = TestApp(site).get(wiki.url(CONSENT), headers=headers, status=303)
+        assert answer.location.startswith("/auth/login?next=%2Fauth%2Fauthorize%3F")
 
 
 # What changes meanwhile
@@ -297,7 +298,7 @@ def test_a_form_after_too_long_a_time_needs_another_proof(browser, wiki, clock):
     clock.move(61)
     answer = decide(page)
     assert answer.location.startswith(f"{AUTHORIZE}?")
-    again = browser.get(answer.location, headers=BROWSER, status=302)
+    again = browser.get(answer.location, headers=BROWSER, status=303)
     assert again.location.startswith("/auth/confirm?")
     assert allowed() == {}
 
@@ -321,7 +322,7 @@ def test_a_user_who_changes_during_the_decision_decides_nothing(browser, ada, wi
 
     page = open_consent(browser, wiki)
     monkeypatch.setattr(grants, "lock_user", change_and_lock)
-    assert decide(page, status=302).location.startswith("/auth/login?")
+    assert decide(page, status=303).location.startswith("/auth/login?")
     assert allowed() == {}
 
 

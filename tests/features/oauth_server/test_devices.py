@@ -448,7 +448,9 @@ def test_scopes_that_the_page_did_not_show_are_not_allowed(tv, browser):
 
 
 def test_the_page_needs_a_login(client):
-    assert client.get(PAGE, headers=BROWSER, status=302).location.endswith("next=%2Fauth%2Fdevice")
+    for headers in (BROWSER, {}, {"Accept": "application/json"}):
+        answer = client.get(PAGE, headers=headers, status=302)
+        assert answer.location.endswith("next=%2Fauth%2Fdevice")
 
 
 @pytest.mark.promise(90)

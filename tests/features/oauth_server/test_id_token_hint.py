@@ -127,7 +127,7 @@ def test_another_user_is_refused_without_a_page(site, wiki, id_token, grace):
 
 def next_after_login(site, app, **changes):
     """Return the URL to which the login leads that an anonymous browser is sent to."""
-    answer = TestApp(site).get(app.url(**changes), headers=BROWSER, status=302)
+    answer = TestApp(site).get(app.url(**changes), headers=BROWSER, status=303)
     return parse_qs(urlsplit(answer.location).query)["next"][0]
 
 

@@ -95,16 +95,26 @@ def test_an_id_token_counts_after_it_and_its_grant_have_ended(browser, wiki, hin
         pytest.param({"Sec-Fetch-Dest": "image"}, "embedded", id="an image"),
     ],
 )
-def test_only_a_page_that_is_opened_logs_out(browser, wiki, hint, headers, code):
+def test_only_a_page_that_is_opened_logs_out(browser, wiki, hint, headers, code, caplog):
     address = leaving(wiki, id_token_hint=hint)
     sent = {**FROM_APP, "Accept": "application/json", **headers}
-    assert browser.get(address, headers=sent, status=403).json["code"] == code
+    assert browser.get(address, headers=sent, status=403).content_type == "text/html"
+    assert f"reason={code}" in caplog.text
     browser.head(address, headers=FROM_APP, status=403)
     assert is_logged_in(browser)
 
 
-def test_an_api_key_logs_nobody_out(site, ada, wiki):
-    TestApp(site).get(leaving(wiki), headers=api_key(site, ada, []), status=403)
+def test_without_anything_to_end_head_is_answered_as_get(site, browser, wiki, hint):
+    assert browser.head(leaving(wiki), status=200).content_type == "text/html"
+    for open_with in (TestApp(site).head, TestApp(site).get):
+        assert open_with(leaving(wiki, id_token_hint=hint), status=303).location.startswith(BYE)
+
+
+def test_an_api_key_logs_nobody_out(site, browser, ada, wiki):
+    headers = {**FROM_APP, **api_key(site, ada, [])}
+    page = browser.get(leaving(wiki), headers=headers, status=200)
+    assert "Your account is Ada." in page.html.main.text
+    assert is_logged_in(browser)
 
 
 def test_a_session_of_another_provider_ends_there_and_the_app_waits(settings, provider):

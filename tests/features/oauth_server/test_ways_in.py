@@ -55,7 +55,7 @@ def guest(site):
 def login_page(guest, wiki, **changes):
     """Return the page to which a request of the app leads."""
     answer = guest.get(
-        wiki.url(state=STATE, prompt="login", **changes), headers=BROWSER, status=302
+        wiki.url(state=STATE, prompt="login", **changes), headers=BROWSER, status=303
     )
     return guest.get(answer.location, headers=BROWSER, status=200)
 

@@ -21,6 +21,7 @@ class LinkForm(PublicForm):
     """
 
     hides_address = True
+    is_navigation = True
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there can be links; without email, an operator can print one."""

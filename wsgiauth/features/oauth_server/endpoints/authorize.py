@@ -39,7 +39,13 @@ from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
-from wsgiauth.forms.endpoint import Endpoint, Handler, require_login
+from wsgiauth.forms.endpoint import (
+    Endpoint,
+    Handler,
+    require_login,
+    require_not_in_advance,
+    require_opened,
+)
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -65,6 +71,7 @@ class Authorize(Endpoint):
     """Sends the browser back to the app with a code, after a login and a consent if needed."""
 
     step = _("Log in to another app")
+    is_navigation = True
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""
@@ -72,6 +79,8 @@ class Authorize(Endpoint):
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer the app, or send the browser to what is missing."""
+        require_opened(environ, "document", admits_head=True)
+        require_not_in_advance(environ)  # before there is a code
         return respond(environ, site, _respond)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
@@ -92,9 +101,11 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
         return answer_error(environ, site, error)
     except UnauthenticatedError as error:
         login_url = f"{site.pages.mount}/login"
-        return ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
+        response = ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
     except SecondFactorMissingError as error:
-        return step_up(environ, site, error)
+        response = step_up(environ, site, error)
+    is_redirect = response.status is HTTPStatus.FOUND
+    return replace(response, status=HTTPStatus.SEE_OTHER) if is_redirect else response
 
 
 def _respond(environ: WSGIEnvironment, site: Site) -> Response:
@@ -244,7 +255,7 @@ def _to_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationReques
     """Ask for a new proof of the session, which goes on, and so do its grants."""
     confirm_url = f"{mount_url(environ)}/confirm"
     url = with_next(confirm_url, _url_after_proof(environ, site, request))
-    return redirect(HTTPStatus.FOUND, url)
+    return redirect(HTTPStatus.SEE_OTHER, url)
 
 
 def _url_after_proof(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> str:

@@ -70,6 +70,7 @@ class Consent(MemberForm):
     """Asks for the consent of the user, by a form of this site alone."""
 
     step = _("Log in to another app")
+    is_navigation = True
     fields = ("decision", "scope")
 
     def is_offered(self, settings: Settings) -> bool:

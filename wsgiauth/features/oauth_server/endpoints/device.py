@@ -49,6 +49,7 @@ class Device(MemberForm):
     """Finds a device by its code. Each wrong code counts for the user and for the client."""
 
     step = _("Connect a device")
+    is_navigation = True
     fields = (_CODE, "decision", "scope")
 
     def is_offered(self, settings: Settings) -> bool:

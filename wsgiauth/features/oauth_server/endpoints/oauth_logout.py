@@ -47,6 +47,8 @@ class LoggedOutPage(Page):
 class OAuthLogout(Endpoint):
     """Ends the session that the app has an ID token of; asks the user about any other one."""
 
+    is_navigation = True
+
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""
         return settings.OAUTH_SERVER
@@ -57,7 +59,8 @@ class OAuthLogout(Endpoint):
         request = read_logout(query, signed, site.tokens.now())
         environ[ASKED_FOR] = _url_of(environ, request.query)  # pages must not repeat the ID token
         try:
-            require_opened(environ, "document")  # before anything depends on the session
+            # Before anything depends on the session.
+            require_opened(environ, "document", admits_head=True)
             return _respond(environ, site, request)
         except KeyNotAcceptedError:
             raise
@@ -98,6 +101,7 @@ def _is_of_session(request: LogoutRequest, session: UserSession) -> bool:
 def _end(
     environ: WSGIEnvironment, site: Site, request: LogoutRequest, session: UserSession
 ) -> Response:
+    require_opened(environ, "document")
     require_not_in_advance(environ)
     elsewhere, cleared = log_out(environ, session, site)
     location = elsewhere or request.location or _url_after(environ, request)
