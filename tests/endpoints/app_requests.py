@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 from webtest import TestApp
 
 from tests.support.oauth_apps import DEVICE_GRANT, VERIFIER, App, code_in
+from wsgiauth import Settings
 from wsgiauth.testing import api_key, bearer, make_group, make_user
-from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS, DEVICE_CODES
+from wsgiauth.throttling.throttle import DEVICE_CODES
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -149,8 +150,8 @@ def _registrations():
     for sent in ({"redirect_uris": ["http://localhost/callback"]}, {"redirect_uris": []}):
         yield "POST", "/oauth/register", JSON, json.dumps(sent)
     yield from _unreadable("/oauth/register", {})
-    for _ in range(CLIENTS_PER_ADDRESS):
-        yield "POST", "/oauth/register", JSON, "{}"
+    for _ in range(Settings().OAUTH_REGISTRATIONS_PER_ADDRESS):
+        yield "POST", "/oauth/register", JSON, json.dumps({"redirect_uris": ["http://localhost/"]})
 
 
 def cookie_in(login):

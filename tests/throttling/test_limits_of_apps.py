@@ -6,7 +6,7 @@ import pytest
 
 from tests.conftest import insert_user
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS, DEVICE_CODES, Throttle
+from wsgiauth.throttling.throttle import DEVICE_CODES, Throttle
 
 HERE, THERE = ("192.0.2.1",), ("198.51.100.3",)
 HOUR = 60 * 60
@@ -22,7 +22,9 @@ class Clock:
 @pytest.fixture
 def throttle(settings, database):
     """Return a throttle whose clock stands still."""
-    settings = replace(settings, LOGIN_FAILURES_PER_ADDRESS=FREE)
+    settings = replace(
+        settings, LOGIN_FAILURES_PER_ADDRESS=FREE, OAUTH_REGISTRATIONS_PER_ADDRESS=FREE
+    )
     return Throttle(settings, clock=lambda: Clock.now)
 
 
@@ -37,7 +39,7 @@ def wait(attempt, *args):
 
 @pytest.mark.promise(93)
 def test_an_address_registers_some_apps_in_an_hour(throttle):
-    for _ in range(CLIENTS_PER_ADDRESS):
+    for _ in range(FREE):
         throttle.client_registration(HERE).begin()
     assert wait(throttle.client_registration, HERE) == HOUR
     assert wait(throttle.client_registration, THERE) == 0

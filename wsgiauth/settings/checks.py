@@ -72,6 +72,11 @@ def is_page_source(source: str) -> bool:
     return is_origin(source) and not is_forgeable(source) and "[" not in source  # no IPv6 address
 
 
+def is_scheme(scheme: str) -> bool:
+    """Return whether this is the scheme of an app, and not of the web."""
+    return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme, re.ASCII)) and scheme[:4] != "http"
+
+
 def is_link(url: str) -> bool:
     """Return whether pages can link to `url`: a path of the site, or an https URL."""
     return is_safe_path(url) or _is_https(url)

@@ -311,6 +311,15 @@ class Declared:
     OAUTH_REGISTRATION: bool = switch(
         False, "whether apps can register themselves (RFC 7591), as MCP clients do"
     )
+    OAUTH_SCHEMES: tuple[str, ...] = words(
+        "schemes without a dot to which apps that register themselves can lead",
+        expected="a list of schemes such as cursor, each the own scheme of an app",
+        is_valid=checks.is_scheme,
+        default=("cursor", "vscode", "vscode-insiders"),
+    )
+    OAUTH_REGISTRATIONS_PER_ADDRESS: int = limit(
+        20, 1_000_000, "apps that one client address can register in an hour"
+    )
     OIDC_PROVIDERS: tuple[str, ...] = words(
         "the OpenID providers with which users can log in",
         expected=oidc.EXPECTED,

@@ -144,13 +144,14 @@ def words(
     separator: str = ",",
     is_secret: bool = False,
     risk: _Finding = _nothing,
+    default: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
     """Declare a list of strings, separated by spaces or the separator.
 
     Without `is_valid`, `contradictions` checks them.
     """
     return _declare(
-        (),
+        default,
         meaning,
         expected,
         lambda value: (

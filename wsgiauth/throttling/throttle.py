@@ -93,7 +93,6 @@ DAY = 24 * HOUR
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
-CLIENTS_PER_ADDRESS = 20  # apps that one client address can register in an hour
 DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
 CODE_TRIES = 5  # of one request for a code in an email
 
@@ -125,7 +124,9 @@ class Throttle:
         self._email_codes = Limit("email codes", per_address, DOUBLING, DAY)
         # Longer than the request is valid, also on a host whose clock is behind.
         self._code_tries = Limit("tries of an email code", CODE_TRIES, (HOUR,), HOUR)
-        self._clients = Limit("registrations of apps", CLIENTS_PER_ADDRESS, (HOUR,), HOUR)
+        self._clients = Limit(
+            "registrations of apps", settings.OAUTH_REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
+        )
         self._devices = Limit("devices", per_address, DOUBLING, HOUR)
         self._device_codes = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
         self._device_codes_of_address = replace(self._device_codes, free=per_address)

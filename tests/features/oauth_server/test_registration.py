@@ -16,6 +16,7 @@ from tests.support.oauth_apps import (
     register,
     walk,
 )
+from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware
@@ -24,7 +25,6 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.oauth_server import client_files, grants, registration
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.testing import logged_in
-from wsgiauth.throttling.throttle import CLIENTS_PER_ADDRESS
 
 DAY = 24 * 60 * 60
 
@@ -43,7 +43,7 @@ def test_an_app_registers_itself_as_a_public_client(site, clock):
         "client_id_issued_at": int(clock.now),
         "client_name": "Editor",
         "redirect_uris": [EDITOR],
-        "scope": "openid profile email offline_access",
+        "scope": "openid profile email groups offline_access",
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],
@@ -85,14 +85,23 @@ REFUSED = {
         "invalid_redirect_uri",
     ),
     "too many redirect URIs": ({"redirect_uris": [EDITOR] * 21}, "invalid_redirect_uri"),
-    "a secret": (
-        {"token_endpoint_auth_method": "client_secret_basic"},
-        "invalid_client_metadata",
+    "a method that is no string": ({"token_endpoint_auth_method": 1}, "invalid_client_metadata"),
+    "scopes that are no string": ({"scope": ["openid"]}, "invalid_client_metadata"),
+    "a browser that opens an address": (
+        {"redirect_uris": ["microsoft-edge:https://evil.example/"]},
+        "invalid_redirect_uri",
+    ),
+    "a scheme without a dot": ({"redirect_uris": ["wiki:/cb"]}, "invalid_redirect_uri"),
+    "an address in a scheme with a dot": (
+        {"redirect_uris": ["org.example.open:https://evil.example/"]},
+        "invalid_redirect_uri",
     ),
     "a name with a line feed": ({"client_name": "Editor\nWiki"}, "invalid_client_metadata"),
     "a name that is no string": ({"client_name": ["Editor"]}, "invalid_client_metadata"),
-    "an unknown scope": ({"scope": "openid everything"}, "invalid_client_metadata"),
-    "a scope that is too long": ({"scope": "openid " * 300}, "invalid_client_metadata"),
+    "scopes that are too long": (
+        {"scope": " ".join(f"a{number}.read" for number in range(200))},
+        "invalid_client_metadata",
+    ),
     "a name that is too long": ({"client_name": "x" * 101}, "invalid_client_metadata"),
     "a name that turns the text around": ({"client_name": "\u202eikiW"}, "invalid_client_metadata"),
     "a name with half of a character": ({"client_name": "\ud800"}, "invalid_client_metadata"),
@@ -110,6 +119,66 @@ def test_a_registration_is_refused(site, metadata, error):
     assert Client.select().count() == 0
 
 
+@row_by_row("method", ["client_secret_post", "client_secret_basic", "private_key_jwt", "x", None])
+def test_another_way_to_prove_itself_becomes_none(site, method):
+    answer = register(site, token_endpoint_auth_method=method)
+    assert answer["token_endpoint_auth_method"] == "none"
+    assert "client_secret" not in answer
+
+
+@row_by_row(
+    ("asked", "got"),
+    [
+        ("openid user everything", "openid"),
+        ("openid openid notes.read", "openid notes.read"),
+        ("user", "openid profile email groups offline_access"),
+        ("", "openid profile email groups offline_access"),
+    ],
+)
+def test_unknown_scopes_are_left_out(site, asked, got):
+    assert register(site, scope=asked)["scope"] == got
+
+
+def test_some_apps_have_a_scheme_without_a_dot(site, settings):
+    uris = ["cursor://anysphere.cursor-mcp/oauth/callback", "vscode://x/cb", "org.example.wiki:/cb"]
+    assert register(site, redirect_uris=uris)["redirect_uris"] == uris
+    other = AuthMiddleware(echo, replace(settings, OAUTH_SCHEMES=("wiki",)))
+    assert register(other, redirect_uris=["wiki:/cb"])["client_id"]
+    assert register(other, 400, redirect_uris=uris)["error"] == "invalid_redirect_uri"
+
+
+# What an app without scopes can ask for
+
+
+def granted(site, browser, **changes):
+    """Return the scopes that an app gets which has named none at its registration."""
+    app = RegisteredApp(site)
+    return app.log_in(browser, **changes)["scope"].split()
+
+
+@pytest.mark.parametrize("name", ["scope", "resource"])
+def test_it_gets_permissions_for_a_service_alone(site, ada, name):
+    ada.grant("notes.read")
+    ada.grant("wsgiauth.introspect")
+    browser = logged_in(site, ada)
+    asked = "openid notes.read notes.write wsgiauth.introspect"
+    changes = {"scope": asked, **({"resource": REPORTS} if name == "resource" else {})}
+    expected = ["openid", "notes.read"] if name == "resource" else ["openid"]
+    assert granted(site, browser, **changes) == expected
+
+
+@row_by_row("scope", [None, "user"])
+def test_without_a_known_scope_it_asks_who_the_user_is(site, browser, scope):
+    assert granted(site, browser, scope=scope) == ["openid", "profile", "email"]
+
+
+def test_an_app_that_named_its_scopes_gets_no_others(site, ada):
+    ada.grant("notes.read")
+    app = RegisteredApp(site, scope="openid")
+    tokens = app.log_in(logged_in(site, ada), scope="openid email notes.read", resource=REPORTS)
+    assert tokens["scope"] == "openid"
+
+
 def test_hosts_below_each_other_are_one_app(site):
     hosts = ("https://insiders.editor.example", "https://editor.example", "http://127.0.0.1:33418")
     uris = [f"{host}{path}" for host in hosts for path in ("/", "/redirect")]
@@ -122,10 +191,20 @@ def test_a_form_is_no_registration(site):
 
 
 @pytest.mark.promise(93)
-def test_registrations_of_an_address_are_limited(site):
-    for _ in range(CLIENTS_PER_ADDRESS):
+def test_registrations_of_an_address_are_limited(settings):
+    site = AuthMiddleware(echo, replace(settings, OAUTH_REGISTRATIONS_PER_ADDRESS=2))
+    for _ in range(3):
+        register(site, 400, redirect_uris=[])  # does not count
+    for _ in range(2):
         register(site)
     assert register(site, 429)["code"] == "throttled"
+    assert register(site, 429, redirect_uris=[])["code"] == "throttled"
+
+
+def test_the_limit_of_an_address_can_be_switched_off(settings):
+    site = AuthMiddleware(echo, replace(settings, OAUTH_REGISTRATIONS_PER_ADDRESS=0))
+    for _ in range(21):
+        register(site)
 
 
 @pytest.mark.promise(93)

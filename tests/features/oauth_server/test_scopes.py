@@ -39,17 +39,17 @@ def test_other_words_are_no_scopes(name):
 def test_an_app_gets_what_it_and_the_user_have(ada, settings, of_client, asked, expected):
     ada.grant("reports.read")
     client = Client(scopes=of_client)
-    assert offered(client, asked.split(), ada, settings) == expected.split()
+    assert offered(client, asked.split(), ada, settings, resource="") == expected.split()
 
 
 def test_a_superuser_has_each_permission(ada, settings):
     ada.is_superuser = True
-    assert offered(Client(scopes="x.y"), ["x.y"], ada, settings) == ["x.y"]
+    assert offered(Client(scopes="x.y"), ["x.y"], ada, settings, resource="") == ["x.y"]
 
 
 def test_nothing_outlives_the_browser_on_a_site_without_remembered_logins(ada, settings):
     client, settings = Client(scopes="openid offline_access"), replace(settings, REMEMBER_DAYS=0)
-    assert offered(client, ["openid", "offline_access"], ada, settings) == ["openid"]
+    assert offered(client, ["openid", "offline_access"], ada, settings, resource="") == ["openid"]
 
 
 def test_words_have_an_order_that_is_not_that_of_the_app():

@@ -51,7 +51,9 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
         return self._described(grant, claims["scope"], claims)
 
     def _described(self, grant: Grant, scope: str, claims: Mapping[str, object]) -> Description:
-        scopes = offered(grant.client, scope.split(), grant.user, self._settings)
+        scopes = offered(
+            grant.client, scope.split(), grant.user, self._settings, resource=grant.resource
+        )
         return described(grant.user, scopes, claims)
 
 

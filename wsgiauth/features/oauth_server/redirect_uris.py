@@ -5,6 +5,7 @@ is free, for the apps of a computer, which cannot choose it before (RFC 8252 sec
 """
 
 import re
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from wsgiauth.messages import _
@@ -27,11 +28,15 @@ _OF_THIS_COMPUTER = ("127.0.0.1", "::1", "localhost")
 _FORBIDDEN = re.compile(
     "about|blob|cid|content|data|file|filesystem|help|intent|jar|javascript|jnlps?|livescript|mhtml"
     "|mk|mocha|res|resource|shell|vbscript|view-source|wss?"
-    "|(android|chrome|itms|moz|ms|search|x-apple)([-.].*)?|(ext|web)[+].*"
+    "|(android|brave|chrome|edge|firefox|googlechromes?|itms|microsoft-edge|moz|ms|opera|safari"
+    "|search|touch|vivaldi|x-apple|x-safari)([-.].*)?|(ext|web)[+].*"
+    "|applescript|ie[.].*|shortcuts"
     "|afp|callto|davs?|facetime(-audio)?|feed|ldaps?|nfs|rdp|smb|steam|telnet|vnc|webcals"
     "|bitcoin|ftps?|geo|im|ircs?|magnet|mailto|matrix|mms|news|nntp|openpgp4fpr|sftp|sip|sms|smsto"
     "|ssh|tel|urn|webcal|wtai|xmpp"
 )
+# A browser or a launcher would open what is inside, as `microsoft-edge:https://…` does.
+_INNER_ADDRESS = re.compile("(:|%3a)(/|%2f){2}", re.IGNORECASE)
 
 
 def problem_of(uri: str, *, is_public: bool) -> str | None:
@@ -53,9 +58,24 @@ def problem_of(uri: str, *, is_public: bool) -> str | None:
         return None
     if scheme.lower() != scheme or _FORBIDDEN.fullmatch(scheme):
         return _("A redirect URI must not have the scheme %(scheme)s.", scheme=scheme)
+    if _INNER_ADDRESS.search(uri, found.end(1) + 1):
+        return _("A redirect URI of an app must not have another address in it.")
     if not is_public:
         return _("Only a public client can have a redirect URI with the scheme of an app.")
     return None
+
+
+def has_own_scheme(uri: str, schemes: Collection[str]) -> bool:
+    """Return whether an app that registers itself can have the scheme of a URI.
+
+    A private scheme has a dot (RFC 8252 section 7.1). Others can be of a browser, which opens any
+    address.
+
+    Args:
+        schemes: Further ones, which the site admits.
+    """
+    scheme = urlsplit(uri).scheme
+    return "." in scheme or scheme in ("http", "https", *schemes)
 
 
 def can_receive_logouts(uri: str) -> bool:

@@ -5,7 +5,7 @@ nothing that the app names, such as a logo, is fetched or shown.
 """
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -14,12 +14,11 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.authentication.lifetimes import DAY
-from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.events import actors
 from wsgiauth.features.oauth_server.clients import MOST_URIS
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
-from wsgiauth.features.oauth_server.redirect_uris import host_of, problem_of
-from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
+from wsgiauth.features.oauth_server.redirect_uris import has_own_scheme, host_of, problem_of
+from wsgiauth.features.oauth_server.scopes import MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
@@ -35,38 +34,44 @@ _METADATA = "invalid_client_metadata"  # section 3.2.2
 _writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
 
 
-def register(metadata: Mapping[str, object], now: float) -> Client:
-    """Create a client from its own description (section 2).
+def described(metadata: Mapping[str, object], schemes: Collection[str], now: float) -> Client:
+    """Return a client as it describes itself (section 2), with our values instead of unknown ones.
+
+    Args:
+        schemes: Those without a dot that its redirect URIs can have.
 
     Raises:
         OAuthError: A redirect URI or another value cannot be accepted, or there are too many.
     """
     purge_some(Client, now)
-    uris = _uris(metadata)
+    uris = _uris(metadata, schemes)
     name = _string(metadata, "client_name") or host_of(uris[0])
     if names.key_name_problem(name) is not None:
         raise OAuthError(_METADATA, "client_name must be a name of at most 100 characters")
-    if _string(metadata, "token_endpoint_auth_method") not in ("", "none"):
-        raise OAuthError(_METADATA, "token_endpoint_auth_method must be none")
-    scopes = _string(metadata, "scope").split() or [*DEFAULT, OFFLINE]
-    if not all(map(is_scope, scopes)) or len(" ".join(scopes)) > MAX_SCOPE:
-        raise OAuthError(_METADATA, "scope has a value that this site does not know")
+    _string(metadata, "token_endpoint_auth_method")  # it becomes none: section 3.2.1
+    asked = _string(metadata, "scope").split()
+    scopes = " ".join(dict.fromkeys(filter(is_scope, asked)))
+    if len(scopes) > MAX_SCOPE:
+        raise OAuthError(_METADATA, "scope is too long")
     if _are_too_many(now):
         raise OAuthError(_METADATA, "too many apps have registered themselves: try again later")
-    row = Client(
+    return Client(
         id=secrets.token_hex(_ID_BYTES),
         name=name,
         name_key=names.key(name),
         redirect_uris="\n".join(dict.fromkeys(uris)),
-        scopes=" ".join(dict.fromkeys(scopes)),
+        scopes=scopes,
         is_public=True,
         created_at=int(now),
         expires_at=int(now) + NEW_DAYS * DAY,
     )
+
+
+def register(row: Client) -> None:
+    """Store a client that has described itself."""
     with database.atomic(), actors.acting(actors.APP):
         row.save(force_insert=True)
         events.emit("client_created", reason=row.id)
-    return row
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:
@@ -106,13 +111,17 @@ def _are_too_many(now: float) -> bool:
     return last.first() is not None
 
 
-def _uris(metadata: Mapping[str, object]) -> list[str]:
+def _uris(metadata: Mapping[str, object], schemes: Collection[str]) -> list[str]:
     uris: Any = metadata.get("redirect_uris")
     if not (isinstance(uris, list) and 0 < len(uris) <= MOST_URIS):
         raise OAuthError("invalid_redirect_uri", f"redirect_uris must list 1 to {MOST_URIS} URIs")
     for each in uris:
-        if not isinstance(each, str) or problem_of(each, is_public=True) is not None:
-            description = "a redirect URI must be https, of localhost, or have the scheme of an app"
+        is_valid = isinstance(each, str) and problem_of(each, is_public=True) is None
+        if not (is_valid and has_own_scheme(each, schemes)):
+            description = (
+                "a redirect URI must be https, of localhost, or have the scheme of an app, with a"
+                " dot in it"
+            )
             raise OAuthError("invalid_redirect_uri", description)
     if not _have_one_host(uris):
         description = "the https redirect URIs must have one host, or hosts below each other"

@@ -31,12 +31,32 @@ def is_scope(name: str) -> bool:
     return name in STANDARD or is_permission(name)
 
 
-def offered(client: Client, asked: Iterable[str], user: User, settings: Settings) -> list[str]:
+def possible(client: Client, asked: Iterable[str], resource: str) -> list[str]:
+    """Return the scopes among those that were asked for which a client can ask for.
+
+    An app that registered itself without scopes can ask for the standard ones and, for a service,
+    for permissions, but for none of this site's own.
+    """
+    chosen = list(dict.fromkeys(asked))
+    if client.expires_at is None:
+        return [each for each in chosen if each in client.scopes.split()]
+    foreign = [each for each in chosen if not each.startswith("wsgiauth.")]
+    if client.scopes:
+        return [each for each in foreign if each in client.scopes.split()]
+    return [each for each in foreign if each in STANDARD or (resource and is_permission(each))]
+
+
+def offered(
+    client: Client, asked: Iterable[str], user: User, settings: Settings, *, resource: str
+) -> list[str]:
     """Return the scopes among those that were asked for which the client and the user have.
 
     Others are left out, as OpenID Connect Core 1.0, section 3.1.2.1 demands.
+
+    Args:
+        resource: The service that they are for, or "".
     """
-    of_client = set(client.scopes.split())
+    of_client = set(possible(client, asked, resource))
     if not settings.REMEMBER_DAYS:  # nothing outlives the browser
         of_client.discard(OFFLINE)
     chosen = [each for each in dict.fromkeys(asked) if each in of_client]

@@ -35,7 +35,7 @@ from wsgiauth.features.oauth_server.decisions import is_fresh_for
 from wsgiauth.features.oauth_server.grants import Allowance
 from wsgiauth.features.oauth_server.hints import read_query
 from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
-from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.scopes import DEFAULT, offered, possible
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -200,9 +200,13 @@ def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -
 
     No error says what the user lacks, because the app may not have been allowed anything yet.
     """
-    if request.scopes and set(request.client.scopes.split()).isdisjoint(request.scopes):
+    client, resource = request.client, request.resource
+    asked = possible(client, request.scopes, resource)
+    if not asked and client.expires_at is not None:  # it can name scopes that only it knows
+        asked = list(DEFAULT)
+    elif request.scopes and not asked:
         raise request.refused("invalid_scope", "the client has none of these scopes")
-    return offered(request.client, request.scopes, session.user, site.settings)
+    return offered(client, asked, session.user, site.settings, resource=resource)
 
 
 def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: list[str]) -> bool:

@@ -137,7 +137,7 @@ def _ask_to_confirm(submission: MemberSubmission, row: DeviceRequest) -> Respons
 
 def _scopes(submission: MemberSubmission, row: DeviceRequest) -> list[str]:
     user, settings = submission.member.user, submission.site.settings
-    return offered(row.client, row.scopes.split(), user, settings)
+    return offered(row.client, row.scopes.split(), user, settings, resource=row.resource)
 
 
 def _unknown_code() -> RequestError:

@@ -3,10 +3,11 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import uris_of
-from wsgiauth.features.oauth_server.registration import register
+from wsgiauth.features.oauth_server.registration import described, register
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone
 from wsgiauth.settings import Settings
@@ -25,8 +26,10 @@ class OAuthRegister(Endpoint):
         """Answer 201 with the client (section 3.2.1)."""
         try:
             metadata = read_json_alone(environ)
-            site.throttle.client_registration(site.clients.networks(environ)).begin()
-            row = register(metadata, site.tokens.now())
+            attempt = site.throttle.client_registration(site.clients.networks(environ))
+            row = described(metadata, site.settings.OAUTH_SCHEMES, site.tokens.now())
+            attempt.begin()  # what was refused does not count
+            register(row)
         except OAuthError as error:
             return error.response()
         except RetryLaterError:
@@ -44,7 +47,7 @@ def _document(row: Client) -> dict[str, object]:
         "client_id_issued_at": row.created_at,
         "client_name": row.name,
         "redirect_uris": uris_of(row.redirect_uris),
-        "scope": row.scopes,
+        "scope": row.scopes or " ".join(STANDARD),
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
         "response_types": ["code"],

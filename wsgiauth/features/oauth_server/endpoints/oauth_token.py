@@ -133,7 +133,7 @@ def _redeemed(code: Code, client: Client, site: Site) -> dict[str, object]:
 
 def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict[str, object]:
     user, client = grant.user, grant.client
-    scopes = offered(client, asked, user, site.settings)
+    scopes = offered(client, asked, user, site.settings, resource=grant.resource)
     return tokens_of(grant, user, client, scopes, site, nonce)
 
 

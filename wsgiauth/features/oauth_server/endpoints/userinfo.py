@@ -63,7 +63,7 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     grant = grants.find(str(claims[GRANT]), site.settings, site.tokens.now())
     if grant is None:
         raise _invalid_token()
-    scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings)
+    scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings, resource="")
     if OPENID not in scopes:
         description = f"the token lacks the scope {OPENID}"
         raise _refused("insufficient_scope", description, HTTPStatus.FORBIDDEN)
