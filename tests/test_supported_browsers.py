@@ -31,8 +31,9 @@ WORDS = {
         font-weight gap grid-area margin-inline-end grid-column grid-row grid-template-columns
         grid-template-rows height inset-block-start inset-inline-start justify-content justify-self
         line-height list-style margin margin-bottom margin-inline margin-top max-width min-height
-        min-width object-fit object-position outline outline-offset overflow overflow-wrap padding
-        padding-bottom padding-inline-start padding-top position resize scroll-padding-bottom
+        min-width object-fit object-position order outline outline-offset overflow overflow-wrap
+        overflow-x padding padding-bottom padding-inline-start padding-top position resize
+        scroll-padding-bottom
         text-align text-decoration text-decoration-thickness text-overflow text-underline-offset
         unicode-bidi vertical-align white-space width z-index
     """,

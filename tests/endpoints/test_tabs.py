@@ -239,8 +239,8 @@ def first_step(client, **further):
 
 
 def enter(page, code, status=303):
-    page.form["code"] = code
-    return page.form.submit(headers=SAME_ORIGIN, status=status)
+    page.forms["second"]["code"] = code
+    return page.forms["second"].submit(headers=SAME_ORIGIN, status=status)
 
 
 @pytest.mark.every_database
@@ -265,7 +265,7 @@ def test_a_login_ends_those_that_wait_in_other_browsers(client, site, codes):
 def test_a_wrong_code_keeps_the_page_of_its_tab(client, codes):
     pages = [first_step(client, next=f"/{each}") for each in range(2)]
     refused = enter(pages[0], "x", status=401)
-    assert refused.form.action == pages[0].form.action
+    assert refused.forms["second"].action == pages[0].forms["second"].action
     assert enter(refused, codes[0]).location == "/0"
 
 
@@ -283,15 +283,15 @@ def test_two_users_in_two_tabs_each_finish_their_own_login(client, site, codes, 
 
 def test_start_again_ends_the_login_of_its_own_tab_alone(client, codes):
     pages = [first_step(client, next=f"/{each}") for each in range(2)]
-    answer = pages[0].form.submit("cancel", headers=SAME_ORIGIN, status=303)
+    answer = pages[0].forms["second"].submit("cancel", headers=SAME_ORIGIN, status=303)
     assert answer.location == "/auth/login?next=%2F0"
     assert enter(pages[1], codes[1]).location == "/1"
 
 
 def test_a_login_that_is_over_is_never_that_of_another_tab(client, codes):
     pages = [first_step(client, next=f"/{each}") for each in range(2)]
-    pages[0].form.submit("cancel", headers=SAME_ORIGIN, status=303)
-    gone = pages[0].form.action
+    pages[0].forms["second"].submit("cancel", headers=SAME_ORIGIN, status=303)
+    gone = pages[0].forms["second"].action
     assert path_of(client.get(gone, headers=BROWSER, status=302)) == "/auth/login"
     client.post(gone, {"code": codes[0]}, headers=SCRIPT, status=401)
     client.post(f"{gone}0", {"code": codes[0]}, headers=SCRIPT, status=401)
@@ -304,7 +304,7 @@ def test_a_script_that_names_no_login_completes_the_newest(client, codes, later)
     page = first_step(client, next="/1")
     answer = client.post("/auth/second", {"code": codes[0]}, headers=SCRIPT, status=200)
     assert answer.json["next"] == "/1"
-    assert client.get(page.form.action, status=401)
+    assert client.get(page.forms["second"].action, status=401)
     answer = client.post("/auth/second", {"code": codes[1]}, headers=SCRIPT, status=200)
     assert answer.json["next"] == "/0"
 

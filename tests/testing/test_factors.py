@@ -74,8 +74,8 @@ def test_a_browser_enters_a_recovery_code(site):
     assert len(set(codes)) == 10
     browser = TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
     page = browser.post("/auth/login", LOGIN, headers=SAME_ORIGIN, status=303).follow()
-    page.form["code"] = codes[0]
-    page.form.submit(headers=SAME_ORIGIN, status=303)
+    page.forms["recovery-code"]["code"] = codes[0]
+    page.forms["recovery-code"].submit(headers=SAME_ORIGIN, status=303)
     assert browser.get("/").json["user"] == "ada"
 
 

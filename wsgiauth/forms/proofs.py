@@ -76,6 +76,7 @@ class PasskeyPage(FormPage):
 
     passkey_options: str = ""  # of `navigator.credentials`, as JSON; empty: there is no button
     is_code_refused: bool = False  # the field for a code has the cursor, not the button
+    is_recovery: bool = False  # the refused code was typed as a recovery code
 
     @property
     def script(self) -> str:
@@ -86,6 +87,12 @@ class PasskeyPage(FormPage):
 def has_refused_code(submission: Submission, refusal: Refusal) -> bool:
     """Return whether the form was sent without a passkey, and refused."""
     return bool(refusal.text) and not submission.fields[CREDENTIAL]
+
+
+def has_refused_recovery_code(submission: Submission, refusal: Refusal) -> bool:
+    """Return whether the form was refused with a code that has letters, as recovery codes do."""
+    has_letters = any(map(str.isalpha, submission.fields[CODE]))
+    return has_letters and has_refused_code(submission, refusal)
 
 
 def require_factor(

@@ -39,7 +39,8 @@ def cookies_of(answer):
 
 
 def checkboxes(page):
-    return [form for form in page.forms.values() if "trust" in form.fields]
+    forms = {id(form): form for form in page.forms.values() if "trust" in form.fields}
+    return list(forms.values())
 
 
 # The offer

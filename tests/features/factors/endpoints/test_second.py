@@ -110,6 +110,36 @@ def test_a_recovery_code_stands_for_a_code(client, app, ada):
     enter(client, code, status=401)
 
 
+def test_a_phone_shows_digits_for_the_app_and_letters_for_a_recovery_code(client, app, ada):
+    code, *_ = recovery_codes.replace(ada, rounds=4)
+    page = log_in(client).follow(headers=BROWSER)
+    field, recovery = (each for each in page.html.find_all("input", attrs={"name": "code"}))
+    assert (field["inputmode"], field["autocomplete"]) == ("numeric", "one-time-code")
+    assert "inputmode" not in recovery.attrs
+    details = recovery.find_parent("details")
+    assert "open" not in details.attrs
+    form = page.forms["recovery-code"]
+    form["code"] = f"{code[:-1]}-"
+    page = form.submit(headers=SAME_ORIGIN, status=401)
+    assert page.html.find("details").has_attr("open")
+    assert page.html.find(attrs={"autofocus": True})["id"] == "recovery"
+    enter_code = page.forms["second"]
+    enter_code["code"] = wrong(app)
+    page = enter_code.submit(headers=SAME_ORIGIN, status=401)
+    assert not page.html.find("details").has_attr("open")
+    assert page.html.find(attrs={"autofocus": True})["id"] == "code"
+    page.forms["recovery-code"]["code"] = code
+    page.forms["recovery-code"].submit(headers=SAME_ORIGIN, status=303)
+    assert Session.get().methods == "pwd otp recovery"
+
+
+def test_the_login_of_the_second_step_is_cancelled_beside_its_recovery_code(client, app, ada):
+    recovery_codes.replace(ada, rounds=4)
+    page = log_in(client).follow(headers=BROWSER)
+    page.forms["second"].submit("cancel", headers=SAME_ORIGIN, status=303)
+    client.get("/auth/second", headers=BROWSER, status=302)
+
+
 def reminders(client):
     page = client.get("/auth/account", headers=BROWSER)
     return [" ".join(each.text.split()) for each in page.html.find_all(role="note")]
@@ -149,8 +179,7 @@ def test_the_second_step_names_the_account_and_offers_recovery_codes_while_some_
     assert page.html.find(id="code")["inputmode"] == "numeric"  # a phone shows its keypad
     recovery_codes.replace(ada, rounds=4)
     page = client.get("/auth/second", headers=BROWSER)
-    assert "recovery codes" in page.html.main.text
-    assert not page.html.find(id="code").has_attr("inputmode")  # a code can have letters
+    assert "Use a recovery code" in page.html.main.text
     recovery_codes.remove_all(ada)
     assert "recovery" not in client.get("/auth/second", headers=BROWSER).html.main.text.lower()
 

@@ -19,6 +19,7 @@ from wsgiauth.forms.proofs import (
     CREDENTIAL,
     PasskeyPage,
     has_refused_code,
+    has_refused_recovery_code,
     passkey_options,
     require_factor,
 )
@@ -130,6 +131,7 @@ class SecondStep(PublicForm):
             destination=waiting.destination,
             passkey_options=passkey_options(site, SECOND_STEP, binding, user=waiting.user),
             is_code_refused=has_refused_code(submission, refusal),
+            is_recovery=has_refused_recovery_code(submission, refusal),
             message=refusal.text,
         )
 
