@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from wsgiauth.accounts import NewAccount
 from wsgiauth.accounts.models import User
-from wsgiauth.forms import Refusal, Submission
+from wsgiauth.forms import FormPage, Refusal, Submission
 from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.settings import Settings
@@ -77,7 +77,7 @@ class Register(GuestForm):
         """Return what the transaction of a new account does besides; a feature can add to it."""
         return lambda user: None
 
-    def page(self, submission: Submission, refusal: Refusal) -> RegisterPage:
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the form, without the password."""
         mount, destination = mount_url(submission.environ), submission.destination
         return self.page_class(

@@ -101,12 +101,13 @@ def _refuse(counter: Counter, seconds: int) -> NoReturn:
     raise RetryLaterError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "throttled",
-        Joined([counter.limit.refusal, _try_again_in(seconds)]),
+        Joined([counter.limit.refusal, try_again_in(seconds)]),
         seconds=seconds,
     )
 
 
-def _try_again_in(seconds: int) -> str:
+def try_again_in(seconds: int) -> str:
+    """Return the sentence that says after how many seconds to try again."""
     if seconds < 120:
         return ngettext("Try again in a second.", "Try again in %(num)s seconds.", seconds)
     minutes = math.ceil(seconds / 60)

@@ -70,8 +70,12 @@ def send_all(site):
 
 
 def shown(answer):
-    """Return all of an answer but the time that has passed."""
-    headers = [each for each in answer.headerlist if each[0] != "Retry-After"]
+    """Return all of an answer but the time that has passed, and the sealed fields of the form."""
+    headers = [
+        (name, re.sub("=[^;]+", "=", value, count=1) if name == "Set-Cookie" else value)
+        for name, value in answer.headerlist
+        if name != "Retry-After"
+    ]
     return answer.status, headers, answer.body
 
 
@@ -242,3 +246,38 @@ def test_where_registration_is_off_it_stays_off(make_site):
     client = TestApp(make_site(REGISTRATION=False))
     register(client, NEW, status=404)
     client.get("/auth/verify", headers=BROWSER, status=410)
+
+
+@pytest.mark.promise(37)
+@pytest.mark.parametrize("email", [NEW, EMAIL], ids=["new", "taken"])
+def test_a_browser_asks_for_another_email_after_30_seconds(
+    client, site, post, people, email, monkeypatch
+):
+    now = site.site.tokens.now()
+    monkeypatch.setattr(site.site.tokens, "now", lambda: now)
+    fields = {"username": "Lovelace", "email": email, "next": "/reports"}
+    page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=202)
+    assert email not in page.headers["Set-Cookie"]
+    send_all(site)
+    early = page.form.submit("again", headers=SAME_ORIGIN, status=429)
+    assert early.headers["Retry-After"] == "30"
+    assert "Try again in 30 seconds." in early.html.find(role="alert").text
+    assert early.html.h1.text == "Check your email"
+    send_all(site)
+    assert post.recipients == [email]
+    monkeypatch.setattr(site.site.tokens, "now", lambda: now + 30)
+    again = early.form.submit("again", headers=SAME_ORIGIN, status=202)
+    assert again.html.main.text == page.html.main.text
+    assert again.form["next"].value == "/reports"
+    send_all(site)
+    assert post.recipients == [email] * 2
+    monkeypatch.setattr(site.site.tokens, "now", lambda: now + 60)
+    again.form.submit("again", headers=SAME_ORIGIN, status=202)
+    monkeypatch.setattr(site.site.tokens, "now", lambda: now + 90)
+    again.form.submit("again", headers=SAME_ORIGIN, status=429)  # MAILS_PER_ACCOUNT
+
+
+def test_a_browser_that_has_not_registered_gets_the_form(client, site):
+    fields = {"again": "on", "next": "/reports"}
+    answer = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/auth/register?next=%2Freports"

@@ -14,7 +14,7 @@ from wsgiauth import AuthMiddleware, Settings, change_password, delete_user
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.testing import logged_in, mailbox
 
@@ -53,8 +53,9 @@ def test_the_login_page_has_a_button_that_asks_with_the_name_that_was_typed(clie
 
 def test_a_browser_gets_the_request_as_a_cookie_of_ten_minutes_and_a_page_with_one_field(tab, ada):
     sent = tab.send()
-    cookie = sent.headers["Set-Cookie"]
+    cookie, asked = sent.headers.getall("Set-Cookie")
     assert cookie.startswith(f"wsgiauth{WAITING.suffix}=")
+    assert "Max-Age=600; Path=/; HttpOnly; SameSite=Lax" in asked
     assert "Max-Age=600; Path=/; HttpOnly; SameSite=Lax" in cookie
     secret = cookie.partition("=")[2].partition(";")[0]
     assert secret not in sent.headers["Location"]
@@ -71,7 +72,7 @@ def test_a_script_gets_the_cookie_and_a_program_the_request(tab, program, ada):
     headers = {**SAME_ORIGIN, "Accept": "application/json"}
     answer = tab.client.post("/auth/code", {"username": USERNAME}, headers=headers, status=202)
     assert answer.json.keys() == {"detail"}
-    assert tab.client.cookies.keys() == {f"wsgiauth{WAITING.suffix}"}
+    assert tab.client.cookies.keys() == {f"wsgiauth{each.suffix}" for each in (WAITING, ASKED)}
     answer = program.client.post_json("/auth/code", {"username": USERNAME}, status=202)
     assert answer.json.keys() == {"detail", "request"}
     assert "Set-Cookie" not in answer.headers

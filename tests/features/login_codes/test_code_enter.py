@@ -78,9 +78,10 @@ def test_a_browser_logs_in_and_goes_where_it_wanted(tab, program, ada):
     page.form["code"] = program.code()
     answer = page.form.submit(headers=SAME_ORIGIN, status=303)
     assert answer.headers["Location"] == "/reports"
-    login, code = answer.headers.getall("Set-Cookie")
+    login, code, asked = answer.headers.getall("Set-Cookie")
     assert "Max-Age" in login  # remembered
     assert code.startswith("wsgiauth-code=; Max-Age=0;")
+    assert asked.startswith("wsgiauth-code-for=; Max-Age=0;")
     assert tab.name() == USERNAME
 
 

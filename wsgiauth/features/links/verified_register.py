@@ -12,14 +12,18 @@ from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.forms import Submission, email_accepted
+from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted, see_other
+from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
+from wsgiauth.web.cookies import OwnCookie
+from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
+
+_ASKED = OwnCookie("-registering", 60 * 60)  # see `forms.again`
 
 
 class Registration(Register):
@@ -60,10 +64,11 @@ class VerifiedRegisterPage(RegisterPage):
         return False
 
 
-class VerifiedRegisterSentPage(Page):
+class VerifiedRegisterSentPage(FormPage):
     """The next steps. It does not show whether there is an account."""
 
     template = "verified_register_sent.html"
+    register_url = UrlBelow("register")
     login_url: str
     minutes: int
 
@@ -75,6 +80,7 @@ class VerifiedRegister(Register):
     """
 
     fields = ("username", "email")
+    flags = (AGAIN,)
     page_class = VerifiedRegisterPage
 
     def strings(self, site: Site) -> tuple[str, ...]:
@@ -84,6 +90,11 @@ class VerifiedRegister(Register):
     def act(self, submission: Submission) -> Response:
         """Insert the email, even if the address has an account."""
         site, fields = submission.site, submission.fields
+        if _is_again(submission):
+            asked = asked_fields(submission, _ASKED)
+            if asked is None:
+                return see_other(submission, with_next("register", submission.destination))
+            fields = asked
         errors = names.name_errors(fields)
         if errors:
             raise ValidationError(errors)
@@ -91,8 +102,26 @@ class VerifiedRegister(Register):
         outbox = require_part(site.outbox)
         request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
         detail = _("If the address can have an account, an email with a link is on its way.")
-        page = VerifiedRegisterSentPage(
-            login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
-            minutes=site.settings.LINK_MINUTES,
-        )
-        return email_accepted(submission, detail, page, *keep_next(submission))
+        if submission.is_program:
+            return email_accepted(submission, detail, _sent_page(submission))
+        asked = asked_cookie(submission, _ASKED, {name: fields[name] for name in self.fields})
+        cookies = (asked, *keep_next(submission))
+        return email_accepted(submission, detail, _sent_page(submission), *cookies)
+
+    def page(self, submission: Submission, refusal: Refusal) -> FormPage:
+        """Return the form, or the page that asked for another email too early."""
+        if _is_again(submission):
+            return _sent_page(submission).replaced(message=refusal.text)
+        return super().page(submission, refusal)
+
+
+def _is_again(submission: Submission) -> bool:
+    return AGAIN in submission.flags and not submission.is_program
+
+
+def _sent_page(submission: Submission) -> VerifiedRegisterSentPage:
+    return VerifiedRegisterSentPage(
+        login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
+        next=submission.destination,
+        minutes=submission.site.settings.LINK_MINUTES,
+    )

@@ -1,13 +1,16 @@
 """GET, POST /auth/code: ask for an email with a code to log in."""
 
+from dataclasses import replace
 from http import HTTPStatus
 
 from wsgiauth.authentication import lifetimes
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.detours import keep_next
+from wsgiauth.features.links.letters import storable_name
 from wsgiauth.features.login_codes import codes
-from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
+from wsgiauth.forms.again import asked_cookie, asked_fields
 from wsgiauth.forms.handover import REMEMBER, GuestForm
 from wsgiauth.forms.proofs import ACCOUNT_NAME
 from wsgiauth.messages import _
@@ -16,6 +19,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
+_REMEMBERED = "on"
 _DETAIL = _("If the name belongs to an active account, an email with a code is on its way.")
 
 
@@ -44,22 +48,13 @@ class AskForCode(GuestForm):
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, for any name; a former code of this browser ends."""
-        site, environ, name = submission.site, submission.environ, submission.fields[ACCOUNT_NAME]
+        name = submission.fields[ACCOUNT_NAME]
         if not name:
             raise ValidationError({"username": [_("Enter your username or email address.")]})
-        secret = codes.ask_for_code(submission, name)
         if submission.is_program:
-            document = {"detail": _DETAIL, "request": secret}
+            document = {"detail": _DETAIL, "request": codes.ask_for_code(submission, name)}
             return json_response(document, status=HTTPStatus.ACCEPTED)
-        former = site.identifier.sent_cookie(environ, WAITING)
-        if former:
-            codes.void_request(former)
-        # Perhaps the email has a link for a new password instead of a code.
-        cookies = (site.identifier.own_cookie(environ, WAITING, secret), *keep_next(submission))
-        if submission.wants_json:
-            document = {"detail": _DETAIL}
-            return json_response(document, status=HTTPStatus.ACCEPTED, headers=cookies)
-        return see_other(submission, with_next("code/enter", submission.destination), *cookies)
+        return send_to_browser(submission, name, "code/enter")
 
     def page(self, submission: Submission, refusal: Refusal) -> CodePage:
         """Return the form."""
@@ -76,3 +71,32 @@ class AskForCode(GuestForm):
             message=refusal.message,
             errors=refusal.errors,
         )
+
+
+def send_to_browser(submission: Submission, name: str, page: str) -> Response:
+    """Insert the email for a browser, which goes to `page`; a former code of it ends."""
+    site, environ = submission.site, submission.environ
+    secret = codes.ask_for_code(submission, name)
+    former = site.identifier.sent_cookie(environ, WAITING)
+    if former:
+        codes.void_request(former)
+    remember = _REMEMBERED if REMEMBER in submission.flags else ""
+    asked = {ACCOUNT_NAME: storable_name(name), REMEMBER: remember}
+    cookies = (
+        site.identifier.own_cookie(environ, WAITING, secret),
+        asked_cookie(submission, ASKED, asked),
+        *keep_next(submission),  # perhaps the email has a link for a new password instead
+    )
+    if submission.wants_json:
+        return json_response({"detail": _DETAIL}, status=HTTPStatus.ACCEPTED, headers=cookies)
+    return see_other(submission, with_next(page, submission.destination), *cookies)
+
+
+def send_again(submission: Submission) -> Response:
+    """Send another email to the name for which the browser has asked for one; see `forms.again`."""
+    asked = asked_fields(submission, ASKED)
+    if asked is None or not asked[ACCOUNT_NAME]:
+        return see_other(submission, with_next("code", submission.destination))
+    flags = submission.flags | {REMEMBER} if asked[REMEMBER] else submission.flags
+    sent = replace(submission, flags=flags)
+    return send_to_browser(sent, asked[ACCOUNT_NAME], "code/enter?done=again")

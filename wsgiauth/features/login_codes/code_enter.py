@@ -7,8 +7,11 @@ from wsgiauth.authentication.email_codes import REQUEST
 from wsgiauth.authentication.methods import EMAIL_CODE
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.login_codes import codes
-from wsgiauth.features.login_codes.parts import WAITING
+from wsgiauth.features.login_codes.code import send_again
+from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, page_of, see_other
+from wsgiauth.forms.again import AGAIN
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.handover import (
     REFRESH,
     REMEMBER,
@@ -27,6 +30,12 @@ from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
 _SECOND = "second"  # in JSON: the code of a second factor
+_NOTICES = {
+    "again": _(
+        "If the name belongs to an active account, another email is on its way. The former code no"
+        " longer works."
+    )
+}
 
 
 class EnterCodePage(FormPage):
@@ -38,6 +47,7 @@ class EnterCodePage(FormPage):
     code_url: str  # the form to ask for a code
     login_url: str
     has_code: bool  # the browser has asked for one
+    can_ask_again: bool = False  # for another one, without typing the name
     minutes: int = codes.MINUTES
 
 
@@ -45,7 +55,7 @@ class EnterCode(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
     fields = (CODE, REQUEST, _SECOND)
-    flags = (REFRESH, REMEMBER)
+    flags = (REFRESH, REMEMBER, AGAIN)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends codes."""
@@ -60,6 +70,8 @@ class EnterCode(GuestForm):
         site = submission.site
         if _is_done(submission):
             return see_other(submission, page_of(submission))
+        if AGAIN in submission.flags and not submission.is_program:
+            return send_again(submission)
         right = codes.require_code(submission, _request(submission), submission.fields[CODE])
         user, methods = right.user, EMAIL_CODE
         if right.remember and not submission.is_program:
@@ -95,6 +107,8 @@ class EnterCode(GuestForm):
             login_url=with_next(f"{mount}/login", destination),
             next=destination,
             has_code=_has_code(submission.environ, submission.site),
+            can_ask_again=bool(submission.site.identifier.sent_cookie(submission.environ, ASKED)),
+            notice=notice_of(submission.environ, _NOTICES),
             message=refusal.message,
             errors=refusal.errors,
         )
@@ -131,6 +145,7 @@ def _request(submission: Submission) -> str:
 
 
 def _without_cookie(submission: Submission, response: Response) -> Response:
-    """Return a response that deletes the cookie of the request."""
-    cookie = submission.site.identifier.own_cookie(submission.environ, WAITING, "")
-    return replace(response, headers=(*response.headers, cookie))
+    """Return a response that deletes the cookies of the request."""
+    own_cookie, environ = submission.site.identifier.own_cookie, submission.environ
+    cookies = (own_cookie(environ, WAITING, ""), own_cookie(environ, ASKED, ""))
+    return replace(response, headers=(*response.headers, *cookies))

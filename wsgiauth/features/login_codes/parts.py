@@ -9,6 +9,7 @@ from wsgiauth.web.cookies import OwnCookie
 # One for all tabs: asking again in a browser voids its former code, and the last code that arrives
 # works in each tab. The forms have `next` of their tabs.
 WAITING = OwnCookie("-code", LIFETIME)
+ASKED = OwnCookie("-code-for", LIFETIME)  # the form that asked for it; see `forms.again`
 
 
 class LoginCodes(EmailCodes):

@@ -11,6 +11,7 @@ _ENTER = EnterCodePage(
     login_url="/auth/login?next=%2Freports",
     next="/reports",
     has_code=True,
+    can_ask_again=True,
 )
 
 PAGES: tuple[Page, ...] = (
