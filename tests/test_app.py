@@ -8,6 +8,7 @@ import peewee
 import pytest
 from webtest import TestApp
 
+from tests.support.mails import Post, with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.testing import api_key, logged_in
@@ -73,7 +74,7 @@ REFERERS = [
     ("http://localhost:80/", None),  # a page whose address is secret
     ("http://localhost:80/reports", None),  # a page of the application
     ("http://evil.example/auth/login", None),  # another site
-    (None, None),  # nothing
+    (None, "/auth/login"),  # a browser without Referer
 ]
 
 
@@ -96,6 +97,15 @@ def test_the_page_of_a_form_without_the_database_leads_back_to_it(client, ada, d
     assert refused.html.main.a["href"] == "/auth/login?next=/reports"
 
 
+def test_the_form_of_a_secret_address_is_not_linked_without_its_secret(settings):
+    site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
+    headers = {**SAME_ORIGIN, **FORM}
+    refused = TestApp(site).post("/auth/verify", b"x" * 20000, headers=headers, status=413)
+    assert refused.html.main.a["href"] == "/"
+    site.site.outbox.stop()
+    storage.discard_connection(site.database)
+
+
 def test_an_error_page_leads_all_others_to_the_home_page(site, ada, client):
     foreign = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     for refused in (
@@ -113,8 +123,13 @@ def test_an_error_page_needs_no_database(site, ada, monkeypatch):
 
     visitor = logged_in(site, ada)
     monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
-    for path, status in (("/auth/nowhere", 404), ("/auth/account", 503)):
-        assert links(visitor.get(path, headers=BROWSER, status=status)) == ["Go to the home page"]
+    assert links(visitor.get("/auth/nowhere", headers=BROWSER, status=404)) == [
+        "Go to the home page"
+    ]
+    refused = visitor.get("/auth/account?a=b", headers=BROWSER, status=503)
+    assert links(refused) == ["Try again", "Go to the home page"]
+    assert refused.html.main.a["href"] == "/auth/account?a=b"
+    assert "database" not in refused.html.main.text
 
 
 def test_the_mount_leads_to_the_account(site):

@@ -44,7 +44,13 @@ from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure, unavailable
 from wsgiauth.web.cross_origin import SAFE_METHODS
-from wsgiauth.web.failures import ask_to_confirm, ask_to_log_in, failure, refuse_key
+from wsgiauth.web.failures import (
+    FORM_HAS_PAGE,
+    ask_to_confirm,
+    ask_to_log_in,
+    failure,
+    refuse_key,
+)
 from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import IS_NAVIGATION, prefers_html
@@ -210,6 +216,8 @@ class AuthApp:
         if is_navigation and method in SAFE_METHODS:
             environ[IS_NAVIGATION] = True
             environ.pop("HTTP_AUTHORIZATION", None)  # perhaps of a proxy with a password of its own
+        if "GET" in handlers and _HIDDEN.find(path) is None:
+            environ[FORM_HAS_PAGE] = True
         handler = handlers.get(method) or handlers.get(_ANY)
         if handler is None:
             raise RequestError(

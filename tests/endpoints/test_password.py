@@ -199,11 +199,13 @@ def test_a_wrong_current_password_and_a_bad_new_one_are_reported_together(
     fields = {**WRONG, "new_password": "short"}
     refused = client.post_json("/auth/password", fields, headers=bearer(ada), status=401)
     assert refused.json["code"] == "invalid_credentials"
-    assert refused.json["errors"].keys() == {"new_password"}
+    assert refused.json["errors"].keys() == {"current_password", "new_password"}
+    assert refused.json["errors"]["current_password"] == ["This is not your current password."]
     page = browser.post("/auth/password", fields, headers=SAME_ORIGIN, status=401)
-    assert page.html.find(role="alert").text == "This is not your current password."
+    assert page.html.find(id="current_password-error").text == "This is not your current password."
+    assert page.html.find(role="alert") is None
     marked = page.html.find_all("input", {"aria-invalid": "true"})
-    assert [each["name"] for each in marked] == ["new_password"]
+    assert [each["name"] for each in marked] == ["current_password", "new_password"]
     assert page.html.find(autofocus=True)["name"] == "current_password"
 
 

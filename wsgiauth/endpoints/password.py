@@ -107,7 +107,8 @@ class Password(MemberForm):
                 rounds = site.settings.BCRYPT_ROUNDS
                 hashed_password = "" if errors else hash_password(new, rounds=rounds)
         except RequestError as error:
-            error.errors = errors
+            is_wrong = errors and error.code == "invalid_credentials"
+            error.errors = {"current_password": [error.detail], **errors} if is_wrong else errors
             raise
         if errors:
             raise ValidationError(errors)
@@ -142,7 +143,7 @@ class Password(MemberForm):
             has_keys=has_keys(user.id, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
             next=submission.destination,
-            message=refusal.message,
+            message="" if "current_password" in refusal.errors else refusal.message,
             errors=refusal.errors,
         )
 

@@ -40,6 +40,8 @@ SWITCH = "switch"  # in the query of the login page: show the form even to a log
 RESEND = "resend"  # in the query of the page to confirm: the user must send a form again
 UNSENT = "unsent"  # as `done` in the query of the login page: the same
 
+FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL shows its form
+
 # OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
 MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
@@ -106,6 +108,9 @@ _ADVICE = {
     "malformed": _RESEND,
     "method_not_allowed": _("Go back, and use the links and buttons of the page."),
     "too_large": _("Go back, and shorten what you entered."),
+    "unavailable": _(
+        "This page needs the accounts of this site, which do not answer now. Try again in a moment."
+    ),
     "unsupported_media_type": _RESEND,
 }
 
@@ -149,7 +154,7 @@ def failure(
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
         links={
-            **_link_to_form(environ, status, mount),
+            **_link_to_retry(environ, status, mount, has_way_back=bool(around.back_url)),
             **{f"{mount}/{path}": text for path, text in (pages or {}).items()},
         },
     )
@@ -159,16 +164,22 @@ def failure(
     return renderer.render(environ, page, status=status, headers=headers)
 
 
-def _link_to_form(environ: WSGIEnvironment, status: HTTPStatus, mount: str) -> dict[str, str]:
-    """Return a link to the page of a form that was too large or not processed.
+def _link_to_retry(
+    environ: WSGIEnvironment, status: HTTPStatus, mount: str, *, has_way_back: bool
+) -> dict[str, str]:
+    """Return a link to the same page, or to that of a form that was too large or not processed.
 
-    The Referer names the page. It has no path if the address of the page has a secret.
+    The Referer names the page of a form. It has no path if the address of the page has a secret. A
+    browser that sends no Referer is led to the address of the form, if that has a page.
     """
     if status not in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.SERVICE_UNAVAILABLE):
         return {}
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
-        return {}
+        page = _asked_for(environ)
+        return {page: _("Try again")} if page else {}
     page = _page_of_this_site(environ, "HTTP_REFERER")
+    if FORM_HAS_PAGE in environ and "HTTP_REFERER" not in environ and not has_way_back:
+        page = _asked_for(environ)
     return {page: _("Back to the form")} if path_below(page, mount) else {}
 
 
