@@ -8,10 +8,12 @@ def test_methods_are_shown_in_words():
         ([], ""),
         (["pwd"], "password"),
         (["pwd", "otp"], "password, one-time code"),
-        (["pwd", "otp", "recovery"], "password, one-time code, recovery code"),
+        (["pwd", "otp", "recovery"], "password, recovery code"),
+        (["otp", "pwd", "recovery"], "one-time code, password, recovery code"),
         (["saml"], "saml"),
     ]:
         assert methods_in_words(methods) == words, (methods, words)
+    assert methods_in_words(["fed", "otp", "recovery"], "Google") == "Google, recovery code"
 
 
 def test_a_code_is_a_second_factor_and_so_is_a_key():

@@ -127,6 +127,18 @@ def test_every_page_is_written_in_every_state_beside_other_files(preview, folder
     assert "Old" not in (folder / "login.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("url", [None, "https://example.org"], ids=["unknown", "known"])
+def test_the_logo_of_a_page_is_that_of_the_site_or_its_name(preview, folder, monkeypatch, url):
+    changes = {"SITE_NAME": "Ada & Sons", "SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
+    for name, value in {**changes, **({"PUBLIC_URL": url} if url else {})}.items():
+        monkeypatch.setenv(name, value)
+    assert preview("--pages", str(folder))[0] == 0
+    page = (folder / "login.html").read_text("utf-8")
+    assert ('<base href="https://example.org">' in page) is bool(url)
+    assert ("/logo.svg" in page) is bool(url)
+    assert "Ada &amp; Sons" in page
+
+
 def test_the_pages_have_the_brand_of_the_site_and_a_language(preview, folder, monkeypatch):
     changes = {**MAIL, "SITE_NAME": "Ada & Sons", "SITE_COLOR": "#7a2fd0"}
     for name, value in changes.items():

@@ -56,6 +56,19 @@ def with_method(methods: str, method: str) -> str:
     return joined if len(joined) <= METHODS_MAX_LENGTH else method
 
 
-def methods_in_words(methods: Iterable[str]) -> str:
-    """Return methods such as `pwd` in words, separated by commas; an unknown name stays."""
-    return list_of(_WORDS.get(each, each) for each in methods)
+def methods_in_words(methods: Iterable[str], provider: str = "") -> str:
+    """Return methods such as `pwd` in words, separated by commas; an unknown name stays.
+
+    A recovery code is named alone, without the "otp" that it stands for.
+
+    Args:
+        provider: The name of the other provider, if it is known.
+    """
+    listed = list(methods)
+    shown = [
+        each
+        for each, following in zip(listed, [*listed[1:], ""], strict=False)
+        if (each, following) != (ONE_TIME_CODE, RECOVERY_CODE)
+    ]
+    words = _WORDS | ({FEDERATED: provider} if provider else {})
+    return list_of(words.get(each, each) for each in shown)

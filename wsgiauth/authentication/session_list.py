@@ -12,9 +12,8 @@ from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import HOUR
-from wsgiauth.authentication.methods import FEDERATED, methods_in_words
+from wsgiauth.authentication.methods import methods_in_words
 from wsgiauth.authentication.sessions import REUSED
-from wsgiauth.messages import list_of
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.clients import user_agent_in_words
@@ -67,8 +66,7 @@ class ListedSession(NamedTuple):
     @property
     def proven_by(self) -> str:
         """The methods in words, or empty."""
-        words = {FEDERATED: self.provider} if self.provider else {}
-        return list_of(words.get(each) or methods_in_words([each]) for each in self.methods)
+        return methods_in_words(self.methods, self.provider)
 
     def document(self) -> dict[str, object]:
         """Return the session, ready for JSON."""

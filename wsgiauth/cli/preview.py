@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from email.message import EmailMessage
+from html import escape
 from pathlib import Path, PurePath
 from wsgiref.util import setup_testing_defaults
 
@@ -38,6 +39,9 @@ def add_commands(parser: Parser) -> None:
 def preview(arguments: Arguments) -> None:
     """Print one email, or all of them, as a user would get it; or write all pages."""
     settings = read_settings(arguments)
+    base = settings.PUBLIC_URL
+    if base is None:  # a file cannot show an image of an unknown site
+        settings = replace(settings, SITE_LOGO=None, SITE_LOGO_DARK=None)
     settings = replace(
         settings,  # with examples of unset values
         MAIL_FROM=settings.MAIL_FROM or "accounts@example.org",
@@ -50,7 +54,7 @@ def preview(arguments: Arguments) -> None:
         return
     if arguments.name is not None:
         raise UsageError("NAME is the name of an email, and --pages writes all pages")
-    pages = dict(_numbered(_pages(settings, arguments.mount)))
+    pages = dict(_numbered(_pages(settings, arguments.mount, base)))
     emails = dict(_numbered(_emails(settings, arguments.mount)))
     for name, html in (pages | emails).items():
         _write(arguments.pages / name, html)
@@ -74,15 +78,20 @@ def _as_text(message: EmailMessage) -> str:
     return f"{headers}\n{plain_text_of(message)}"
 
 
-def _pages(settings: Settings, mount: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the template and an example of each page, the most usual state first."""
+def _pages(settings: Settings, mount: str, base: str | None) -> Iterator[tuple[str, bytes]]:
+    """Yield the template and an example of each page, the most usual state first.
+
+    The files load images from the site at `base`, if it is known.
+    """
+    head = "<head>" if base is None else f'<head>\n  <base href="{escape(base)}">'
     settings = replace(settings, SECRET_KEY=settings.SECRET_KEY or secrets.token_hex(32))
     site = Site.from_settings(settings, mount, FEATURES, send_mail=lambda message: None)
     environ = {"wsgiauth.root": "", "wsgiauth.site": site}
     setup_testing_defaults(environ)
     for page in reversed(page_samples()):
         site.pages.check(page)  # names a mistake in a template of the site
-        yield page.template, site.pages.render(environ, page).body
+        html = site.pages.render(environ, page).body
+        yield page.template, html.replace(b"<head>", head.encode(), 1)
 
 
 def _emails(settings: Settings, mount: str) -> Iterator[tuple[str, bytes]]:

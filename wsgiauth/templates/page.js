@@ -45,6 +45,7 @@
     const { value } = input;
     input.value = "";
     input.value = value;
+    if (input.dataset.proposal) input.select(); // what is typed replaces it
   }
 
   // The browser has kept the fragment of the page that asked for a login: give it to the way back.

@@ -85,6 +85,7 @@ def test_a_person_sets_up_an_app(browser, site):
     link = account.html.find("strong", string="Two-step verification").parent["href"]
     page = browser.get(link, headers=BROWSER)
     assert page.form["name"].value == "Phone"  # a proposal
+    assert page.html.find(id="name")["data-proposal"] == "on"  # typing replaces it
     page.form["name"] = "  My   phone "
     page = page.form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     key = page.html.find(class_="key").text
