@@ -43,7 +43,8 @@ def make_user(
         groups: The names of the groups to join; missing groups are created.
         identities: The accounts at other providers: the name of a provider in `OIDC_PROVIDERS`, and
             the subject.
-        is_verified: Whether an operator has proven the email address, so that it gets codes.
+        is_verified: Whether an operator has proven the email address, so that it gets codes, and
+            apps get `email_verified`.
         former_hash: The hash that other software made of the password, instead of `password`.
         fields: Other fields of `User`, such as `is_staff=True`.
 

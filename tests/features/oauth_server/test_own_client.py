@@ -81,7 +81,7 @@ def visitor(provider, demand, username):
 def test_a_person_registers_with_the_account_of_the_provider(provider, visitor):
     visitor.register()
     account = visitor.ask("/auth/me")
-    assert (account["email"], account["email_verified"]) == (EMAIL, True)
+    assert (account["email"], account["email_verified"]) == (EMAIL, False)  # link=ask
     (identity,) = visitor.ask("/auth/identities")["identities"]
     assert identity["subject"] == str(provider.ada.id)
 

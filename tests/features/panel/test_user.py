@@ -99,7 +99,7 @@ def test_the_panel_says_that_a_provider_alone_has_verified_an_address(browser, m
         page = browser.get(f"/auth/admin/users/{user.id}")
         assert shown(page, "Email address") == f"{name}@example.org {words}"
         listed = browser.get(f"/auth/admin/users?q={name}").html.tbody.text
-        assert ("(not verified)" in listed) is (proof != "operator")
+        assert ("(not proven here)" in listed) is (proof != "operator")
 
 
 @pytest.mark.every_database
