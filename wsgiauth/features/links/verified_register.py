@@ -104,8 +104,8 @@ class VerifiedRegister(Register):
         detail = _("If the address can have an account, an email with a link is on its way.")
         if submission.is_program:
             return email_accepted(submission, detail, _sent_page(submission))
-        asked = asked_cookie(submission, _ASKED, {name: fields[name] for name in self.fields})
-        cookies = (asked, *keep_next(submission))
+        cookie = asked_cookie(submission, _ASKED, {name: fields[name] for name in self.fields})
+        cookies = (cookie, *keep_next(submission))
         return email_accepted(submission, detail, _sent_page(submission), *cookies)
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
