@@ -24,6 +24,7 @@ from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.profiles import make_account
 from wsgiauth.settings.oidc import KINDS, ProviderEntry, parse_entry, parse_proxy
 from wsgiauth.testing import make_settings
+from wsgiauth.web.certificates import REFUSED, UNKNOWN_AUTHORITY
 
 PAGE = PAGES["docs/providers.md"]
 FIVE = section(PAGE, "Entries for five providers")
@@ -242,7 +243,7 @@ def test_every_reason_is_listed():
 COMPUTED = {
     "…: connection",
     "…: timeout",
-    "…: certificate",
+    *(f"…: {each}" for each in (REFUSED, UNKNOWN_AUTHORITY)),
     "clock",
     "auth_time",
     "busy",
