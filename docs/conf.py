@@ -28,6 +28,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.logging import getLogger
 
 import wsgiauth.contrib
+from wsgiauth.cli import COMMANDS
 from wsgiauth.version import __version__
 
 project = html_title = "wsgiauth"
@@ -131,23 +132,42 @@ LEADS_ON = """\
 KEYWORDS = {
     "docs/application#events-in-your-code": "webhook, webhooks, signals",
     "docs/application#groups": "groups, roles",
-    "docs/application#profile-tables": "user model, user profile",
+    "docs/application#permissions": "permissions",
+    "docs/application#profile-tables": "user model, user profile, sqlalchemy",
     "docs/application#the-audit-trail": "audit log",
     "docs/application#the-file-of-a-users-data": "gdpr, export data, personal data",
     "docs/application#what-the-wrapped-application-sees": "current user",
-    "docs/apps#a-single-page-app-of-another-origin": "cors",
+    "docs/apps#a-single-page-app-of-another-origin": "cors, cors spa, spa cors",
     "docs/apps#a-single-page-app-of-the-same-origin": "spa, single page app, react",
     "docs/apps#clients-that-stay-logged-in": "jwt, access token, bearer token",
+    "docs/command-line": (
+        "create superuser, create admin, superuser, first user, log out all users, logout all, "
+        "lost superuser password, lost admin password, reset superuser password"
+    ),
+    "docs/command-line#clients": (
+        "client add, client list, client show, client change, client secret, client remove, "
+        "client export, client import, oauth client, register client"
+    ),
     "docs/command-line#importing-and-exporting-users": "import users, export users",
+    "docs/deployment#a-new-version": "upgrade, update, new version",
+    "docs/deployment#backups": "restore backup, restore a backup",
     "docs/deployment#behind-nginx-or-another-proxy": "https, nginx, reverse proxy, subpath",
     "docs/deployment#containers": "docker, kubernetes, podman",
     "docs/deployment#key-rotation": "secret key rotation",
     "docs/deployment#one-host": "gunicorn, production",
     "docs/endpoints#get-authopenapijson": "openapi, swagger",
     "docs/factors": "mfa, totp, two factor, two-factor, two-factor authentication",
+    "docs/factors#passkeys": "webauthn, fido2, security key",
     "docs/languages": "i18n, german, localization, translations",
-    "docs/logins#a-code-by-email": "magic link, passwordless",
     "docs/log-in-with-this-site": "identity provider, idp, oauth server, openid provider",
+    "docs/log-in-with-this-site#another-site-with-wsgiauth": (
+        "two sites one login, several sites one login, shared login, central login"
+    ),
+    "docs/log-in-with-this-site#devices-without-a-keyboard": "device code, device flow",
+    "docs/log-in-with-this-site#when-an-app-cannot-log-in": (
+        "invalid_client, invalid_grant, redirect_uri mismatch"
+    ),
+    "docs/logins#a-code-by-email": "magic link, passwordless",
     "docs/logins#how-long-a-session-lasts": "session timeout, session expiry",
     "docs/logins#keep-me-logged-in": "remember me",
     "docs/logins#refresh-tokens": "refresh token",
@@ -156,30 +176,56 @@ KEYWORDS = {
     "docs/mail#forgotten-passwords": "forgot password, password reset, reset password",
     "docs/mail#settings": "smtp",
     "docs/mail#verified-registration-and-invitations": "email verification, verify email",
+    "docs/mail#what-to-watch": "email not sent, emails not sent, no email arrives",
+    "docs/migration#former-passwords": "argon2, password hashes, pbkdf2",
     "docs/migration#from-djangocontribauth": "migrate django, migrate from django",
     "docs/migration#from-flask-login": "flask login, flask-login",
+    "docs/not-included": (
+        "active directory, asgi, captcha, fastapi, health, health check, impersonate, "
+        "impersonation, kerberos, ldap, lock user out, metrics, multi tenant, multi-tenancy, "
+        "multiple email addresses, mysql, organizations, prometheus, prometheus metrics, "
+        "recaptcha, saml, scim, security questions, sms, sms code, starlette, tenants, several "
+        "email addresses"
+    ),
     "docs/programs#a-folder-of-files-behind-a-login": (
-        "nginx static folder, static files, static site"
+        "nginx static folder, static files, static site, protect static files"
+    ),
+    "docs/programs#a-service-in-any-language": (
+        "user id in header, remote user header, x-forwarded-user"
     ),
     "docs/providers": "oauth, oidc, openid connect, single sign-on, social login, sso",
     "docs/providers#github-and-discord": "github login",
     "docs/providers#google": "google login",
+    "docs/providers#microsoft-entra": "azure, azure ad, entra id, microsoft login",
     "docs/settings#database_url": "postgres, database",
     "docs/settings#hashing_threads": "error 503",
     "docs/settings#login_failures_per_account": (
         "account locked, brute force, lock account, lockout, throttled"
     ),
     "docs/settings#password_min_length": "password policy, password strength",
+    "docs/settings#rate-limits-of-one-account": "too many requests, error 429",
     "docs/settings#registration": "closed registration, disable registration, hide register",
     "docs/settings#site_color": "change color, change colour",
     "docs/settings#site_logo": "change the logo, favicon",
     "docs/staff": "admin",
-    "docs/staff#who-can-do-what": "deactivate user, delete user",
+    "docs/staff#failed-logins": "unlock account, unlock user",
     "docs/staff#inviting-a-person": "invite users",
+    "docs/staff#who-can-do-what": "deactivate user, delete user",
     "docs/templates#emails": "email templates",
     "docs/templates#shades-of-the-colour": "dark mode, theme",
-    "docs/testing": "test client",
+    "docs/testing": "test client, test logged in user, log in in tests, pytest",
 }
+# The section of each command that is not in the table at the top.
+COMMAND_SECTIONS = {
+    **dict.fromkeys(("import", "export"), "#importing-and-exporting-users"),
+    **dict.fromkeys(("creategroup", "deletegroup", "groups"), "#groups-and-permissions"),
+    **dict.fromkeys(("grant", "revoke", "permissions", "join", "leave"), "#groups-and-permissions"),
+    "client": "#clients",
+    "serve": "#a-server",
+}
+for command in COMMANDS:
+    target = f"docs/command-line{COMMAND_SECTIONS.get(command, '')}"
+    KEYWORDS[target] = ", ".join([*filter(None, [KEYWORDS.get(target)]), command])
 
 ROOT = Path(__file__).parents[1]
 CONTRIB = pkgutil.iter_modules(wsgiauth.contrib.__path__, "wsgiauth.contrib.")

@@ -6,12 +6,16 @@ const wordsOf = (text) => {
   return words.filter((word) => word && !stopwords.has(word)).map((word) => stemmer.stemWord(word));
 };
 
-// Below the pages for users: what they look up, and what reviewers and developers read.
+// Below the pages for users: what they look up, only between equals; and what reviewers and
+// developers read.
 const WEIGHTS = {
-  "docs/endpoints": -3, "docs/command-line": -3, "docs/reference": -3, "docs/scaling": -3,
+  "docs/endpoints": -1, "docs/command-line": -1, "docs/reference": -1,
   "docs/architecture": -20, "docs/asvs": -20, "docs/concurrency": -20, "docs/security": -3,
-  CHANGELOG: -20, CONTRIBUTING: -20,
+  "docs/scaling": -3, CHANGELOG: -20, CONTRIBUTING: -20,
 };
+const SETTING = 9; // the share of the section whose setting is the query, in the same case
+
+const typed = () => (new URLSearchParams(window.location.search).get("q") ?? "").trim();
 
 const sectionFor = (page, query) => {
   const { docnames, titles, alltitles } = Search._index;
@@ -21,7 +25,8 @@ const sectionFor = (page, query) => {
     const place = places.find(([number]) => number === file);
     if (!place || !query.every((word) => words.has(word))) return [];
     const isPage = titles[file] === title;
-    const share = query.length / words.size + (isPage ? 1 : 0);
+    const isSetting = page === "docs/settings" && title === typed();
+    const share = isSetting ? SETTING : query.length / words.size + (isPage ? 1 : 0);
     const anchor = isPage || place[1] === null ? "" : `#${place[1]}`;
     return [{ share, anchor, title: isPage ? title : `${titles[file]} > ${title}` }];
   });
@@ -40,11 +45,12 @@ const titleAt = (page, title, anchor) => {
 var Scorer = {
   score: (result) => {
     const [page, title, anchor, , score, , kind] = result;
-    const query = wordsOf(new URLSearchParams(window.location.search).get("q") ?? "");
+    const query = wordsOf(typed());
     const weight = WEIGHTS[page] ?? 0;
     if (kind === "index") {
       result[1] = titleAt(page, title, anchor);
-      return score === 100 ? score : score / 10;
+      if (score !== 100) return score / 10;
+      return page === "docs/command-line" ? score - 1 : score; // a command, or a subject before it
     }
     if (kind === "object") return score + weight - title.split(".").length;
     const section = kind === "text" && sectionFor(page, query);

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import zlib
+from dataclasses import fields
 from functools import partial
 from html import unescape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,8 @@ from selenium.webdriver import ActionChains
 from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, shown
 from tests.support.browser import Visitor, set_screen, start_browser
+from wsgiauth import Settings
+from wsgiauth.cli import COMMANDS
 
 LIST_PUBLIC_NAMES = """
 import importlib, pkgutil
@@ -120,6 +123,46 @@ SEARCHES = {
     "email templates": "docs/templates#emails",
     "dark mode": "docs/templates#shades-of-the-colour",
     "test client": "docs/testing",
+}
+# What people also type, and a page or section that must be among the first three.
+FOUND = {
+    "cors spa": "docs/apps#a-single-page-app-of-another-origin",
+    "captcha": "docs/not-included",
+    "health": "docs/not-included",
+    "health check": "docs/not-included",
+    "impersonate": "docs/not-included",
+    "saml": "docs/not-included",
+    "sms": "docs/not-included",
+    "multiple email addresses": "docs/not-included",
+    "ldap": "docs/not-included",
+    "fastapi": "docs/not-included",
+    "multi tenant": "docs/not-included",
+    "prometheus metrics": "docs/not-included",
+    "lost superuser password": "docs/command-line",
+    "create superuser": "docs/command-line",
+    "log out all users": "docs/command-line",
+    "two sites one login": "docs/log-in-with-this-site#another-site-with-wsgiauth",
+    "azure ad": "docs/providers#microsoft-entra",
+    "webauthn": "docs/factors#passkeys",
+    "too many requests": "docs/settings#rate-limits-of-one-account",
+    "protect static files": "docs/programs#a-folder-of-files-behind-a-login",
+    "unlock account": "docs/staff#failed-logins",
+    "test logged in user": "docs/testing",
+    "user id in header": "docs/programs#a-service-in-any-language",
+    "grafana": "docs/log-in-with-this-site#grafana",
+    "mcp": "docs/log-in-with-this-site#mcp-clients",
+    "device code": "docs/log-in-with-this-site#devices-without-a-keyboard",
+    "invalid_client": "docs/log-in-with-this-site#when-an-app-cannot-log-in",
+    "restore backup": "docs/deployment#backups",
+    "upgrade": "docs/deployment#a-new-version",
+    "email not sent": "docs/mail#what-to-watch",
+    "invite": "docs/staff#inviting-a-person",
+    "argon2": "docs/migration#former-passwords",
+    "sqlalchemy": "docs/application#profile-tables",
+    "basic auth": "docs/programs#basic-authentication",
+    "client add": "docs/command-line#clients",
+    "/auth/login": "docs/endpoints#get-authlogin",
+    "AuthMiddleware": "docs/reference#wsgiauth.AuthMiddleware",
 }
 MEMBERS = {"method", "classmethod", "staticmethod", "property", "attribute"}
 
@@ -257,6 +300,39 @@ def test_a_search_finds_the_section_first(visitor, words, first):
     visitor.wait_until(lambda _: visitor.find_all("#search-results li a"))
     link = visitor.find("#search-results li a").get_attribute("href")
     assert link.removeprefix(visitor.address).replace(".html", "") == f"/{first}"
+
+
+def first_three(visitor, queries):
+    """Return what the search finds for each query, without loading a page for each."""
+    visitor.open("/search.html?q=a")
+    visitor.wait_until(
+        lambda _: visitor.run("return typeof Search === 'object' && Search.hasIndex()")
+    )
+    find = """
+        return arguments[0].map((query) => {
+          history.replaceState(null, "", "?q=" + encodeURIComponent(query));
+          const found = Search._performSearch(...Search._parseQuery(query)).reverse();
+          return found.slice(0, 3).map(([page, , anchor]) => page + (anchor ?? ""));
+        });
+    """
+    queries = list(queries)
+    return dict(zip(queries, visitor.browser.execute_script(find, queries), strict=True))
+
+
+def test_a_search_finds_the_page_among_the_first_three(visitor):
+    found = first_three(visitor, FOUND)
+    assert {each: found[each] for each in FOUND if FOUND[each] not in found[each]} == {}
+
+
+def test_exact_names_of_commands_and_settings_win(visitor):
+    settings = [each.name for each in fields(Settings)]
+    found = first_three(visitor, [*COMMANDS, *settings])
+    pages = {each: found[each][0] for each in settings}
+    assert pages == {each: f"docs/settings#{each.lower()}" for each in settings}
+    subjects = {each for each in COMMANDS if SEARCHES.get(each)}  # which come first
+    for command in COMMANDS:
+        first = found[command][1 if command in subjects else 0]
+        assert first.partition("#")[0] == "docs/command-line", command
 
 
 @pytest.mark.parametrize("width", [1440, 390])
