@@ -635,10 +635,15 @@ def use_an_app(scene):
     client = clients.create("Wiki", ["https://wiki.example.org/login"], now=now).row
     clients.renew_secret(client)
     scene.log_in()
-    for scopes in (["openid", "email"], ["email"]):  # the second time, it allows nothing new
+    for scopes in (
+        ["openid", "offline_access"],
+        ["openid"],
+    ):  # the second time, it allows nothing new
         assert grants.allow(client, scene.ada, scopes, now)
     stamp, session = scene.ada.security_stamp, Session.get().id
-    code = Code("a", client.id, scene.ada.id, stamp, session, "", "", "", "openid", "")
+    code = Code(
+        "a", client.id, scene.ada.id, stamp, session, "", "", "", "openid offline_access", ""
+    )
     assert grants.redeem(code, client, scene.settings, now)
     assert grants.redeem(code, client, scene.settings, now) is None
     grants.revoke(scene.ada, client.id, 1)
@@ -659,6 +664,7 @@ IN_CODE = [
             ("client_changed", None, None, ANY),
             LOGIN,
             ("consent_given", USERNAME, None, ANY),
+            ("offline_access_given", USERNAME, None, ANY),
             ("grant_reused", USERNAME, None, ANY),
             ("consent_revoked", USERNAME, None, ANY),
             ("device_refused", USERNAME, None, ANY),

@@ -64,6 +64,7 @@ CHANGES = (
     "consent_given",
     "consent_revoked",
     "grant_reused",
+    "offline_access_given",
     "device_allowed",
     "device_refused",
     "client_created",

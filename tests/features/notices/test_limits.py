@@ -12,6 +12,7 @@ from wsgiauth import storage
 from wsgiauth.features.notices.limits import (
     DAY,
     HAS_LOGGED_IN_FOR,
+    HOUR,
     KNOWN_FOR,
     PER_DAY,
     PROLONGED_AFTER,
@@ -157,3 +158,12 @@ def test_of_two_logins_at_the_same_place_at_once_one_is_told(limits, monkeypatch
     assert limits.is_new_place(1, *THERE)
     monkeypatch.setattr(Mark, "ends_at", lambda _: 0)
     assert not limits.is_new_place(1, *THERE)
+
+
+def test_the_lasting_access_of_an_app_is_worth_an_email_each_hour(limits, clock):
+    assert [limits.admits_app(1, "wiki") for _ in range(2)] == [True, False]
+    assert limits.admits_app(1, "editor")
+    assert limits.admits_app(2, "wiki")
+    for _ in range(PER_DAY + 1):
+        clock.move(HOUR)
+        assert limits.admits_app(1, "wiki")

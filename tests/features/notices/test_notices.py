@@ -415,6 +415,47 @@ def test_the_owner_is_told_of_each_device(site, ada, deliver, post, settings, ha
     assert body(post).endswith(f"revoke the app, on the page “Apps that use your account”{end}")
 
 
+OFFLINE = {"client": "Wiki", "client_host": "", "scopes": "offline_access openid"}
+
+
+@pytest.mark.promise(90)
+@pytest.mark.parametrize(
+    "first", ["offline_access_given", "consent_given", "device_allowed"], ids=str
+)
+def test_the_owner_is_told_of_lasting_access_once_in_an_hour_for_an_app(
+    site, ada, deliver, post, first
+):
+    update_user(ada, email_verified_at=datetime.now(UTC))
+
+    def give(name, client_id="wiki"):
+        events.emit(name, user_id=ada.id, reason=client_id, details=OFFLINE)
+        return deliver()
+
+    assert give(first) == [EMAIL]
+    assert give("offline_access_given") == []
+    assert give("offline_access_given", "another") == [EMAIL]
+    assert "- Keep this access after you log out here" in plain_text_of(post.messages[-1])
+    assert "\nApp: Wiki\n" in plain_text_of(post.messages[-1])
+
+
+def test_a_consent_without_lasting_access_does_not_hide_a_later_one(site, ada, deliver):
+    events.emit("consent_given", user_id=ada.id, reason="wiki", details=ALLOWED)
+    events.emit("offline_access_given", user_id=ada.id, reason="wiki", details=OFFLINE)
+    assert deliver() == [EMAIL] * 2
+
+
+@pytest.mark.parametrize("is_proven", [True, False])
+def test_a_notice_names_an_app_that_registered_itself_by_its_host(
+    site, ada, deliver, post, is_proven
+):
+    update_user(ada, email_verified_at=datetime.now(UTC) if is_proven else None)
+    details = {**OFFLINE, "client": "Your bank", "client_host": "editor.example"}
+    events.emit("consent_given", user_id=ada.id, details=details)
+    deliver()
+    assert "bank" not in body(post)
+    assert ("App: editor.example" in body(post)) is is_proven
+
+
 def test_an_app_without_scopes_knows_that_there_is_an_account(site, ada, deliver, post):
     events.emit("consent_given", user_id=ada.id, details={**ALLOWED, "scopes": ""})
     assert deliver() == [EMAIL]

@@ -491,9 +491,11 @@ def test_the_first_device_of_an_app_is_also_its_consent(site, tv, browser):
         decide(browser, begin(tv, scope), "allow")
     both = ["consent_given", "device_allowed"]
     assert [name for name, _ in seen] == [*both, "device_allowed", *both]
-    device, new_device = {"client": "TV"}, {"client": "TV", "is_new_consent": "on"}
+    device, new = {"client": "TV", "client_host": ""}, {"is_new_consent": "on"}
     assert [details for name, details in seen if name == "device_allowed"] == [
-        *(new_device, device, new_device)
+        {**device, "scopes": "openid", **new},
+        {**device, "scopes": "openid"},
+        {**device, "scopes": "openid email", **new},
     ]
 
 

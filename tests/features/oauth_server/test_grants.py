@@ -187,6 +187,14 @@ def test_a_consent_is_an_event(browser, wiki, ada):
     assert (event.user_id, event.reason) == (ada.id, wiki.id)
 
 
+@pytest.mark.promise(90)
+def test_each_lasting_access_is_an_event_also_of_an_app_that_had_it(browser, wiki, ada):
+    for scope in ("openid offline_access", "openid", "openid offline_access"):
+        wiki.log_in(browser, scope=scope)
+    found = RecordedEvent.select().where(RecordedEvent.name == "offline_access_given")
+    assert [(each.user_id, each.reason) for each in found] == [(ada.id, wiki.id)] * 2
+
+
 def test_a_revocation_is_an_event_if_there_was_something(browser, wiki, ada):
     walk(browser, wiki.url(scope="openid"))
     assert [grants.revoke(ada, wiki.id, 1) for _ in range(2)] == [True, False]

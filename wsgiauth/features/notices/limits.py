@@ -11,7 +11,8 @@ from wsgiauth.accounts import names
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.counts import Mark, row_id
 
-DAY = 24 * 60 * 60  # seconds
+HOUR = 60 * 60  # seconds
+DAY = 24 * HOUR
 PER_DAY = 5  # notices of one kind that a user gets in a day
 
 KNOWN_FOR = 365 * DAY  # since the last login from the place
@@ -54,6 +55,14 @@ class NoticeLimits:
     def admits(self, kind: str, user_id: int) -> bool:
         """Count a notice, and return whether it is one of the first `PER_DAY` of its kind today."""
         return self._count("notice", kind, str(user_id))
+
+    def admits_app(self, user_id: int, client_id: str) -> bool:
+        """Return whether the last notice about the lasting access of an app is an hour ago.
+
+        There is no limit for a day: a thief could use it up with an app that the owner knows.
+        """
+        mark = self._mark("notice of lasting access", str(user_id), client_id)
+        return mark.make(int(self._now()), HOUR)
 
     def admits_to(self, kind: str, email: str) -> bool:
         """Do as `admits` for an address that is not proven, whichever account has it.

@@ -27,7 +27,7 @@ from wsgiauth.authentication.restoring import (
     make_restore_link,
     mark_change,
 )
-from wsgiauth.authentication.scopes import ScopeInWords, in_words
+from wsgiauth.authentication.scopes import OFFLINE, ScopeInWords, in_words
 from wsgiauth.events import Event, actors
 from wsgiauth.features.notices.limits import NoticeLimits
 from wsgiauth.languages.dates import moment_in_words
@@ -97,6 +97,7 @@ TEMPLATES: Mapping[str, str] = {
     "identity_connected": "mail/notice_identity_connected.txt",
     "identity_disconnected": "mail/notice_identity_disconnected.txt",
     "consent_given": "mail/notice_app.txt",
+    "offline_access_given": "mail/notice_app.txt",
     "device_allowed": "mail/notice_device.txt",
     "grant_reused": "mail/notice_app_reuse.txt",
 }
@@ -169,8 +170,13 @@ class Notices:
             return details.get("old_email") != details.get("email")
         if event.name == "device_allowed" and "is_new_consent" in details:
             return False  # the notice about the consent says it
+        if event.name == "offline_access_given":
+            return self._limits.admits_app(user_id, event.reason or "")
         if event.name in _LIMITED:
-            return self._limits.admits(event.name, user_id)
+            is_admitted = self._limits.admits(event.name, user_id)
+            if is_admitted and OFFLINE in details.get("scopes", "").split():
+                self._limits.admits_app(user_id, event.reason or "")  # the same notice says it
+            return is_admitted
         if event.name == "key_created":  # a command has no key for digests, and needs no limit
             return self._is_command or self._limits.admits(event.name, user_id)
         if event.name == "login":
@@ -230,7 +236,7 @@ def _of_app(details: Mapping[str, str], *, is_proven: bool) -> Mapping[str, obje
     """Return the further values for a notice of an app; the version before knows none of them."""
     if "client" not in details:
         return {}
-    name = _plain_name(details["client"]) if is_proven else ""
+    name = details.get("client_host") or _plain_name(details["client"]) if is_proven else ""
     return {"app": name, "scopes": details.get("scopes", "").split()}
 
 

@@ -102,7 +102,7 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         "scopes": recorded(scopes, row.scopes.split()),
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
-    details = {"client": row.client.name}
+    details = {**grants.named(row.client), "scopes": " ".join(scopes)}
     if not grants.allowance(row.client, session.user).covers(scopes, row.resource):
         details["is_new_consent"] = "on"
     with database.atomic() as transaction:

@@ -20,6 +20,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
+from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
 from wsgiauth.features.oauth_server.scopes import (
     bound,
@@ -181,6 +182,12 @@ def allowance(client: Client, user: User) -> Allowance:
     return Allowance(allowed, bool(is_admitted))
 
 
+def named(client: Client) -> dict[str, str]:
+    """Return how an email names a client: one that registered itself by its host."""
+    host = "" if client.expires_at is None else host_of(uris_of(client.redirect_uris)[0])
+    return {"client": client.name, "client_host": host}
+
+
 @repeated_after_conflict
 def allow(client: Client, user: User, scopes: list[str], now: float, *, resource: str = "") -> bool:
     """Record the consent of a user to some scopes for a service, beside former ones.
@@ -209,7 +216,7 @@ def allow(client: Client, user: User, scopes: list[str], now: float, *, resource
             Consent, user=user.id, client=client.id, created_at=int(now), **columns
         ):
             return False
-        details = {"client": client.name, "scopes": " ".join(unbound(merged))}
+        details = {**named(client), "scopes": " ".join(unbound(merged))}
         events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
     return True
 
@@ -309,7 +316,7 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
     with database.atomic():
         row: Grant | None = Grant.get_or_none(is_open)
         if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
-            details = {"client": client.name, "sid": row.sid}
+            details = {**named(client), "sid": row.sid}
             events.emit("grant_reused", user_id=row.user_id, reason=client.id, details=details)
 
 
@@ -369,6 +376,9 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
             return None
         if client.logout_uri and client.expires_at is None:  # see promise 93 in docs/security.md
             app_sessions.begin(row, session_ends_at)
+        if is_offline:
+            details = {**named(client), "scopes": " ".join(sorted(scopes))}
+            events.emit("offline_access_given", user_id=user.id, reason=client.id, details=details)
     return Grant(**row)
 
 

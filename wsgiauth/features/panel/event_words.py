@@ -40,6 +40,7 @@ TITLES: Mapping[str, str] = {
     "identity_disconnected": _("Account of another provider disconnected"),
     "consent_given": _("App allowed"),
     "consent_revoked": _("App revoked"),
+    "offline_access_given": _("Lasting access of an app"),
     "device_allowed": _("Device allowed"),
     "device_refused": _("Device refused"),
     "grant_reused": _("Token of an app used twice"),
