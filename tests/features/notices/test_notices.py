@@ -405,11 +405,11 @@ def test_the_owner_is_told_of_each_device(site, ada, deliver, post, settings, ha
     if not has_page:
         record(site.database, [Notices(with_mail(settings))])  # a command's
     update_user(ada, email_verified_at=datetime.now(UTC) if has_page else None)
-    events.emit("device_allowed", user_id=ada.id, details={"client": "TV"})
-    events.emit("device_allowed", user_id=ada.id, details={"client": "TV", "is_new_consent": "on"})
+    events.emit("device_allowed", user_id=ada.id, details={"client": "TV", "scopes": "email"})
     assert deliver() == [EMAIL]
     assert post.messages[0]["Subject"] == "A device can use your account at example.org"
-    assert "was used to log in to an app on a device." in body(post)
+    sentence = "was used to log in to an app on a device. It can: - See your email address"
+    assert sentence in body(post)
     assert ("App: TV" in body(post)) is has_page
     end = ": https://example.org/auth/apps" if has_page else "."
     assert body(post).endswith(f"revoke the app, on the page “Apps that use your account”{end}")

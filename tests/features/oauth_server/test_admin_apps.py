@@ -1,5 +1,7 @@
 """/auth/admin/apps: the staff see apps and their users, and end them."""
 
+import re
+
 import pytest
 from webtest import TestApp
 
@@ -10,6 +12,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.endpoints import admin_app
 from wsgiauth.features.oauth_server.endpoints.admin_app import UserApps
+from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.staff.administration import MANAGE_USERS
 from wsgiauth.testing import bearer, logged_in, make_group, make_user
 
@@ -64,6 +67,19 @@ def titles(page):
 def changes():
     query = RecordedEvent.select().order_by(RecordedEvent.id.desc())
     return [(each.name, each.user_id, each.actor, each.reason) for each in query.limit(1)]
+
+
+def test_the_trail_names_the_app_of_an_event_until_it_is_removed(browser, wiki, panel, ada):
+    wiki.log_in(browser)
+    trail, user_page = "/auth/admin/events?name=consent_given", f"/auth/admin/users/{ada.id}"
+    allowed = re.compile("App allowed *Wiki$")
+    for page in (panel.get(trail), panel.get(user_page)):
+        rows = [" ".join(each.text.split()) for each in page.html.select("tbody th, tbody td")]
+        assert any(map(allowed.match, rows)), rows
+    program = panel.get(trail, headers=JSON).json
+    assert [each["reason"] for each in program["events"]] == [wiki.id]
+    clients.remove(Client.get_by_id(wiki.id))
+    panel.get(trail).mustcontain(wiki.id)
 
 
 def test_the_apps_are_listed_for_people_and_programs(site, browser, wiki, panel, program):

@@ -103,6 +103,8 @@ def test_the_app_that_was_used_last_is_the_first(site, browser, clock):
 def test_an_app_on_a_device_is_listed_by_its_scheme(site, browser):
     App(site, uri="com.example.wiki:/callback", is_public=True).log_in(browser)
     assert listed(browser)[0]["hosts"] == ["com.example.wiki:"]
+    page = browser.get(APPS, headers=BROWSER)
+    page.mustcontain("An app on a computer, a phone or another device", no="com.example.wiki")
 
 
 def test_an_app_is_listed_with_every_host_once(site, browser, wiki):
@@ -110,7 +112,7 @@ def test_an_app_is_listed_with_every_host_once(site, browser, wiki):
     Client.update(redirect_uris="\n".join([wiki.uri, *others])).execute()
     wiki.log_in(browser)
     assert listed(browser)[0]["hosts"] == ["wiki.example.org", "localhost:8080"]
-    browser.get(APPS, headers=BROWSER).mustcontain("localhost:8080")
+    browser.get(APPS, headers=BROWSER).mustcontain("wiki.example.org", no="localhost")
 
 
 def test_a_grant_whose_session_has_ended_is_no_use(browser, wiki, site, ada):

@@ -484,18 +484,15 @@ def test_lasting_access_of_a_device_needs_a_recent_proof(site, browser):
 
 @pytest.mark.promise(92)
 @pytest.mark.promise(94)
-def test_the_first_device_of_an_app_is_also_its_consent(site, tv, browser):
+def test_the_first_device_of_an_app_is_also_its_consent_in_one_event(site, tv, browser):
     seen = []
     record(site.database, [lambda event, details: seen.append((event.name, dict(details)))])
     for scope in ("openid", "openid", "openid email"):
         decide(browser, begin(tv, scope), "allow")
-    both = ["consent_given", "device_allowed"]
-    assert [name for name, _ in seen] == [*both, "device_allowed", *both]
-    device, new = {"client": "TV", "client_host": ""}, {"is_new_consent": "on"}
-    assert [details for name, details in seen if name == "device_allowed"] == [
-        {**device, "scopes": "openid", **new},
-        {**device, "scopes": "openid"},
-        {**device, "scopes": "openid email", **new},
+    device = {"client": "TV", "client_host": ""}
+    assert seen == [
+        ("device_allowed", {**device, "scopes": scopes})
+        for scopes in ("openid", "openid", "openid email")
     ]
 
 

@@ -168,8 +168,6 @@ class Notices:
     def _is_due(self, event: Event, user_id: int, details: Mapping[str, str]) -> bool:
         if event.name == "names_changed":
             return details.get("old_email") != details.get("email")
-        if event.name == "device_allowed" and "is_new_consent" in details:
-            return False  # the notice about the consent says it
         if event.name == "offline_access_given":
             return self._limits.admits_app(user_id, event.reason or "")
         if event.name in _LIMITED:

@@ -8,7 +8,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import pages_of
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.grants import list_grants
-from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
+from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, uris_of
 from wsgiauth.features.oauth_server.scopes import granted_in, unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
@@ -26,6 +26,12 @@ class App(NamedTuple):
     scopes: tuple[str, ...]
     allowed_at: datetime
     last_used_at: datetime | None  # when it last got tokens that are still valid
+
+    @property
+    def sites(self) -> tuple[str, ...]:
+        """The hosts that are not the user's own device, which may never use its redirect URI."""
+        hosts = [each for each in self.hosts if not each.endswith(":")]
+        return tuple(each for each in hosts if not is_of_this_computer(f"https://{each}"))
 
     @property
     def in_words(self) -> tuple[ScopeInWords, ...]:

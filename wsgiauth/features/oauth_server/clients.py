@@ -5,7 +5,7 @@ A client has one secret, or two for a change: its program then gets the new one 
 
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -284,6 +284,12 @@ def rows_of_clients(client_id: str | None = None) -> list[tuple[Client, ListedCl
 def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:
     """Return the row of a client and its entry in the list, or None."""
     return next(iter(rows_of_clients(client_id)), None) if names.is_handle(client_id) else None
+
+
+def names_of(client_ids: Collection[str]) -> dict[str, str]:
+    """Return the names of clients by id."""
+    rows: Any = Client.select(Client.id, Client.name).where(Client.id.in_(sorted(client_ids)))
+    return dict(rows.tuples())
 
 
 def count_users(client: Client) -> int:

@@ -103,12 +103,11 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
     }
     is_ours = (DeviceRequest.id == row.id) & _waits(now)
     details = {**grants.named(row.client), "scopes": " ".join(scopes)}
-    if not grants.allowance(row.client, session.user).covers(scopes, row.resource):
-        details["is_new_consent"] = "on"
     with database.atomic() as transaction:
-        is_allowed = grants.allow(
-            row.client, session.user, scopes, now, resource=row.resource
-        ) and bool(DeviceRequest.update(changes).where(is_ours).execute())
+        consent = grants.record(row.client, session.user, scopes, now, resource=row.resource)
+        is_allowed = consent is not None and bool(
+            DeviceRequest.update(changes).where(is_ours).execute()
+        )
         if is_allowed:
             events.emit(
                 "device_allowed", user_id=session.user.id, reason=row.client_id, details=details

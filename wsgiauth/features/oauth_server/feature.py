@@ -10,7 +10,7 @@ from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.devices import own_devices
 from wsgiauth.features.oauth_server.endpoints.admin_app import AdminApp, ChangeApp, UserApps
-from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, AdminApps
+from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, AdminApps, AppReasons
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
 from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
@@ -40,7 +40,7 @@ def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Ite
         yield server
         yield from (DescribedGrants(settings, server.refresh_tokens), DescribedClients(settings))
         signed = next(each for each in earlier if isinstance(each, SignedTokens))
-        yield from (Logouts(signed, tokens.now), UserApps())
+        yield from (Logouts(signed, tokens.now), UserApps(), AppReasons())
 
 
 def _recorder(settings: Settings, site: Site | None) -> Recorder | None:

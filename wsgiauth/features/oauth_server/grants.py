@@ -190,35 +190,44 @@ def named(client: Client) -> dict[str, str]:
 
 @repeated_after_conflict
 def allow(client: Client, user: User, scopes: list[str], now: float, *, resource: str = "") -> bool:
+    """Record the consent of a user, and report it if it is new; see `record`."""
+    with database.atomic():
+        allowed = record(client, user, scopes, now, resource=resource)
+        if allowed:
+            details = {**named(client), "scopes": " ".join(allowed)}
+            events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
+    return allowed is not None
+
+
+def record(
+    client: Client, user: User, scopes: list[str], now: float, *, resource: str
+) -> list[str] | None:
     """Record the consent of a user to some scopes for a service, beside former ones.
 
-    Return False if the client was removed, or if the user has changed since the request began.
+    Return all that the user has now allowed, or nothing if these were allowed before; None if the
+    client was removed, or if the user has changed since the request began. The caller has a
+    transaction.
     """
-    with database.atomic():
-        stored = lock_user(user.id)
-        if stored is None or stored.security_stamp != user.security_stamp:
-            return False
-        own = (Consent.user == user.id) & (Consent.client == client.id)
-        row = Consent.select().where(own).first()
-        former = [] if row is None else combinations_of(row.scopes, row.combinations)
-        wanted = frozenset(bound(scopes, resource))
-        if any(each >= wanted for each in former):
-            return True
-        combinations = with_combination(former, wanted)
-        merged = sorted(frozenset().union(*combinations))
-        columns = {
-            "scopes": " ".join(merged),
-            "combinations": "\n".join(" ".join(sorted(each)) for each in combinations),
-        }
-        if row is not None:
-            Consent.update(columns).where(own).execute()
-        elif not insert_new(
-            Consent, user=user.id, client=client.id, created_at=int(now), **columns
-        ):
-            return False
-        details = {**named(client), "scopes": " ".join(unbound(merged))}
-        events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
-    return True
+    stored = lock_user(user.id)
+    if stored is None or stored.security_stamp != user.security_stamp:
+        return None
+    own = (Consent.user == user.id) & (Consent.client == client.id)
+    row = Consent.select().where(own).first()
+    former = [] if row is None else combinations_of(row.scopes, row.combinations)
+    wanted = frozenset(bound(scopes, resource))
+    if any(each >= wanted for each in former):
+        return []
+    combinations = with_combination(former, wanted)
+    merged = sorted(frozenset().union(*combinations))
+    columns = {
+        "scopes": " ".join(merged),
+        "combinations": "\n".join(" ".join(sorted(each)) for each in combinations),
+    }
+    if row is not None:
+        Consent.update(columns).where(own).execute()
+    elif not insert_new(Consent, user=user.id, client=client.id, created_at=int(now), **columns):
+        return None
+    return unbound(merged)
 
 
 @repeated_after_conflict

@@ -21,6 +21,7 @@ from wsgiauth.features.panel.event_words import (
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _
 from wsgiauth.site import Site
+from wsgiauth.staff.event_reasons import named_reasons
 from wsgiauth.staff.frame import (
     EVENTS,
     PanelEndpoint,
@@ -94,7 +95,7 @@ class Events(PanelEndpoint):
             return json_response({"events": events, "next": next_url or None})
         page = EventsPage(
             frame=frame_of(environ, member, EVENTS),
-            rows=tuple(trail_rows(entries[:PAGE])),
+            rows=tuple(trail_rows(entries[:PAGE], site)),
             fields=fields,
             newest_url=f"{events_url}?{urlencode(chosen)}" if after else "",
             next_url=next_url,
@@ -103,9 +104,10 @@ class Events(PanelEndpoint):
         return site.pages.render(environ, page)
 
 
-def trail_rows(entries: list[Entry]) -> list[TrailRow]:
-    """Return events with the names of their users; one query reads the names."""
+def trail_rows(entries: list[Entry], site: Site) -> list[TrailRow]:
+    """Return events with the names of their users, and of what their reasons identify."""
     events = [entry.event for entry in entries]
+    reasons = named_reasons(site.parts, events)
     acting = [actors.user_id_of(each.actor or "") for each in events]
     names = names_of({each.user_id for each in events} | set(acting))
     return [
@@ -116,7 +118,7 @@ def trail_rows(entries: list[Entry]) -> list[TrailRow]:
             actor=person(actor_id, names, actors.key_of(event.actor or ""))
             or (event.actor and actor_in_words(event.actor)),
             address=event.address or "",
-            reason=reason_in_words(event),
+            reason=reasons.get(event) or reason_in_words(event),
         )
         for event, actor_id in zip(events, acting, strict=True)
     ]

@@ -239,7 +239,7 @@ class ShowUser(PanelEndpoint):
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),
             vouched_by=_vouched_by(target, site.settings),
-            events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS))),
+            events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS), site)),
             events_url=f"{panel_url(environ)}/{EVENTS}?{of_target}",
             notice=notice_of(environ, NOTICES),
         )

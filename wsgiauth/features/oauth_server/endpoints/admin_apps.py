@@ -1,6 +1,6 @@
 """GET /auth/admin/apps: the clients, found by a part of their names."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -13,6 +13,7 @@ from wsgiauth.messages import _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import DELETE
+from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.frame import PanelEndpoint, PanelPage, frame_of, panel_url, require_staff
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
@@ -27,6 +28,20 @@ KINDS: Mapping[str, str] = {
     clients.CONFIDENTIAL: pgettext("other app", "with a secret"),
     clients.SERVICE: pgettext("other app", "service"),
 }
+
+
+class AppReasons(EventReasons):
+    """Names the app of an event."""
+
+    events = (
+        *("consent_given", "consent_revoked", "offline_access_given", "grant_reused"),
+        *("device_allowed", "device_refused"),
+        *("client_created", "client_changed", "client_removed"),
+    )
+
+    def names(self, ids: Collection[str]) -> Mapping[str, str]:
+        """Return the names of clients."""
+        return clients.names_of(ids)
 
 
 class OfApps(PanelEndpoint):
