@@ -117,7 +117,7 @@ class Identifier:
         """Return the user of a request, and their session or API key.
 
         A session without a second factor that the site demands is anonymous. The forms of a page in
-        the response belong to the user of the session, complete or not.
+        the response belong to the user of a complete session.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
         the credentials of a reader. Credentials that browsers send by themselves, as the cookie,
@@ -126,8 +126,8 @@ class Identifier:
         """
         identity = Identity(*self.find_caller(environ))
         environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
-        session = identity.any_session
-        environ[USER_OF_PAGE] = 0 if session is None else session.user.id
+        if identity.user is not None and identity.session_id is not None:
+            environ[USER_OF_PAGE] = identity.user.id
         return identity
 
     def language_of_user(self, environ: WSGIEnvironment) -> str:

@@ -22,6 +22,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch, is_same_origin
 from wsgiauth.web.pages import Around
+from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import Router, mount_url
@@ -162,7 +163,7 @@ def require_login(
 ) -> UserSession:
     """Return the user who sent a request, and their session.
 
-    The user becomes the actor of changes.
+    The user becomes the actor of changes, and the owner of the forms in the response.
 
     Args:
         admits_incomplete: Whether to accept a session without the second factor that the site
@@ -184,6 +185,7 @@ def require_login(
     if session is None:
         raise UnauthenticatedError(identity.error)
     actors.identify(session.user.id)
+    environ[USER_OF_PAGE] = session.user.id  # also of an incomplete session
     return session
 
 

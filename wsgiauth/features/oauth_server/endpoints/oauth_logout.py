@@ -22,6 +22,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure
 from wsgiauth.web.pages import Page, UrlBelow
+from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
@@ -81,6 +82,7 @@ def _respond(environ: WSGIEnvironment, site: Site, request: LogoutRequest) -> Re
         return _page(environ, site, LoggedOutPage(message=request.problem))
     if _is_of_session(request, session):
         return _end(environ, site, request, session)
+    environ[USER_OF_PAGE] = session.user.id  # also of an incomplete session
     page = LogoutPage(
         logout_url=with_next(f"{mount_url(environ)}/logout", _url_after(environ, request)),
         client_name=request.client.name if request.client else "",
