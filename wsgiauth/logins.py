@@ -27,6 +27,7 @@ from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingEr
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import PasswordAttempt
 from wsgiauth.web.clients import Client
+from wsgiauth.web.readers import CHOSEN
 from wsgiauth.web.responses import Header
 
 FOLLOW = "wsgiauth.follow"  # in the environ; see `_change_caller`
@@ -169,7 +170,7 @@ def log_in(
         environ[_ISSUED] = issued
     else:
         _change_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
-    return [login_cookie(environ, site, issued), _NO_STORE]
+    return [*login_cookies(environ, site, issued), _NO_STORE]
 
 
 def log_out(environ: WSGIEnvironment) -> list[Header]:
@@ -221,7 +222,8 @@ def start_browser_session(
 ) -> IssuedTokens | None:
     """Start the session of a browser; see `sessions.start`."""
     lifetime = lifetimes.of_browser(site.settings, remember=remember)
-    client = Client.of(environ, site.pages.readers.name_asked_for(environ))
+    readers = site.pages.readers
+    client = Client.of(environ, readers.name_asked_for(environ), readers.name_chosen(environ))
     return sessions.start(
         user,
         site.tokens,
@@ -231,6 +233,14 @@ def start_browser_session(
         origin=origin,
         is_permitted=is_permitted,
     )
+
+
+def login_cookies(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> tuple[Header, ...]:
+    """Return the headers that a login adds, which has stored a chosen language."""
+    cookie = login_cookie(environ, site, issued)
+    if not site.identifier.sent_cookie(environ, CHOSEN):
+        return (cookie,)
+    return (cookie, site.identifier.own_cookie(environ, CHOSEN, ""))
 
 
 def login_cookie(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> Header:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Self, TypeVar
 
 from wsgiauth.accounts.models import User
@@ -36,7 +35,7 @@ from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
 from wsgiauth.web.pages import OnwardRedirects, Pages, SiteLinks
-from wsgiauth.web.readers import LANGUAGE, Readers
+from wsgiauth.web.readers import Readers
 from wsgiauth.web.urls import Destinations
 
 _Part = TypeVar("_Part")
@@ -103,7 +102,7 @@ class Site:
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,
-            of_cookie=partial(identifier.sent_cookie, kind=LANGUAGE),
+            of_cookie=identifier.sent_cookie,
             number_of_user=identifier.number_of_user,
             form_account=form_accounts.value,
         )

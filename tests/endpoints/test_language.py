@@ -13,13 +13,15 @@ from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME,
 from wsgiauth import AuthMiddleware, login_required, permission_required, reader_language, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication import sessions
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
+from wsgiauth.web.clients import Client
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
-COOKIE = "wsgiauth-language"
+COOKIE, CHOSEN = "wsgiauth-language", "wsgiauth-chosen"
 
 
 @pytest.fixture
@@ -95,16 +97,18 @@ def test_each_page_lists_the_languages_and_leads_back(client):
 
 def test_the_choice_is_a_cookie_of_a_year(client):
     answer = choose(client, "de")
-    assert answer.headers["Set-Cookie"] == (
-        f"{COOKIE}=de; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax"
-    )
+    assert answer.headers.getall("Set-Cookie") == [
+        f"{COOKIE}=de; Max-Age=31536000; Path=/; HttpOnly; SameSite=Lax",
+        f"{CHOSEN}=de; Max-Age=600; Path=/; HttpOnly; SameSite=Lax",
+    ]
     assert language_of(client, header="ar") == "de"
 
 
 def test_the_cookie_has_the_prefix_over_https(site):
     client = TestApp(site, extra_environ={"wsgi.url_scheme": "https"})
     answer = client.post("/auth/language", {"language": "de"}, headers=SAME_ORIGIN)
-    assert answer.headers["Set-Cookie"].startswith("__Host-wsgiauth-language=de; ")
+    for cookie, name in zip(answer.headers.getall("Set-Cookie"), (COOKIE, CHOSEN), strict=True):
+        assert cookie.startswith(f"__Host-{name}=de; ")
 
 
 @pytest.mark.promise(76)
@@ -245,6 +249,64 @@ def test_the_first_login_by_form_stores_the_language_of_the_browser(client, ada)
     headers = SAME_ORIGIN | {"Accept-Language": "ar"}
     client.post("/auth/login", credentials, headers=headers, status=303)
     assert User.get_by_id(ada.id).language == "ar"
+
+
+def log_in_by_form(client, page="/auth/login"):
+    form = client.get(page, headers=BROWSER).forms[0]
+    form["username"], form["password"] = USERNAME, PASSWORD
+    return form.submit(headers=SAME_ORIGIN, status=303)
+
+
+def changes():
+    """Return the languages in the audit trail."""
+    trail = RecordedEvent.select().where(RecordedEvent.name == "language_changed")
+    return [each.reason for each in trail.order_by(RecordedEvent.id)]
+
+
+@pytest.mark.every_database
+def test_a_choice_before_the_login_is_stored_by_the_login(client, ada):
+    update_user(ada, language="ar")
+    choose(client, "de")
+    log_in_by_form(client)
+    assert User.get_by_id(ada.id).language == "de"
+    assert changes() == ["ar", "de"]
+    assert language_of(client, "/auth/account", header="ar") == "de"
+
+
+def test_a_choice_before_the_login_counts_once(client, ada):
+    choose(client, "de")
+    log_in_by_form(client)
+    update_user(ada, language="fr")
+    client.post("/auth/logout", headers=SAME_ORIGIN)
+    log_in_by_form(client)
+    assert User.get_by_id(ada.id).language == "fr"
+
+
+def test_a_failed_login_stores_no_choice(client, ada):
+    choose(client, "de")
+    fields = {"username": USERNAME, "password": "wrong"}
+    client.post("/auth/login", fields, headers=SAME_ORIGIN, status=401)
+    assert User.get_by_id(ada.id).language == ""
+    log_in_by_form(client)
+    assert User.get_by_id(ada.id).language == "de"
+
+
+def test_a_login_of_a_program_stores_no_choice(site, ada):
+    update_user(ada, language="ar")
+    fields = {"username": USERNAME, "password": PASSWORD}
+    client = TestApp(site)
+    choose(client, "de")
+    client.post_json("/auth/login", fields, status=200)
+    assert User.get_by_id(ada.id).language == "ar"
+
+
+@pytest.mark.promise(5)
+def test_a_login_that_comes_too_late_stores_no_choice(ada, tokens):
+    stale = User.get_by_id(ada.id)
+    User.update(security_stamp=User.security_stamp + 1).execute()
+    assert sessions.start(stale, tokens, client=Client(chosen="de")) is None
+    assert User.get_by_id(ada.id).language == ""
+    assert changes() == []
 
 
 def test_a_site_of_one_language_has_no_list(settings):

@@ -83,7 +83,7 @@ def start(
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, client.language, origin, is_permitted):
+    if not _insert(session, user, client, origin, is_permitted):
         return None
     if origin is not None and origin.has_ended():  # meanwhile
         revoke(session.id, user)
@@ -96,7 +96,7 @@ def start(
 def _insert(
     session: Session,
     user: User,
-    language: str,
+    client: Client,
     origin: Origin | None,
     is_permitted: Callable[[], bool] | None,
 ) -> bool:
@@ -118,7 +118,8 @@ def _insert(
                 return False
             if origin is not None and not origin.is_valid_for(user):
                 return False
-            _record_login(user, language)
+            _record_language(user, client)
+            _record_login(user)
             if not insert.execute():
                 return False
             if origin is not None:
@@ -131,14 +132,26 @@ def _insert(
         return False
 
 
-def _record_login(user: User, language: str) -> None:
-    """Write when a user last logged in, at most once an hour, and their language if it is unknown.
+def _record_language(user: User, client: Client) -> None:
+    """Write the language that the reader has just chosen, or one that the user does not have yet.
+
+    See `_record_login` for the order.
+    """
+    if client.chosen and client.chosen != user.language:
+        is_same = (User.id == user.id) & (User.security_stamp == user.security_stamp)
+        if User.update(language=client.chosen).where(is_same, User.is_active).execute():
+            events.emit("language_changed", user_id=user.id, reason=client.chosen)
+    elif client.language and not user.language:
+        unknown = (User.id == user.id) & (User.language == "")
+        User.update(language=client.language).where(unknown).execute()
+
+
+def _record_login(user: User) -> None:
+    """Write when a user last logged in, at most once an hour.
 
     Call this before the INSERT of the session, which on MariaDB locks the user's row in shared
     mode: of two logins that then write to that row, one would fail.
     """
-    if language and not user.language:
-        User.update(language=language).where(User.id == user.id, User.language == "").execute()
     now = utc_now()
     if user.last_login_at is not None and user.last_login_at > now - _LAST_LOGIN_PRECISION:
         return

@@ -8,7 +8,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, require_own
 from wsgiauth.messages import _
-from wsgiauth.web.readers import LANGUAGE
+from wsgiauth.web.readers import CHOSEN, LANGUAGE
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import root_url
 
@@ -20,7 +20,10 @@ class LanguagePage(FormPage):
 
 
 class ChooseLanguage(PublicForm):
-    """Stores a language of the site in a cookie, and for a user who is logged in."""
+    """Stores a language of the site in a cookie, and for a user who is logged in.
+
+    Until a login, a second cookie keeps it for the user.
+    """
 
     fields = ("language",)
 
@@ -42,11 +45,13 @@ class ChooseLanguage(PublicForm):
                 user = User.get_by_id(identity.user.id)
                 if user.language != language.name:
                     update_user(user, language=language.name)
-        cookie = site.identifier.own_cookie(environ, LANGUAGE, language.name)
+        cookies = [site.identifier.own_cookie(environ, LANGUAGE, language.name)]
+        if identity.user is None:
+            cookies.append(site.identifier.own_cookie(environ, CHOSEN, language.name))
         if submission.wants_json:
-            return json_response({"language": language.name}, headers=(cookie,))
+            return json_response({"language": language.name}, headers=tuple(cookies))
         location = submission.destination or f"{root_url(environ)}/"
-        return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+        return redirect(HTTPStatus.SEE_OTHER, location, headers=tuple(cookies))
 
     def page(self, submission: Submission, refusal: Refusal) -> LanguagePage:
         """Return the list."""

@@ -17,7 +17,7 @@ from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.forms.done import done_cookies
-from wsgiauth.logins import login_cookie
+from wsgiauth.logins import login_cookie, login_cookies
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.clients import Client
@@ -149,14 +149,14 @@ def end_previous_session(submission: Submission) -> None:
 
 def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     """Return the cookie of a new session; a script never sees the token."""
-    cookie = _new_cookie(submission, issued)
+    cookies = _new_cookies(submission, issued)
     location = destination_after_login(submission.environ, submission.destination)
     if submission.site.identifier.incomplete_session(issued.token) is not None:
         set_up_url = mount_url(submission.environ) + submission.site.factors.set_up_path
         location = with_next(set_up_url, next_after_set_up(submission))
     if submission.wants_json:
-        return json_response({"detail": _("Logged in."), "next": location}, headers=(cookie,))
-    return redirect(HTTPStatus.SEE_OTHER, location, headers=(cookie,))
+        return json_response({"detail": _("Logged in."), "next": location}, headers=cookies)
+    return redirect(HTTPStatus.SEE_OTHER, location, headers=cookies)
 
 
 def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
@@ -188,7 +188,7 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
     """Answer with the profile, or send the browser on; it may have got a session, too."""
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
-        cookies = () if issued is None else (_new_cookie(submission, issued),)
+        cookies = () if issued is None else _new_cookies(submission, issued)
         document = profile(user, submission.site.settings)
         return json_response(document, status=HTTPStatus.CREATED, headers=(location, *cookies))
     if issued is None:  # or the user was deactivated at the same moment
@@ -214,9 +214,9 @@ def next_after_set_up(submission: Submission) -> str:
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
 
-def _new_cookie(submission: Submission, issued: IssuedTokens) -> Header:
+def _new_cookies(submission: Submission, issued: IssuedTokens) -> tuple[Header, ...]:
     end_previous_session(submission)
-    return login_cookie(submission.environ, submission.site, issued)
+    return login_cookies(submission.environ, submission.site, issued)
 
 
 def hand_over_renewed(

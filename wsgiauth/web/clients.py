@@ -79,13 +79,14 @@ class Client(NamedTuple):
     address: str = ""
     agent: str = ""  # the User-Agent
     language: str = ""  # the language of the site that the client asks for
+    chosen: str = ""  # the one that the reader has chosen for this login
 
     @classmethod
-    def of(cls, environ: WSGIEnvironment, language: str = "") -> "Client":
+    def of(cls, environ: WSGIEnvironment, language: str = "", chosen: str = "") -> "Client":
         """Return the client of a request."""
         agent = environ.get("HTTP_USER_AGENT", "")[:MAX_USER_AGENT]
         address = (client_address(environ) or "")[:_MAX_ADDRESS_LENGTH]
-        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent), language)
+        return cls(_UNPRINTABLE.sub("", address), _UNPRINTABLE.sub("", agent), language, chosen)
 
 
 def client_address(environ: WSGIEnvironment) -> str | None:

@@ -13,9 +13,12 @@ from wsgiauth.web.cookies import OwnCookie
 
 LANGUAGE = OwnCookie("-language", 365 * 24 * 60 * 60, is_shared=True)  # the name of a language
 
+# The same, until a login stores it for the user.
+CHOSEN = OwnCookie("-chosen", 10 * 60, is_shared=True)
+
 # Keys of environ below the mount.
 LANGUAGE_OF_USER = "wsgiauth.language"  # once it is known
-USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for; 0 for none
+USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for
 
 _Reads = Callable[[WSGIEnvironment], str]
 
@@ -26,7 +29,7 @@ class Readers:
     Args:
         languages: The languages of the site.
         of_user: Returns the language that the user of a request has chosen, or "".
-        of_cookie: Returns the language in the cookie of a request.
+        of_cookie: Returns the language in a cookie of a request.
         number_of_user: Returns the number of the user of a request, or 0.
         form_account: Returns the field `account` for the number of a user.
     """
@@ -36,7 +39,7 @@ class Readers:
         languages: Languages,
         *,
         of_user: _Reads = lambda _: "",
-        of_cookie: _Reads = lambda _: "",
+        of_cookie: Callable[[WSGIEnvironment, OwnCookie], str] = lambda _, __: "",
         number_of_user: Callable[[WSGIEnvironment], int] = lambda _: 0,
         form_account: Callable[[int], str] = lambda _: "",
     ) -> None:
@@ -63,6 +66,11 @@ class Readers:
         language = self._asked_for(environ)
         return "" if language is None else language.name
 
+    def name_chosen(self, environ: WSGIEnvironment) -> str:
+        """Return the language that the reader chose a moment ago, before a login, or ""."""
+        language = self.languages.find(self._of_cookie(environ, CHOSEN))
+        return "" if language is None else language.name
+
     def _asked_for(self, environ: WSGIEnvironment) -> Language | None:
-        of_cookie = self.languages.find(self._of_cookie(environ))
+        of_cookie = self.languages.find(self._of_cookie(environ, LANGUAGE))
         return of_cookie or self.languages.accepted(environ.get("HTTP_ACCEPT_LANGUAGE", ""))
