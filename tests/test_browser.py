@@ -1056,6 +1056,15 @@ def test_a_corrected_field_is_sent(german_register):
 WITH_FACTORS = pytest.mark.parametrize("options", [{"FACTOR_KEY": FACTOR_KEY}], ids=[""])
 
 
+@WITH_FACTORS
+def test_what_is_typed_replaces_the_proposed_name_of_an_app(visitor, site, ada):
+    visitor.log_in()
+    visitor.open("/auth/totp")
+    assert (visitor.focus, visitor.find("#name").get_attribute("value")) == ("name", "Phone")
+    visitor.browser.switch_to.active_element.send_keys("Tablet")
+    assert visitor.find("#name").get_attribute("value") == "Tablet"
+
+
 @pytest.fixture
 def codes(visitor, site, ada):
     """Let a browser make recovery codes; return them as shown."""

@@ -53,8 +53,8 @@ WORDS = {
         isUserVerifyingPlatformAuthenticatorAvailable keys map min normalize now padStart parse
         parseFromString preventDefault querySelector querySelectorAll remove repeat replace
         replaceState revokeObjectURL round selectAllChildren set setCustomValidity setItem
-        setTimeout slice some split stringify submit text toLowerCase toString trim writeText atob
-        btoa getSelection print
+        setSelectionRange setTimeout slice some split stringify submit text toLowerCase toString
+        trim writeText atob btoa getSelection print
     """,
     "class": """
         AbortController Blob Boolean DOMParser Date DateTimeFormat Intl JSON Locale Map Math Object

@@ -45,7 +45,7 @@
     const { value } = input;
     input.value = "";
     input.value = value;
-    if (input.dataset.proposal) input.select(); // what is typed replaces it
+    if (input.dataset.proposal) input.setSelectionRange(0, value.length); // typing replaces it
   }
 
   // The browser has kept the fragment of the page that asked for a login: give it to the way back.
