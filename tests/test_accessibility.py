@@ -211,6 +211,19 @@ def test_a_page_opens_with_what_is_to_be_looked_at_first(opened, browser, page, 
     assert scrolled < top < scrolled + height
 
 
+def test_a_phone_shows_users_early_and_in_two_lines(opened):
+    browser = opened("admin-users")
+    set_screen(browser, 390, 844)
+    first, rows, height = browser.execute_script(
+        "const rows = [...document.querySelectorAll('tbody tr')];"
+        "const box = (row) => row.getBoundingClientRect();"
+        "return [box(rows[0]).top, rows.length, document.documentElement.scrollHeight]"
+    )
+    assert rows == 50
+    assert first < 560
+    assert height < 4000
+
+
 def test_in_forced_colours_a_page_looks_as_without_a_colour_of_its_site(opened):
     looks = {}
     for page, colours in (("brand", "none"), ("brand", "active"), ("logo", "active")):

@@ -300,6 +300,19 @@ def test_the_buttons_of_providers_are_below_or_above_the_form(is_above):
         assert len(html.find_all("div", class_="above")) == is_above, template
 
 
+def test_the_login_has_one_main_way_and_the_forgotten_password_beside_its_field():
+    html = shown(LOGIN.replaced(code_url="/auth/code", forgot_url="/auth/forgot")).html
+    form = html.main.form
+    assert form.find("a", href="/auth/forgot").parent == form.find(id="password").find_parent(
+        class_="field"
+    )
+    assert [each.text for each in form.find_all(class_="or")] == ["or"]
+    before = [each.text for each in form.find(class_="or").find_all_previous("button")]
+    assert before == ["Log in", "Show"]
+    later = form.find(class_="or").find_all_next("button", type="submit")
+    assert all("quiet" in each["class"] for each in later if each.find_parent("form") == form)
+
+
 def test_without_passwords_enter_asks_for_a_code_below_the_buttons_of_providers():
     options = {"providers_above": True, "password_login": False}
     html = shown(LOGIN.replaced(code_url="/auth/code"), **options).html
