@@ -10,7 +10,7 @@ PROFILE, EMAIL, OFFLINE = "profile", "email", "offline_access"  # sections 5.4 a
 GROUPS = "groups"
 
 _WORDS = {
-    OPENID: _("Recognize you, by a number"),
+    OPENID: _("Recognize you when you log in again"),
     PROFILE: _("See your username and your language"),
     EMAIL: _("See your email address"),
     GROUPS: _("See which groups you are in"),

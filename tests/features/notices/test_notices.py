@@ -382,7 +382,7 @@ def test_the_owner_is_told_which_app_can_do_what(site, ada, deliver, post):
     assert post.messages[0]["Subject"] == "An app can use your account at example.org"
     text = plain_text_of(post.messages[0])
     assert text.startswith(f"The account {USERNAME} at example.org was used to log in to an app")
-    lines = ["Recognize you, by a number", "See your email address"]
+    lines = ["Recognize you when you log in again", "See your email address"]
     lines += ["Use your permission reports.publish"]
     assert re.findall("^- (.*)", text, re.MULTILINE) == lines
     assert "\nApp: Wiki\n" in text

@@ -70,7 +70,7 @@ def test_the_page_says_who_asks_and_for_what(browser, ada, site, clock):
     assert page.html.h1.text == "Log in to Wiki & Co"
     assert [each.text for each in main.find_all("dd")] == ["wiki.example.org", day_of(clock.now)]
     assert [each.text for each in main.find_all("li")] == [
-        "Recognize you, by a number",
+        "Recognize you when you log in again",
         "See your email address",
         "Keep this access after you log out here",
         "Use your permission reports.read",
