@@ -61,6 +61,33 @@ def test_an_app_without_a_name_has_that_of_its_host(site):
     assert register(site, client_name=None)["client_name"] == "localhost:33418"
 
 
+PLAIN = ["Claude Code (notes)", "VS Code", "Zed's editor", "日本語エディタ", "محرر"]
+
+
+@pytest.mark.promise(93)
+@row_by_row("name", PLAIN)
+def test_an_app_keeps_a_name_of_a_few_plain_words(site, name):
+    assert register(site, client_name=name)["client_name"] == name
+
+
+REPLACED = {
+    "a sentence": "Your account is closed. Call us",
+    "a long sentence": "your account is closed so call us now",
+    "a telephone number": "Call 0800 12345",
+    "an address": "bank.example",
+    "the site's name": "The Library (verified)",
+    "the site's name in other letters": "th\u0435 libr\u0430ry",  # Cyrillic
+    "the site's name with digits": "The 1ibrary",
+}
+
+
+@pytest.mark.promise(93)
+@pytest.mark.parametrize("further", [{"SITE_NAME": "The Library"}], ids=[""])
+@row_by_row("name", REPLACED)
+def test_a_name_that_could_deceive_a_reader_is_that_of_the_host(site, name):
+    assert register(site, client_name=REPLACED[name])["client_name"] == "localhost:33418"
+
+
 REFUSED = {
     "no redirect URI": ({"redirect_uris": []}, "invalid_redirect_uri"),
     "a redirect URI that is no string": ({"redirect_uris": [1]}, "invalid_redirect_uri"),
@@ -276,6 +303,8 @@ def test_a_name_and_a_host_of_another_app_bring_nothing(site, browser, wiki):
     wiki.log_in(browser)
     page = follow(browser, false.url())
     assert "This site has not checked this app" in page
+    words = " ".join(page.html.main.text.split())
+    assert "wiki.example.org asks to use your account Ada. It calls itself Wiki" in words
     location = walk(browser, false.url())
     assert location.startswith(f"{wiki.uri}?")
     assert wiki.exchange(code_in(location), 400)["error"] == "invalid_grant"

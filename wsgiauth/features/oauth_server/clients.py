@@ -19,6 +19,7 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server.redirect_uris import (
     can_receive_logouts,
+    host_of,
     is_of_this_computer,
     problem_of,
     uris_of,
@@ -284,6 +285,12 @@ def rows_of_clients(client_id: str | None = None) -> list[tuple[Client, ListedCl
 def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:
     """Return the row of a client and its entry in the list, or None."""
     return next(iter(rows_of_clients(client_id)), None) if names.is_handle(client_id) else None
+
+
+def shown_name(client: Client) -> str:
+    """Return how a page names a client: one that registered itself by its host."""
+    is_stranger = client.expires_at is not None
+    return host_of(uris_of(client.redirect_uris)[0]) if is_stranger else client.name
 
 
 def names_of(client_ids: Collection[str]) -> dict[str, str]:

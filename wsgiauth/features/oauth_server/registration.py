@@ -1,10 +1,12 @@
 """Apps that register themselves (RFC 7591): public, never trusted, and gone when unused.
 
 Everyone can register any name. So each login to such an app asks for the consent of the user, and
-nothing that the app names, such as a logo, is fetched or shown.
+nothing that the app names, such as a logo, is fetched or shown. Its name is that of a stranger, so
+a sentence, or a name like that of this site, is replaced by its host.
 """
 
 import secrets
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -31,14 +33,28 @@ MOST_KEPT = 100  # of them beyond their first day, by the use of one account
 _ID_BYTES = 10
 _METADATA = "invalid_client_metadata"  # section 3.2.2
 
+_PUNCTUATION = " ,'\N{RIGHT SINGLE QUOTATION MARK}-()&+_"
+_MOST_WORDS = 5
+_MOST_DIGITS = 4
+# Lower-case letters of Cyrillic and Greek, and digits, that look like others.
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0432\u0435\u0456\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u04bb\u0501"
+    "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
+    "l10",
+    "abeijkmhopctyxshdabehikmvoptyxiio",
+)
+
 _writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
 
 
-def described(metadata: Mapping[str, object], schemes: Collection[str], now: float) -> Client:
+def described(
+    metadata: Mapping[str, object], schemes: Collection[str], now: float, *, site_name: str = ""
+) -> Client:
     """Return a client as it describes itself (section 2), with our values instead of unknown ones.
 
     Args:
         schemes: Those without a dot that its redirect URIs can have.
+        site_name: The name of this site, which no app can have in its own.
 
     Raises:
         OAuthError: A redirect URI or another value cannot be accepted, or there are too many.
@@ -48,6 +64,8 @@ def described(metadata: Mapping[str, object], schemes: Collection[str], now: flo
     name = _string(metadata, "client_name") or host_of(uris[0])
     if names.key_name_problem(name) is not None:
         raise OAuthError(_METADATA, "client_name must be a name of at most 100 characters")
+    if not _is_plain(name) or _looks_like(name, site_name):
+        name = host_of(uris[0])
     _string(metadata, "token_endpoint_auth_method")  # it becomes none: section 3.2.1
     asked = _string(metadata, "scope").split()
     scopes = " ".join(dict.fromkeys(filter(is_scope, asked)))
@@ -103,6 +121,26 @@ def keep_no_longer(client_id: str, now: float) -> None:
     )
     is_later = (Client.id == client_id) & (Client.expires_at > end)
     Client.update(expires_at=end).where(is_later, ~is_allowed).execute()
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name has a few words, and is no sentence, address or telephone number."""
+    kinds = [unicodedata.category(each)[0] for each in name]
+    has_words = all(
+        kind in "LMN" or each in _PUNCTUATION for each, kind in zip(name, kinds, strict=True)
+    )
+    return has_words and len(name.split()) <= _MOST_WORDS and kinds.count("N") <= _MOST_DIGITS
+
+
+def _looks_like(name: str, site_name: str) -> bool:
+    """Return whether a reader could take a name for this site's, as in "Home (verified)"."""
+    return bool(_outline(site_name)) and _outline(site_name) in _outline(name)
+
+
+def _outline(name: str) -> str:
+    """Return the letters of a name, with one for all that look like it."""
+    letters = unicodedata.normalize("NFKD", names.key(name)).translate(_LOOK_ALIKES)
+    return "".join(filter(str.isalnum, letters))
 
 
 def _are_too_many(now: float) -> bool:

@@ -13,6 +13,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.endpoints.logout import log_out, session_to_end
 from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
 from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.clients import shown_name
 from wsgiauth.features.oauth_server.hints import read_query
 from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_logout
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
@@ -85,7 +86,7 @@ def _respond(environ: WSGIEnvironment, site: Site, request: LogoutRequest) -> Re
     environ[USER_OF_PAGE] = session.user.id  # also of an incomplete session
     page = LogoutPage(
         logout_url=with_next(f"{mount_url(environ)}/logout", _url_after(environ, request)),
-        client_name=request.client.name if request.client else "",
+        client_name=shown_name(request.client) if request.client else "",
         username=session.user.username,
         message=request.problem,
         form_source=origin_of(request.location) if request.location else "",

@@ -27,7 +27,9 @@ class OAuthRegister(Endpoint):
         try:
             metadata = read_json_alone(environ)
             attempt = site.throttle.client_registration(site.clients.networks(environ))
-            row = described(metadata, site.settings.OAUTH_SCHEMES, site.tokens.now())
+            settings, now = site.settings, site.tokens.now()
+            site_name = settings.SITE_NAME or ""
+            row = described(metadata, settings.OAUTH_SCHEMES, now, site_name=site_name)
             attempt.begin()  # what was refused does not count
             register(row)
         except OAuthError as error:
