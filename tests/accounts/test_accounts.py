@@ -46,8 +46,8 @@ def test_an_account_is_created_with_its_answers(database, settings):
     asked = Registration([Field("phone", "Phone")], lambda user, values: seen.append(values))
     answers = asked.read({"phone": " 1 "})
     account = NewAccount("Ada", "a@example.org", PASSWORD, settings=settings, answers=answers)
-    user = account.register(HASH)
-    assert (seen, user.username) == ([{"phone": "1"}], "Ada")
+    user = account.register(HASH, seen.append)
+    assert (seen, user.username) == ([{"phone": "1"}, user], "Ada")
 
 
 def test_a_stranger_has_no_rights(ada):

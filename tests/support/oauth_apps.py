@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from webtest import TestApp
 
 from tests.support.service_keys import with_services
+from wsgiauth.features.oauth_server import registration
 from wsgiauth.testing import AppClient, app_client
 from wsgiauth.testing.apps import answer_in, challenge_of, consent_form, follow, walk
 
@@ -56,6 +57,13 @@ def register(site, status=201, **metadata):
     """Let an app register itself, and return the answer."""
     sent = {"redirect_uris": [EDITOR], "client_name": "Editor", **metadata}
     return TestApp(site).post_json(REGISTER, sent, status=status).json
+
+
+def store_registration(metadata, now):
+    """Store an app that has registered itself, and return its row."""
+    row = registration.described(metadata, (), now)
+    registration.register(row)
+    return row
 
 
 class RegisteredApp(App):

@@ -227,18 +227,17 @@ def enqueue(
 ) -> None:
     """Insert an email to send after this transaction; without an outbox, another process does."""
     now = int(time.time() if outbox is None else outbox.now())
-    with database.atomic():
-        Mail.insert(
-            id=secrets.token_hex(16),
-            kind=kind,
-            name=name[:EMAIL_MAX_LENGTH],
-            user=None if user is None else user.id,
-            data=json.dumps(data),
-            language=language,
-            due_at=now,
-            attempts=0,
-            expires_at=now + LIFETIME,
-        ).execute()
+    Mail.insert(
+        id=secrets.token_hex(16),
+        kind=kind,
+        name=name[:EMAIL_MAX_LENGTH],
+        user=None if user is None else user.id,
+        data=json.dumps(data),
+        language=language,
+        due_at=now,
+        attempts=0,
+        expires_at=now + LIFETIME,
+    ).execute()
     if outbox is not None:
         outbox.wake_after_commit()
 

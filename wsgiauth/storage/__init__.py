@@ -35,6 +35,10 @@ class _CurrentDatabase(peewee.DatabaseProxy):
     def initialize(self, obj: peewee.Database | None) -> None:
         """Do nothing: `current()` chooses the database."""
 
+    def savepoint(self) -> Any:
+        """Return a savepoint of the database, which can have its own class."""
+        return current().savepoint()
+
     @property
     def obj(self) -> peewee.Database:
         return current()

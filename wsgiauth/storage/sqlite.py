@@ -88,8 +88,21 @@ class FileConnection(Connection):
     reader: sqlite3.Cursor  # for SELECTs of requests, to save a new cursor
 
 
+class _Savepoint(peewee._savepoint):
+    """A savepoint that leaves the error that SQLite has ended the whole transaction for."""
+
+    def rollback(self, begin: bool = True) -> None:
+        """Roll back, unless SQLite already has, as on a full disk."""
+        if self.db.connection().in_transaction:
+            super().rollback(begin)
+
+
 class SQLite(AccountDatabase, peewee.SqliteDatabase):
     """An SQLite database, in a file or in memory."""
+
+    def savepoint(self) -> _Savepoint:
+        """Return the context manager of a savepoint."""
+        return _Savepoint(self)
 
     @contextmanager
     def without_waiting(self) -> Iterator[None]:

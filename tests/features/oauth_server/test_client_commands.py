@@ -8,12 +8,13 @@ import time
 import pytest
 
 from tests.cli.conftest import Terminal
+from tests.support.oauth_apps import store_registration
 from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.tables import row_by_row
 from wsgiauth import Group
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features.oauth_server import clients, registration
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.storage.models import from_timestamp, utc_text
 
@@ -210,7 +211,7 @@ def test_list_and_show_print_json(wsgiauth, made):
 def editor(made):
     """Return the row of a client that has registered itself, beside another one."""
     metadata = {"client_name": "Editor", "redirect_uris": ["http://localhost/cb"]}
-    return registration.register(metadata, now=time.time())
+    return store_registration(metadata, time.time())
 
 
 def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):

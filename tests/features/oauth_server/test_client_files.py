@@ -4,11 +4,12 @@ import json
 
 import pytest
 
+from tests.support.oauth_apps import store_registration
 from tests.support.tables import row_by_row
 from wsgiauth import Group
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.features.oauth_server import clients, registration
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.client_files import (
     Imported,
     exported_clients,
@@ -82,13 +83,13 @@ def test_a_repeated_import_changes_nothing(several):
 @pytest.mark.promise(93)
 def test_an_export_has_no_client_that_registered_itself(database):
     load(WIKI)
-    registration.register({"redirect_uris": ["http://localhost/cb"]}, NOW)
+    store_registration({"redirect_uris": ["http://localhost/cb"]}, NOW)
     assert [each["id"] for each in exported_clients()] == ["wiki"]
 
 
 @pytest.mark.promise(93)
 def test_an_import_does_not_change_a_client_that_registered_itself(database):
-    row = registration.register({"redirect_uris": ["http://localhost/cb"]}, NOW)
+    row = store_registration({"redirect_uris": ["http://localhost/cb"]}, NOW)
     before = rows()
     with pytest.raises(ValidationError, match=f"Client {row.id} has registered itself here"):
         load({**WIKI, "id": row.id})

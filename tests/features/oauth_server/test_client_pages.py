@@ -3,6 +3,7 @@
 import pytest
 
 from tests.conftest import insert_users
+from tests.support.oauth_apps import store_registration
 from wsgiauth.accounts.models import User
 from wsgiauth.features.oauth_server import client_pages, clients
 from wsgiauth.features.oauth_server.client_pages import (
@@ -12,7 +13,6 @@ from wsgiauth.features.oauth_server.client_pages import (
     user_counts,
     users_of,
 )
-from wsgiauth.features.oauth_server.registration import register
 from wsgiauth.features.oauth_server.tables import Consent
 
 CALLBACK = "https://wiki.example.org/callback"
@@ -69,7 +69,7 @@ def test_another_position_is_the_beginning(database, after):
 
 
 def test_a_client_is_listed_with_what_it_is(database):
-    register({"redirect_uris": ["com.example.tv:/x"], "client_name": "TV"}, NOW)
+    store_registration({"redirect_uris": ["com.example.tv:/x"], "client_name": "TV"}, NOW)
     make("Nightly", is_service=True, scopes=["reports.read"])
     make("Wiki", is_trusted=True)
     service, tv, wiki = find_clients()[0]

@@ -91,8 +91,14 @@ class ClientFields(NamedTuple):
             "logout_redirects": "\n".join(dict.fromkeys(self.logout_redirects)),
         }
 
-    def check(self) -> None:
-        """Raise ValidationError if a field breaks a rule; its `errors` are by field."""
+    def check(self, *, needs_scopes: bool = True) -> None:
+        """Raise ValidationError if a field breaks a rule; its `errors` are by field.
+
+        Args:
+            needs_scopes: False for a client that registered itself: without scopes, it can ask for
+                the usual ones.
+        """
+        has_scopes = bool(self.scopes) or needs_scopes
         problems = {
             "name": names.key_name_problem(self.name),
             "redirect_uris": self._problem_of_uris("redirect URI", self.redirect_uris, 1),
@@ -100,7 +106,7 @@ class ClientFields(NamedTuple):
                 "logout redirect URI", self.logout_redirects, 0
             ),
             "logout_uri": self._problem_of_logout_uri(),
-            "scopes": _problem_of_scopes(self.scopes),
+            "scopes": _problem_of_scopes(self.scopes) if has_scopes else None,
             "is_trusted": self._problem_of_trust(),
             "algorithm": _problem_of_algorithm(self.algorithm),
         }
@@ -325,7 +331,7 @@ def change(client: Client, fields: ClientFields) -> bool:
     Raises:
         ValidationError: A field is invalid, or the client was removed meanwhile.
     """
-    fields.check()
+    fields.check(needs_scopes=client.expires_at is None)
     return write(client, fields.columns())
 
 
