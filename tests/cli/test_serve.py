@@ -24,7 +24,8 @@ from waitress import wasyncore
 
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, free_port
 from wsgiauth import storage
-from wsgiauth.cli import main
+from wsgiauth.cli import connections as limits
+from wsgiauth.cli import graceful, main
 from wsgiauth.cli.serve import MAX_BODY, MAX_BODY_ALONE
 
 HELLO = """
@@ -309,6 +310,45 @@ def test_half_requests_of_several_clients_make_room_for_another(serve_while):
             return urlopen(address, timeout=60).read()
 
     assert serve_while(ask, "hello:application") == b"Hello"
+
+
+@pytest.mark.promise(15)
+def test_requests_whose_answers_a_client_does_not_read_keep_no_other_from_an_answer(
+    folder, serve_while
+):
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "go_on").touch()
+
+    def ask(address):
+        with ExitStack() as stack:
+            for _ in range(8):  # more than there are threads; each answer has a megabyte
+                open_half(stack, address, begin=b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 100)
+            return len(urlopen(address, timeout=60).read())
+
+    assert serve_while(ask, "slow:application") == 1_000_000
+
+
+@pytest.mark.promise(15)
+def test_a_client_that_reads_no_answer_is_closed(folder, serve_while, monkeypatch):
+    def close_and_count(server):
+        before = len(server.active_channels)
+        limits.close_stalled(server)
+        closed.extend(range(before - len(server.active_channels)))
+
+    closed = []
+    monkeypatch.setattr(limits, "STALLED", 0.1)
+    monkeypatch.setattr(graceful, "close_stalled", close_and_count)
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "go_on").touch()
+
+    def ask(address):
+        with ExitStack() as stack:
+            begin = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 16
+            unread = [open_half(stack, address, begin=begin) for _ in range(3)]
+            wait_until(lambda: len(closed) == len(unread))
+            return {len(rest_of_answer(each, b"")) < 16_000_000 for each in unread}
+
+    assert serve_while(ask, "slow:application") == {True}
 
 
 def test_above_the_limit_of_a_client_its_connection_that_waits_longest_is_closed(

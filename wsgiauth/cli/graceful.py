@@ -16,7 +16,7 @@ from typing import Any
 
 from waitress import wasyncore
 
-from wsgiauth.cli.connections import make_room
+from wsgiauth.cli.connections import close_stalled, make_room
 from wsgiauth.mail import worker
 
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
@@ -46,6 +46,7 @@ class Loop:
                 timeout = self._server.adj.asyncore_loop_timeout
                 wasyncore.loop(timeout, map=self._connections, count=1)
                 make_room(self._server, self._connections)
+                close_stalled(self._server)
             _finish(self._server, self._connections)
         finally:
             self._server.task_dispatcher.shutdown(timeout=1)

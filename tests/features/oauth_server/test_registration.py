@@ -61,13 +61,37 @@ def test_an_app_without_a_name_has_that_of_its_host(site):
     assert register(site, client_name=None)["client_name"] == "localhost:33418"
 
 
-PLAIN = ["Claude Code (notes)", "VS Code", "Zed's editor", "日本語エディタ", "محرر"]
+PLAIN = ["Claude Code (notes)", "Łódź Straße", "VS Code", "Zed's editor", "日本語エディタ", "محرر"]
 
 
 @pytest.mark.promise(93)
 @row_by_row("name", PLAIN)
 def test_an_app_keeps_a_name_of_a_few_plain_words(site, name):
     assert register(site, client_name=name)["client_name"] == name
+
+
+def test_a_consent_names_no_sentence_as_a_permission_that_the_user_lacks(site, browser):
+    app = RegisteredApp(site)
+    asked = "openid notes.read security.your_account_is_locked_call_0800_123456"
+    page = follow(browser, app.url(scope=asked, resource=REPORTS))
+    words = " ".join(page.html.main.text.split())
+    assert (
+        "does not get them: notes.read This stays" in words or "them: notes.read It does" in words
+    )
+    assert "0800" not in words
+
+
+def test_an_app_with_a_web_server_is_known_by_its_host(site):
+    """The code goes there, and not only to the computer of the user."""
+    uris = ["com.example.official:/cb", "http://localhost/cb", "https://evil.example/cb"]
+    register(site, client_name="Your account is closed.", redirect_uris=uris)
+    client = Client.get()
+    assert (client.name, grants.named(client)["client_host"]) == ("evil.example",) * 2
+
+
+def test_a_consent_shows_no_name_that_the_app_has_not_chosen(site, browser):
+    page = follow(browser, RegisteredApp(site, client_name="bank.example").url())
+    assert "It calls itself" not in page
 
 
 REPLACED = {
@@ -78,6 +102,8 @@ REPLACED = {
     "the site's name": "The Library (verified)",
     "the site's name in other letters": "th\u0435 libr\u0430ry",  # Cyrillic
     "the site's name with digits": "The 1ibrary",
+    "the site's name with a letter without its dot": "The L\u0131brary",
+    "letters of phonetics": "Th\u1d07 \u029fibrary",
 }
 
 
@@ -197,6 +223,20 @@ def test_it_gets_permissions_for_a_service_alone(site, ada, name):
 @row_by_row("scope", [None, "user"])
 def test_without_a_known_scope_it_asks_who_the_user_is(site, browser, scope):
     assert granted(site, browser, scope=scope) == ["openid", "profile", "email"]
+
+
+def test_without_a_scope_it_asks_for_those_of_its_registration(site, ada):
+    ada.grant("notes.read")
+    app = RegisteredApp(site, scope="notes.read offline_access")
+    tokens = app.log_in(logged_in(site, ada), scope=None, resource=REPORTS)
+    assert tokens["scope"] == "notes.read offline_access"
+
+
+def test_scopes_that_only_it_knows_bring_no_others_for_a_service(site, ada):
+    """mcp 1.12.4 refuses tokens with other scopes than it asked for."""
+    ada.grant("notes.read")
+    app = RegisteredApp(site, scope="user")
+    assert app.log_in(logged_in(site, ada), scope="user", resource=REPORTS)["scope"] == ""
 
 
 def test_an_app_that_named_its_scopes_gets_no_others(site, ada):

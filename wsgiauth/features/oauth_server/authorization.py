@@ -246,7 +246,7 @@ def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, st
     ):
         detail = _(
             "The app %(name)s asked to send you to an address that it has not registered here.",
-            name=client.name,
+            name=clients.shown_name(client),
         )
         raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_redirect_uri", detail)
     return client, uris[0]

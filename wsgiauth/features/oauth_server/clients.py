@@ -19,8 +19,8 @@ from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server.redirect_uris import (
     can_receive_logouts,
-    host_of,
     is_of_this_computer,
+    known_host,
     problem_of,
     uris_of,
 )
@@ -295,8 +295,7 @@ def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:
 
 def shown_name(client: Client) -> str:
     """Return how a page names a client: one that registered itself by its host."""
-    is_stranger = client.expires_at is not None
-    return host_of(uris_of(client.redirect_uris)[0]) if is_stranger else client.name
+    return client.name if client.expires_at is None else known_host(uris_of(client.redirect_uris))
 
 
 def names_of(client_ids: Collection[str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def read_logout(query: str, signed: SignedTokens, now: float) -> LogoutRequest:
     if uri not in uris_of(client.logout_redirects):
         problem = _(
             "The app %(name)s asked to send you to an address that it has not registered here.",
-            name=client.name,
+            name=clients.shown_name(client),
         )
         return LogoutRequest(client=client, query=onward, problem=problem)
     state = fields.get("state")

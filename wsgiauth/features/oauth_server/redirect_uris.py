@@ -5,7 +5,7 @@ is free, for the apps of a computer, which cannot choose it before (RFC 8252 sec
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
 from wsgiauth.messages import _
@@ -117,6 +117,12 @@ def host_of(uri: str) -> str:
     """Return what a person can know an app by: its host, or the scheme of an app."""
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+def known_host(uris: Sequence[str]) -> str:
+    """Return what a person can know an app with these URIs by: if it has a web server, its host."""
+    web = (each for each in uris if not is_of_this_computer(each))
+    return host_of(next(web, uris[0]))
 
 
 def is_of_this_computer(uri: str) -> bool:

@@ -19,7 +19,12 @@ from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.events import actors
 from wsgiauth.features.oauth_server.clients import MOST_URIS
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
-from wsgiauth.features.oauth_server.redirect_uris import has_own_scheme, host_of, problem_of
+from wsgiauth.features.oauth_server.redirect_uris import (
+    has_own_scheme,
+    host_of,
+    known_host,
+    problem_of,
+)
 from wsgiauth.features.oauth_server.scopes import MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.storage import database
@@ -34,14 +39,16 @@ _ID_BYTES = 10
 _METADATA = "invalid_client_metadata"  # section 3.2.2
 
 _PUNCTUATION = " ,'\N{RIGHT SINGLE QUOTATION MARK}-()&+_"
+# Of European languages, beyond ASCII and accents; "ss" is the sharp s in lower case.
+_LATIN = frozenset(("æ", "œ", "ø", "ð", "đ", "ħ", "ł", "ŋ", "þ", "\u0131", "ß", "ss"))
 _MOST_WORDS = 5
 _MOST_DIGITS = 4
-# Lower-case letters of Cyrillic and Greek, and digits, that look like others.
+# Lower-case letters of Cyrillic and Greek, others of Latin, and digits, that look like others.
 _LOOK_ALIKES = str.maketrans(
     "\u0430\u0432\u0435\u0456\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u04bb\u0501"
     "\u03b1\u03b2\u03b5\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7"
-    "l10",
-    "abeijkmhopctyxshdabehikmvoptyxiio",
+    "\u0131l105",
+    "abeijkmhopctyxshdabehikmvoptyxiiios",
 )
 
 _writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
@@ -61,11 +68,11 @@ def described(
     """
     purge_some(Client, now)
     uris = _uris(metadata, schemes)
-    name = _string(metadata, "client_name") or host_of(uris[0])
+    name = _string(metadata, "client_name") or known_host(uris)
     if names.key_name_problem(name) is not None:
         raise OAuthError(_METADATA, "client_name must be a name of at most 100 characters")
     if not _is_plain(name) or _looks_like(name, site_name):
-        name = host_of(uris[0])
+        name = known_host(uris)
     _string(metadata, "token_endpoint_auth_method")  # it becomes none: section 3.2.1
     asked = _string(metadata, "scope").split()
     scopes = " ".join(dict.fromkeys(filter(is_scope, asked)))
@@ -126,10 +133,19 @@ def keep_no_longer(client_id: str, now: float) -> None:
 def _is_plain(name: str) -> bool:
     """Return whether a name has a few words, and is no sentence, address or telephone number."""
     kinds = [unicodedata.category(each)[0] for each in name]
+    if any(map(_is_odd_latin, name)):
+        return False
     has_words = all(
         kind in "LMN" or each in _PUNCTUATION for each, kind in zip(name, kinds, strict=True)
     )
     return has_words and len(name.split()) <= _MOST_WORDS and kinds.count("N") <= _MOST_DIGITS
+
+
+def _is_odd_latin(letter: str) -> bool:
+    """Return whether a letter is of no usual alphabet, such as a small capital of phonetics."""
+    base = unicodedata.normalize("NFKD", letter)[:1]
+    is_latin = unicodedata.name(base, "").startswith("LATIN")
+    return is_latin and not base.isascii() and base.casefold() not in _LATIN
 
 
 def _looks_like(name: str, site_name: str) -> bool:

@@ -23,6 +23,7 @@ DEFAULT = (OPENID, PROFILE, EMAIL)  # of a client that is created without any
 
 
 _NOT_GRANTED = "!"  # before a scope in a record; no scope of this site begins with it
+_SHORT = re.compile("[A-Za-z._-]{1,40}")
 _TOKEN = re.compile(r"[!#-\[\]-~]+")  # RFC 6749 section 3.3
 
 
@@ -66,14 +67,20 @@ def offered(
     return [each for each in chosen if each in STANDARD or each in granted]
 
 
-def lacking(client: Client, asked: Iterable[str], offered: Collection[str]) -> tuple[str, ...]:
+def lacking(
+    client: Client, asked: Iterable[str], offered: Collection[str], *, resource: str
+) -> tuple[str, ...]:
     """Return the permissions that the client asks for and the user cannot give.
+
+    An app that registered itself could write a sentence in a long name, which is left out.
 
     Args:
         offered: See the function of this name.
     """
-    possible = set(client.scopes.split()).difference(STANDARD, offered)
-    return tuple(each for each in dict.fromkeys(asked) if each in possible)
+    wanted = [each for each in possible(client, asked, resource) if each not in STANDARD]
+    if client.expires_at is not None:
+        wanted = [each for each in wanted if _SHORT.fullmatch(each)]
+    return tuple(each for each in wanted if each not in offered)
 
 
 def recorded(granted: Collection[str], asked: Iterable[str]) -> str:

@@ -202,11 +202,23 @@ def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -
     """
     client, resource = request.client, request.resource
     asked = possible(client, request.scopes, resource)
-    if not asked and client.expires_at is not None:  # it can name scopes that only it knows
-        asked = list(DEFAULT)
+    if not asked and client.expires_at is not None:
+        asked = _usual_scopes(request)
     elif request.scopes and not asked:
         raise request.refused("invalid_scope", "the client has none of these scopes")
     return offered(client, asked, session.user, site.settings, resource=resource)
+
+
+def _usual_scopes(request: AuthorizationRequest) -> list[str]:
+    """Return the scopes for an app that registered itself, and names none that it can have.
+
+    Those of its registration. If it names scopes that only it knows, for a service, it gets none:
+    apps refuse tokens with other scopes than they asked for.
+    """
+    if request.scopes and request.resource:
+        return []
+    usual = request.client.scopes.split() or DEFAULT
+    return possible(request.client, usual, request.resource)
 
 
 def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: list[str]) -> bool:

@@ -133,7 +133,7 @@ class Consent(MemberForm):
             since=from_timestamp(request.client.created_at),
             scopes=in_words(wanted),
             scope=" ".join(wanted),
-            lacking=lacking(request.client, request.scopes, possible),
+            lacking=lacking(request.client, request.scopes, possible, resource=request.resource),
             username=session.user.username,
             switch_url=with_next(f"{mount_url(environ)}/login?{SWITCH}=1", begin),
             form_source=origin_of(uri),

@@ -109,7 +109,7 @@ def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
         browser=user_agent_in_words(row.agent),
         scopes=in_words(wanted),
         scope=" ".join(wanted),
-        lacking=lacking(row.client, row.scopes.split(), possible),
+        lacking=lacking(row.client, row.scopes.split(), possible, resource=row.resource),
         username=submission.member.user.username,
     )
 

@@ -11,7 +11,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.endpoints.logout import log_out, session_to_end
-from wsgiauth.exceptions import KeyNotAcceptedError, RequestError
+from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.clients import shown_name
 from wsgiauth.features.oauth_server.hints import read_query
@@ -64,8 +64,6 @@ class OAuthLogout(Endpoint):
             # Before anything depends on the session.
             require_opened(environ, "document", admits_head=True)
             return _respond(environ, site, request)
-        except KeyNotAcceptedError:
-            raise
         except RequestError as error:  # `AuthApp` has the environ without `ASKED_FOR`
             return failure(environ, error.status, error.code, error.detail)
 
