@@ -2,6 +2,7 @@
 
 from tests.conftest import insert_user
 from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
+from tests.support.oauth_apps import store_registration
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth import change_password, events, storage
 from wsgiauth.accounts import update_user
@@ -12,7 +13,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.logouts import EndedSessions
-from wsgiauth.features.oauth_server.registration import keep_client, register
+from wsgiauth.features.oauth_server.registration import keep_client
 from wsgiauth.features.oauth_server.tables import (
     AppSession,
     Client,
@@ -355,7 +356,7 @@ class _Expiring(Race):
 
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
-        client = register({"redirect_uris": [URI]}, NOW)
+        client = store_registration({"redirect_uris": [URI]}, NOW)
         Client.update(expires_at=NOW).execute()
         grants.allow(client, ada, SCOPES, NOW)
         return ada, client, sessions.start(ada, TOKENS).session_id

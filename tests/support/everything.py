@@ -142,6 +142,10 @@ def programs(site, _):
     post(site, "/register", ADA, status=201)
     post(site, "/register", ADA, status=409)
     ada = User.get()
+    visitor = TestApp(site)
+    visitor.post("/auth/language", {"language": "de"}, headers=SAME_ORIGIN, status=303)
+    login = {"username": USERNAME, "password": PASSWORD}
+    visitor.post("/auth/login", login, headers=SAME_ORIGIN, status=303)
     let_a_refresh_token_be_reused(TestApp(site), USERNAME)
     listed = TestApp(site).get("/auth/sessions", headers=bearer(site, ada)).json["sessions"]
     for each in listed:
