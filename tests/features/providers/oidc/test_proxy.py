@@ -89,7 +89,7 @@ def test_the_certificate_is_that_of_the_provider(provider, tmp_path, monkeypatch
     monkeypatch.delenv("SSL_CERT_FILE")
     with running_tinyproxy(tmp_path) as proxy:
         error = Client(provider, proxy=proxy.url()).refusal()
-    assert (error.status, error.reason) == (502, "discovery: certificate")
+    assert (error.status, error.reason) == (502, "discovery: unknown authority, see SSL_CERT_FILE")
     assert not provider.requests
 
 
