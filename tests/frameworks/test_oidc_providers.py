@@ -120,7 +120,7 @@ def issuer(request, kind, address, people):
 @pytest.fixture
 def parameters():
     """Return the parameters of the entry."""
-    return {}
+    return {"link": "verified"}
 
 
 @pytest.fixture
