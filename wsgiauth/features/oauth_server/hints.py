@@ -14,7 +14,7 @@ from wsgiauth.web.request import MAX_BODY, read_form, too_large
 HINT = "id_token_hint"
 MAX_FORM = MAX_BODY + MAX_ID_TOKEN  # bytes
 
-_NAMES = ("sub", "aud", "exp", "sid")  # of the claims that say whom a hint means
+_NAMES = ("sub", "aud", "exp", "sid")  # of the claims that name the user of a hint
 _INVALID = "invalid"
 
 

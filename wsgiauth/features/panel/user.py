@@ -328,7 +328,7 @@ def _titles(listed: Iterable[ListedIdentity], settings: Settings) -> dict[str, s
 def _vouched_by(user: User, settings: Settings) -> str | None:
     """Return the title of the provider whose word alone speaks for the address.
 
-    Return "" if it is unknown who verified the address; None if nobody did, or it is proven.
+    Return "" if the verifier is unknown; None if the address is not verified, or is proven.
     """
     if user.email_verified_at is None or is_proven(user, settings):
         return None
