@@ -63,7 +63,8 @@ example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sql
 # Without the bytecode of the last run, every process of the tests would compile what it imports.
 test check programs browsers databases: export PYTHONDONTWRITEBYTECODE =
 
-TESTS := -m pytest -n auto --dist loadfile --no-loadscope-reorder --target
+# A test that hangs ends its worker, and with it the run, which would wait for each test like it.
+TESTS := -m pytest -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --target
 # With code for PostgreSQL or MariaDB alone.
 OF_SERVERS := wsgiauth/storage/*,wsgiauth/accounts/domains.py,wsgiauth/cli/check.py,wsgiauth/features/panel/user_search.py
 
