@@ -20,6 +20,7 @@ from wsgiauth.cli.connections import close_stalled, make_room
 from wsgiauth.mail import worker
 
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
+PAUSE = 1.0  # seconds between two looks for clients that read nothing
 GRACE = 9  # seconds for requests in progress and what they send: a container is killed after ten
 
 Connections = dict[int, Any]  # waitress's "map"
@@ -41,12 +42,15 @@ class Loop:
 
     def run(self) -> None:
         """Serve until the process is terminated; a KeyboardInterrupt ends requests in progress."""
+        looked_at = time.monotonic()
         try:
             while not self._is_terminated:
                 timeout = self._server.adj.asyncore_loop_timeout
                 wasyncore.loop(timeout, map=self._connections, count=1)
                 make_room(self._server, self._connections)
-                close_stalled(self._server)
+                if time.monotonic() - looked_at > PAUSE:
+                    looked_at = time.monotonic()
+                    close_stalled(self._server)
             _finish(self._server, self._connections)
         finally:
             self._server.task_dispatcher.shutdown(timeout=1)

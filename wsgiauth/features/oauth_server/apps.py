@@ -23,15 +23,10 @@ class App(NamedTuple):
     id: str  # the `client_id`
     name: str
     hosts: tuple[str, ...]  # where it is, or the schemes of an app on a device
+    sites: tuple[str, ...]  # the hosts without the user's own devices; for pages
     scopes: tuple[str, ...]
     allowed_at: datetime
     last_used_at: datetime | None  # when it last got tokens that are still valid
-
-    @property
-    def sites(self) -> tuple[str, ...]:
-        """The hosts that are not the user's own device, which may never use its redirect URI."""
-        hosts = [each for each in self.hosts if not each.endswith(":")]
-        return tuple(each for each in hosts if not is_of_this_computer(f"https://{each}"))
 
     @property
     def in_words(self) -> tuple[ScopeInWords, ...]:
@@ -40,7 +35,9 @@ class App(NamedTuple):
 
     def document(self) -> dict[str, object]:
         """Return the app, ready for JSON."""
-        return json_fields(self._asdict())
+        fields = self._asdict()
+        del fields["sites"]
+        return json_fields(fields)
 
 
 def list_apps(user: User, now: float) -> list[App]:
@@ -97,5 +94,7 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
 
 
 def _app(client: Client, scopes: list[str], since: int) -> App:
-    hosts = tuple(dict.fromkeys(map(host_of, uris_of(client.redirect_uris))))
-    return App(client.id, client.name, hosts, tuple(scopes), from_timestamp(since), None)
+    uris = uris_of(client.redirect_uris)
+    hosts = tuple(dict.fromkeys(map(host_of, uris)))
+    sites = tuple(dict.fromkeys(host_of(each) for each in uris if not is_of_this_computer(each)))
+    return App(client.id, client.name, hosts, sites, tuple(scopes), from_timestamp(since), None)

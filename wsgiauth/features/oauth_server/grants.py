@@ -20,7 +20,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
-from wsgiauth.features.oauth_server.redirect_uris import known_host, uris_of
+from wsgiauth.features.oauth_server.clients import shown_name
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
 from wsgiauth.features.oauth_server.scopes import (
     bound,
@@ -184,7 +184,7 @@ def allowance(client: Client, user: User) -> Allowance:
 
 def named(client: Client) -> dict[str, str]:
     """Return how an email names a client: one that registered itself by its host."""
-    host = "" if client.expires_at is None else known_host(uris_of(client.redirect_uris))
+    host = "" if client.expires_at is None else shown_name(client)
     return {"client": client.name, "client_host": host}
 
 

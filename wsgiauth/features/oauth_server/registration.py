@@ -150,7 +150,8 @@ def _is_odd_latin(letter: str) -> bool:
 
 def _looks_like(name: str, site_name: str) -> bool:
     """Return whether a reader could take a name for this site's, as in "Home (verified)"."""
-    return bool(_outline(site_name)) and _outline(site_name) in _outline(name)
+    own = _outline(site_name)
+    return bool(own) and own in _outline(name)
 
 
 def _outline(name: str) -> str:

@@ -20,7 +20,7 @@ from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
 _HOSTS = ("wiki.example.org", "localhost:8080")
-_APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _SCOPES, THEN, THEN)
+_APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _HOSTS[:1], _SCOPES, THEN, THEN)
 _FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
 _FOUND = FoundClient(
     "0123456789abcdef0123", "Wiki", PUBLIC, False, "wiki.example.org", THEN, True, 1
