@@ -211,6 +211,17 @@ def test_a_page_opens_with_what_is_to_be_looked_at_first(opened, browser, page, 
     assert scrolled < top < scrolled + height
 
 
+@pytest.mark.parametrize("page", ["login", "example-login"])  # with passkeys alone, and with more
+def test_the_word_or_is_as_far_from_the_ways_below_it(opened, page):
+    browser = opened(page)
+    gap = browser.execute_script(
+        "const word = document.querySelector('.or');"
+        "const below = document.querySelector('.or ~ * button.quiet, .or ~ button.quiet');"
+        "return below.getBoundingClientRect().top - word.getBoundingClientRect().bottom"
+    )
+    assert gap == pytest.approx(12, abs=1)
+
+
 def test_a_phone_shows_users_early_and_in_two_lines(opened):
     browser = opened("admin-users")
     set_screen(browser, 390, 844)

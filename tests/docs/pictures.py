@@ -25,7 +25,7 @@ WIDTHS, HEIGHT = (320, 1280), 900
 # Pictures of the documentation: the page, its size in CSS pixels, and the device pixels in each of
 # them; more than one, so that the text is sharp on most screens.
 DOCS = {
-    ROOT / "docs" / "pages.png": ("login", (600, 740), 1.5),
+    ROOT / "docs" / "pages.png": ("login", (600, 800), 1.5),
     ROOT / "docs" / "logins.png": ("sessions-several", (440, 820), 1),
     ROOT / "docs" / "staff.png": ("admin-user", (900, 900), 1),
 }
