@@ -9,7 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records
-from wsgiauth.authentication.identity import Reader
+from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
@@ -74,7 +74,7 @@ class Feature:
         parts: Makes the objects that it adds to a site, each of a class of its own; none if the
             feature is off. It gets the settings, the tokens, and the parts of the features before
             it. See `Site.part`. A `Queue` among them sends in a thread of its own.
-        readers: Returns the readers of its credentials.
+        credential_kinds: Returns the kinds of credentials that it adds.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
         way_in: Returns whether a user can log in by this feature.
@@ -104,7 +104,7 @@ class Feature:
     parts: Callable[[Settings, Tokens, Sequence[object]], Iterable[object]] = (
         lambda settings, tokens, earlier: ()
     )
-    readers: Callable[[Settings], Iterable[Reader]] = lambda settings: ()
+    credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
     is_way_in: Callable[[Settings], bool] = lambda settings: False

@@ -93,7 +93,9 @@ class Site:
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
         identifier = Identifier(
-            settings, tokens, (reader for each in features for reader in each.readers(settings))
+            settings,
+            tokens,
+            (kind for each in features for kind in each.credential_kinds(settings)),
         )
         form_accounts = FormAccounts(settings)
         parts: tuple[object, ...] = ()

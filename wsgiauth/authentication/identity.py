@@ -50,8 +50,8 @@ _KIND = re.compile("(-[a-z]+-)[0-9a-f]{16}=")
 logger = logging.getLogger("wsgiauth")
 
 
-class Reader(NamedTuple):
-    """Reads one kind of credentials that are not a session; a feature adds it."""
+class CredentialKind(NamedTuple):
+    """A kind of credentials that are not a session; a feature adds it."""
 
     scheme: str  # of the Authorization header, in lower case (RFC 9110 section 11.1)
     # Takes the credentials and the time in seconds since the epoch. Returns the user and the id of
@@ -97,8 +97,13 @@ _Caller = tuple[User | None, str | None, str | None, str | None, UserSession | N
 class Identifier:
     """Reads the credentials of a request, and writes the login cookie."""
 
-    def __init__(self, settings: Settings, tokens: Tokens, readers: Iterable[Reader] = ()) -> None:
-        readers = tuple(readers)
+    def __init__(
+        self,
+        settings: Settings,
+        tokens: Tokens,
+        credential_kinds: Iterable[CredentialKind] = (),
+    ) -> None:
+        kinds = tuple(credential_kinds)
         self._tokens = tokens
         self._plain_name = settings.COOKIE_NAME
         self._domain = settings.COOKIE_DOMAIN
@@ -107,8 +112,8 @@ class Identifier:
         # Without the prefix, other hosts of the domain could set the cookies over plain http.
         self._always_secure = settings.COOKIE_SECURE == "on" or self._domain is not None
         self._trusted_origins = settings.TRUSTED_ORIGINS
-        self._prefixed = [(each.prefix, each) for each in readers if each.scheme == BEARER]
-        self._schemes = {each.scheme: each for each in readers if each.scheme != BEARER}
+        self._prefixed = [(each.prefix, each) for each in kinds if each.scheme == BEARER]
+        self._schemes = {each.scheme: each for each in kinds if each.scheme != BEARER}
         self._settings = settings
         self._demands_factor = demands_second_factor(settings)
         self._reported_at = -float(_PAUSE)
@@ -120,9 +125,9 @@ class Identifier:
         the response belong to the user of a complete session.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
-        the credentials of a reader. Credentials that browsers send by themselves, as the cookie,
-        are ignored if another site sent the request with an unsafe method, or to open a WebSocket.
-        Tokens in the query string or in forms are ignored.
+        the credentials of a `CredentialKind`. Credentials that browsers send by themselves, as the
+        cookie, are ignored if another site sent the request with an unsafe method, or to open a
+        WebSocket. Tokens in the query string or in forms are ignored.
         """
         identity = Identity(*self.find_caller(environ))
         environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
@@ -157,9 +162,9 @@ class Identifier:
         if token is None:
             if authorization is not None and self._schemes:
                 scheme, _, credentials = _parts_of(authorization)
-                reader = self._schemes.get(scheme.lower())
-                if reader is not None:
-                    return self._read(environ, reader, credentials.strip(" "))
+                kind = self._schemes.get(scheme.lower())
+                if kind is not None:
+                    return self._read(environ, kind, credentials.strip(" "))
             cookie = environ.get("HTTP_COOKIE")
             token = self._own_cookie(environ, cookie) if cookie is not None else None
             if token is None:
@@ -167,9 +172,9 @@ class Identifier:
                     self._report_rivals(environ)
                 return ANONYMOUS
         else:
-            for prefix, reader in self._prefixed:
+            for prefix, kind in self._prefixed:
                 if token.startswith(prefix):
-                    return self._read(environ, reader, token)
+                    return self._read(environ, kind, token)
         return self._find_session(token, with_groups)
 
     def session_token(self, environ: WSGIEnvironment) -> str | None:
@@ -193,10 +198,10 @@ class Identifier:
             return None, None, INSUFFICIENT_AUTHENTICATION, None, UserSession(user, session_id)
         return user, session_id, None, None, None
 
-    def _read(self, environ: WSGIEnvironment, reader: Reader, credentials: str) -> _Caller:
-        if reader.is_ambient and not self._admits_ambient(environ):
+    def _read(self, environ: WSGIEnvironment, kind: CredentialKind, credentials: str) -> _Caller:
+        if kind.is_ambient and not self._admits_ambient(environ):
             return ANONYMOUS
-        found = reader.find(credentials, int(self._tokens.now()))
+        found = kind.find(credentials, int(self._tokens.now()))
         if found is None:
             return _REJECTED
         user, key_id = found

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import Key
-from wsgiauth.authentication.identity import BEARER, Reader
+from wsgiauth.authentication.identity import BEARER, CredentialKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys as keys
@@ -21,10 +21,10 @@ def _pages() -> Sequence[Page]:
     return PAGES
 
 
-def _readers(settings: Settings) -> Iterator[Reader]:
-    yield Reader(BEARER, keys.find, prefix=keys.PREFIX)
+def _credential_kinds(settings: Settings) -> Iterator[CredentialKind]:
+    yield CredentialKind(BEARER, keys.find, prefix=keys.PREFIX)
     if settings.BASIC_AUTH == "keys":
-        yield Reader("basic", basic.find, is_ambient=True)
+        yield CredentialKind("basic", basic.find, is_ambient=True)
 
 
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
@@ -35,7 +35,7 @@ FEATURE = Feature(
     name="keys",
     urls={"/keys": Keys()},
     parts=_parts,
-    readers=_readers,
+    credential_kinds=_credential_kinds,
     pages=_pages,
     personal_data={"wsgiauth_key": Records("api_keys", keys.own_keys)},
     expiring={"API key": Key},
