@@ -62,7 +62,7 @@ from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.registry import COMPOSERS, WAYS_IN
 from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox

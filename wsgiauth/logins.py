@@ -17,9 +17,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
@@ -217,7 +217,7 @@ def start_browser_session(
     *,
     methods: str = PASSWORD,
     remember: bool,
-    origin: Origin | None = None,
+    federated_login: FederatedLogin | None = None,
     is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; see `sessions.start`."""
@@ -230,7 +230,7 @@ def start_browser_session(
         lifetime,
         methods=methods,
         client=client,
-        origin=origin,
+        federated_login=federated_login,
         is_permitted=is_permitted,
     )
 

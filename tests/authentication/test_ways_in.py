@@ -12,7 +12,7 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.registry import WAYS_IN
 
@@ -60,7 +60,7 @@ def disconnect(user, settings, **options):
 def test_the_account_of_a_provider_is_disconnected_and_its_sessions_end(ada, tokens):
     row = identities.connect(ada, account(), tokens.now())
     login = ProviderLogin(row.id, "", None)
-    began = [sessions.start(ada, tokens, origin=login).session_id for _ in range(3)]
+    began = [sessions.start(ada, tokens, federated_login=login).session_id for _ in range(3)]
     others = sessions.start(ada, tokens).session_id
     assert disconnect(ada, site(), except_session=began[1]) == "ada@example.com"
     assert {each.id for each in Session.select()} == {began[1], others}
@@ -83,7 +83,7 @@ def test_what_is_not_connected_is_not_disconnected(ada, grace):
 def test_the_last_way_in_stays_with_its_sessions(without_password, tokens):
     user, settings = without_password, site(ISSUER)
     row = identities.connect(user, account(), tokens.now())
-    sessions.start(user, tokens, origin=ProviderLogin(row.id, "", None))
+    sessions.start(user, tokens, federated_login=ProviderLogin(row.id, "", None))
     with pytest.raises(RequestError) as refused:
         disconnect(user, settings)
     assert (refused.value.status, refused.value.code) == (409, "last_way_in")

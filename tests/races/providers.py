@@ -8,7 +8,7 @@ from wsgiauth.authentication import freshness, sessions
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.identities import Identity
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.registry import WAYS_IN
 
@@ -23,7 +23,7 @@ def end_session(**named):
 
 
 def log_in(user):
-    return sessions.start(user, TOKENS, origin=LOGIN) is not None
+    return sessions.start(user, TOKENS, federated_login=LOGIN) is not None
 
 
 class _Connected(Race):
@@ -78,7 +78,7 @@ class ConfirmedAndLoggedOut(_LoggedOut):
         return end_session()
 
     def other(self, ada, handle, session_id):
-        return freshness.confirm(session_id, ada, TOKENS, origin=LOGIN) is not None
+        return freshness.confirm(session_id, ada, TOKENS, federated_login=LOGIN) is not None
 
     def check(self, outcome, ada, handle, session_id):
         # A session that the login could not confirm any more can go on as it was.

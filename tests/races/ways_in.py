@@ -11,7 +11,7 @@ from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.unclaimed import connect_waiting
 from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.storage.models import NO_PASSWORD

@@ -14,8 +14,8 @@ from webtest import TestApp
 from tests.support.tabs import tab_cookies
 from wsgiauth import AuthMiddleware
 from wsgiauth.authentication import pending
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.storage import context
 from wsgiauth.web.cookies import TaggedCookie
@@ -48,7 +48,7 @@ def account(client, url="", headers=None):
     with context.using(client.app.database):
         if path.endswith("/second"):
             cookies = _cookies_of_tab(client, "second", url)
-            waiting = [pending.find(each, now, site.part(Origins)) for each in cookies]
+            waiting = [pending.find(each, now, site.part(FederatedLogins)) for each in cookies]
             return next((make(each.user.id) for each in waiting if each), "")
         if path.endswith("/complete"):
             waiting = [

@@ -15,9 +15,9 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
-from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
@@ -81,27 +81,27 @@ def confirm(
     tokens: Tokens,
     *,
     methods: str = PASSWORD,
-    origin: Origin | None = None,
+    federated_login: FederatedLogin | None = None,
 ) -> IssuedTokens | None:
     """Renew a session with a new proof, and emit the event.
 
-    Return None if the session, or the login elsewhere that is the proof, has ended meanwhile.
+    Return None if the session, or the federated login that is the proof, has ended meanwhile.
     """
     claims = tokens.claims_for(user)
     try:
         with database.atomic():
-            if origin is not None and not origin.is_valid_for(user):
+            if federated_login is not None and not federated_login.is_valid_for(user):
                 return None
             issued = renew(session_id, user, tokens, claims, methods=methods)
             if issued is None:
                 return None
-            if origin is not None:
-                origin.record(issued.session_id, is_first=False)
+            if federated_login is not None:
+                federated_login.record(issued.session_id, is_first=False)
             details = {"former_session": session_id, "session": issued.session_id}
             events.emit("confirmed", user_id=user.id, reason=methods, details=details)
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return None
-    if origin is not None and origin.has_ended():  # meanwhile
+    if federated_login is not None and federated_login.has_ended():  # meanwhile
         sessions.revoke(issued.session_id, user)
         return None
     return issued

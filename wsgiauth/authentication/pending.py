@@ -15,8 +15,8 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLogins
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.storage import database
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
@@ -37,7 +37,7 @@ class Pending(NamedTuple):
     destination: str  # where the browser goes afterwards: a safe `next`, or empty
     remember: bool  # whether the session outlives the browser window
     methods: str  # of the first step
-    origin: Origin | None  # if that was a login elsewhere
+    federated_login: FederatedLogin | None  # if the first step was one
 
     def __repr__(self) -> str:
         return f"<Pending login of {self.user!r}>"  # the secret is secret
@@ -50,10 +50,10 @@ def start(
     remember: bool,
     now: float,
     methods: str = PASSWORD,
-    origin: Origin | None = None,
+    federated_login: FederatedLogin | None = None,
 ) -> TaggedCookie:
     """Return the cookie of a new pending login of a user, as read before the first step."""
-    data = json.dumps({"remember": remember, "methods": methods, "provider": origin})
+    data = json.dumps({"remember": remember, "methods": methods, "provider": federated_login})
     try:
         secret = one_time.issue(_PURPOSE, user, now=now, lifetime=LIFETIME, data=data)
     except peewee.IntegrityError:  # the foreign key's: the user was deleted at the same moment
@@ -64,12 +64,12 @@ def start(
 def find(
     cookie: TaggedCookie,
     now: float,
-    origins: Origins | None = None,
+    federated: FederatedLogins | None = None,
     destinations: Destinations = PATHS_ALONE,
 ) -> Pending | None:
     """Return the pending login of a cookie, or None if it has ended.
 
-    Without `origins`, pending logins that began elsewhere have ended.
+    Without `federated`, pending logins that began at a provider have ended.
     """
     secret, destination = split(cookie.value, destinations)
     row = one_time.find(secret, _PURPOSE, now=now)
@@ -77,10 +77,12 @@ def find(
         return None
     data = json.loads(row.data)
     methods, stored = data.get("methods", PASSWORD), data.get("provider")  # not in older rows
-    origin = None if stored is None or origins is None else origins.restore(stored)
-    if stored is not None and (origin is None or origin.has_ended()):
+    federated_login = None if stored is None or federated is None else federated.restore(stored)
+    if stored is not None and (federated_login is None or federated_login.has_ended()):
         return None
-    return Pending(cookie.tag, secret, row.user, destination, data["remember"], methods, origin)
+    return Pending(
+        cookie.tag, secret, row.user, destination, data["remember"], methods, federated_login
+    )
 
 
 def cancel(pending: Pending) -> None:

@@ -16,9 +16,9 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, TrustedBrowser, end_trust
+from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.tokens import Claims, IssuedTokens, Tokens
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -49,18 +49,18 @@ def start(
     *,
     methods: str = PASSWORD,
     client: Client = _UNKNOWN,
-    origin: Origin | None = None,
+    federated_login: FederatedLogin | None = None,
     is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
     """Start a session for `user`, as read before the password was verified.
 
     Return None if the user was deactivated or deleted, or the password changed, while it was being
-    verified, if the login elsewhere has ended, or if the session is not permitted.
+    verified, if the federated login has ended, or if the session is not permitted.
 
     Args:
         lifetime: By default, the lifetime of a token.
         methods: See `methods`.
-        origin: The login elsewhere by which the session begins, if there was one.
+        federated_login: With which the session begins, if there was one.
         is_permitted: Called first in the transaction; locks the user.
     """
     claims = tokens.claims_for(user)  # before anything is written
@@ -76,16 +76,16 @@ def start(
         last_seen_at=now,
         ends_at=ends_at,
         idle=lifetime.idle,
-        authenticated_at=now if origin is None else origin.proven_at(now),
+        authenticated_at=now if federated_login is None else federated_login.proven_at(now),
         methods=methods,
         generation=int(lifetime.is_refreshable),
         refreshed_at=now,
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, client, origin, is_permitted):
+    if not _insert(session, user, client, federated_login, is_permitted):
         return None
-    if origin is not None and origin.has_ended():  # meanwhile
+    if federated_login is not None and federated_login.has_ended():  # meanwhile
         revoke(session.id, user)
         return None
     purge_some(Session, now)
@@ -97,13 +97,13 @@ def _insert(
     session: Session,
     user: User,
     client: Client,
-    origin: Origin | None,
+    federated_login: FederatedLogin | None,
     is_permitted: Callable[[], bool] | None,
 ) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
-    Only a login elsewhere, or in a trusted browser, needs a lock. If the user changes at the same
-    moment, the row has the old stamp, so it is not valid after the change.
+    Only a federated login, or one in a trusted browser, needs a lock. If the user changes at the
+    same moment, the row has the old stamp, so it is not valid after the change.
     """
     columns: Any = Session._meta.sorted_fields
     values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
@@ -116,14 +116,14 @@ def _insert(
         with database.atomic():
             if is_permitted is not None and not is_permitted():
                 return False
-            if origin is not None and not origin.is_valid_for(user):
+            if federated_login is not None and not federated_login.is_valid_for(user):
                 return False
             _record_language(user, client)
             _record_login(user)
             if not insert.execute():
                 return False
-            if origin is not None:
-                origin.record(session.id, is_first=True)
+            if federated_login is not None:
+                federated_login.record(session.id, is_first=True)
             # The language from before this login, which can be a thief's.
             details = {"agent": session.agent, "language": user.language}
             events.emit("login", user_id=user.id, reason=session.methods, details=details)

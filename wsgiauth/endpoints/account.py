@@ -7,9 +7,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User, is_proven
+from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
-from wsgiauth.authentication.origins import Connected, Origins
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
@@ -86,8 +86,8 @@ class Account(Endpoint):
         if not prefers_html(environ):
             return json_response(profile(user, site.settings))
         mount = mount_url(environ)
-        listed, origins = site.factors.of(user), site.part(Origins)
-        connected = origins.connected(user) if origins else []
+        listed, federated = site.factors.of(user), site.part(FederatedLogins)
+        connected = federated.connected(user) if federated else []
         codes_left = site.factors.codes_left(user) if listed else None
         proof = proof_of(session_id) or Proof(0, "")
         methods = proof.methods.split()
@@ -115,7 +115,7 @@ class Account(Endpoint):
             has_way_in=site.ways_in.has_one(user),
             connected=[each for each in connected if each.is_offered],
             passkeys=passkeys,
-            has_other_ways=site.settings.PASSKEYS or origins is not None,
+            has_other_ways=site.settings.PASSKEYS or federated is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
             missing=tuple(_missing(user, site, mount, codes_left, lost)),

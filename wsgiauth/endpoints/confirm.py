@@ -6,9 +6,9 @@ from typing import NamedTuple
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.browser_keys import CONFIRM
 from wsgiauth.authentication.email_codes import REQUEST, SEND, EmailCodes
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
@@ -31,7 +31,7 @@ from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
 
-PROVIDER = "provider"  # the field of the buttons that lead to a login elsewhere
+PROVIDER = "provider"  # the field of the buttons that lead to a provider
 
 
 class NextStep(NamedTuple):
@@ -107,17 +107,17 @@ class Confirm(MemberForm):
         mount = mount_url(environ)
         (user, session_id), site = submission.member, submission.site
         methods = [each.method for each in site.factors.of(user)]
-        origins, codes = site.part(Origins), site.part(EmailCodes)
+        federated, codes = site.part(FederatedLogins), site.part(EmailCodes)
         sends_code = has_code = False
         if codes is not None and not methods and codes.can_confirm(user):
             sends_code = True
             has_code = bool(site.identifier.sent_cookie(environ, codes.waiting))
         has_password = site.ways_in.has_password(user)
         proves_elsewhere = not methods and not has_password
-        connected = origins.connected(user) if origins and proves_elsewhere else ()
+        connected = federated.connected(user) if federated and proves_elsewhere else ()
         is_resent = bool(query_field(environ, RESEND))
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
-        providers = origins.buttons_of(user, url) if origins and not methods else ()
+        providers = federated.buttons_of(user, url) if federated and not methods else ()
         proves_here = bool(providers) or sends_code
         return ConfirmPage(
             confirm_url=url,

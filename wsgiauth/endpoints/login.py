@@ -6,8 +6,8 @@ from wsgiauth import events
 from wsgiauth.authentication import lifetimes
 from wsgiauth.authentication.browser_keys import LOG_IN, BrowserKeys, KeyProof
 from wsgiauth.authentication.email_codes import EmailCodes
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.endpoints.register import is_open
 from wsgiauth.exceptions import RequestError, ValidationError
@@ -169,10 +169,10 @@ def _notice(submission: Submission, done: Done) -> str:
 def _leads_to_complete(submission: Submission) -> bool:
     """Return whether an account from elsewhere waits for its user to log in."""
     environ, site, destination = submission.environ, submission.site, submission.destination
-    origins = site.part(Origins)
-    if origins is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
+    federated = site.part(FederatedLogins)
+    if federated is None or not leads_to(destination, f"{mount_url(environ)}/complete"):
         return False
-    return bool(tabs.sent_cookies(environ, site, origins.waiting, destination))
+    return bool(tabs.sent_cookies(environ, site, federated.waiting, destination))
 
 
 def _log_in_with_passkey(submission: Submission) -> IssuedTokens:

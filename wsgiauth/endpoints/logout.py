@@ -5,8 +5,8 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.identity import UserSession, bearer_token
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.exceptions import KeyNotAcceptedError
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.forms.endpoint import (
@@ -92,8 +92,8 @@ def log_out(
 
 def _end(session: UserSession, site: Site) -> str | None:
     """End a session, and return the URL at which the logout continues, if any."""
-    origins = site.part(Origins)
-    logout_url = origins.logout_of(session.session_id) if origins else None
+    federated = site.part(FederatedLogins)
+    logout_url = federated.logout_of(session.session_id) if federated else None
     sessions.revoke(session.session_id, session.user)
     if logout_url is None:
         return None
@@ -103,9 +103,11 @@ def _end(session: UserSession, site: Site) -> str | None:
 
 def _forget_waiting(environ: WSGIEnvironment, site: Site) -> tuple[Header, ...]:
     """Forget waiting accounts of providers, which the next user of the browser must not get."""
-    identifier, origins = site.identifier, site.part(Origins)
-    if origins is None:
+    identifier, federated = site.identifier, site.part(FederatedLogins)
+    if federated is None:
         return ()
-    cookies = identifier.sent_cookies(environ, origins.waiting)
-    origins.forget(cookies, site.tokens.now())
-    return tuple(identifier.own_cookie(environ, origins.waiting, "", each.tag) for each in cookies)
+    cookies = identifier.sent_cookies(environ, federated.waiting)
+    federated.forget(cookies, site.tokens.now())
+    return tuple(
+        identifier.own_cookie(environ, federated.waiting, "", each.tag) for each in cookies
+    )

@@ -14,10 +14,10 @@ from wsgiauth.accounts.passwords import (
     password_problem,
 )
 from wsgiauth.accounts.tables import has_keys
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import EMAIL_CODE, PASSWORD
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
@@ -160,8 +160,8 @@ def _is_proven(member: UserSession, site: Site) -> bool:
         return True
     if EMAIL_CODE in methods_of(session_id).split():
         return True
-    origins = site.part(Origins)
-    return origins is not None and origins.has_proven(
+    federated = site.part(FederatedLogins)
+    return federated is not None and federated.has_proven(
         session_id, site.tokens.now(), freshness.max_age
     )
 

@@ -4,8 +4,8 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
@@ -101,8 +101,8 @@ class Sessions(ListForm):
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> SessionsPage:
         """Return the list."""
-        user, origins = submission.member.user, submission.site.part(Origins)
-        titles = origins.titles(user) if origins else {}
+        user, federated = submission.member.user, submission.site.part(FederatedLogins)
+        titles = federated.titles(user) if federated else {}
         listed = _listed(submission.member, submission.site)
         return SessionsPage(
             sessions=tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed),

@@ -10,9 +10,9 @@ from wsgiauth.access import second_factor_missing
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLogins
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import EMAIL, PASSWORD
-from wsgiauth.authentication.origins import Origin, Origins
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
@@ -75,8 +75,8 @@ def logged_in_user(environ: WSGIEnvironment, site: Site) -> User | None:
 
 def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
     """Return the buttons of the site's providers."""
-    origins = site.part(Origins)
-    return origins.buttons(mount_url(environ)) if origins else ()
+    federated = site.part(FederatedLogins)
+    return federated.buttons(mount_url(environ)) if federated else ()
 
 
 def forgot_url(submission: Submission) -> str | None:
@@ -92,7 +92,7 @@ def start_browser_session(
     user: User,
     *,
     methods: str = PASSWORD,
-    origin: Origin | None = None,
+    federated_login: FederatedLogin | None = None,
     is_permitted: Callable[[], bool] | None = None,
 ) -> IssuedTokens | None:
     """Start the session of a browser; return None if the user changed at the same moment."""
@@ -102,7 +102,7 @@ def start_browser_session(
         user,
         methods=methods,
         remember=REMEMBER in submission.flags,
-        origin=origin,
+        federated_login=federated_login,
         is_permitted=is_permitted,
     )
 

@@ -14,13 +14,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import presented_problem
 from wsgiauth.authentication import authenticate_user, pending
 from wsgiauth.authentication.browser_keys import BrowserKeys, Purpose
+from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.methods import (
     EMAIL_CODE,
     PASSWORD,
     TRUSTED,
     with_method,
 )
-from wsgiauth.authentication.origins import Origin
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
@@ -165,7 +165,11 @@ def invalid_passkey() -> RequestError:
 
 
 def ask_for_second_step(
-    submission: Submission, user: User, *, methods: str = PASSWORD, origin: Origin | None = None
+    submission: Submission,
+    user: User,
+    *,
+    methods: str = PASSWORD,
+    federated_login: FederatedLogin | None = None,
 ) -> Response:
     """Ask a user who has completed the first step of a login for a second factor.
 
@@ -175,11 +179,11 @@ def ask_for_second_step(
 
     Args:
         user: As read before the first step was verified.
-        methods, origin: Of the first step.
+        methods, federated_login: Of the first step.
     """
     cookies: tuple[Header, ...] = ()
     if not submission.is_program:
-        issued = _start_trusted(submission, user, methods, origin)
+        issued = _start_trusted(submission, user, methods, federated_login)
         if issued is not None:
             return hand_over(submission, issued)
         identifier = submission.site.identifier
@@ -189,7 +193,7 @@ def ask_for_second_step(
             remember=REMEMBER in submission.flags,
             now=submission.site.tokens.now(),
             methods=methods,
-            origin=origin,
+            federated_login=federated_login,
         )
         cookies = identifier.one_more_cookie(submission.environ, PENDING, cookie)
         if not submission.wants_json:
@@ -205,7 +209,7 @@ def ask_for_second_step(
 
 
 def _start_trusted(
-    submission: Submission, user: User, methods: str, origin: Origin | None
+    submission: Submission, user: User, methods: str, federated_login: FederatedLogin | None
 ) -> IssuedTokens | None:
     """Start the session of a browser that the user trusts; return None for any other browser."""
     site, browsers = submission.site, submission.site.part(TrustedBrowsers)
@@ -219,7 +223,7 @@ def _start_trusted(
         submission,
         user,
         methods=with_method(methods, TRUSTED),
-        origin=origin,
+        federated_login=federated_login,
         is_permitted=is_permitted,
     )
     if issued is not None and PASSWORD in methods.split():  # as after a right code

@@ -124,7 +124,7 @@ def _log_in(
                 site.tokens,
                 lifetime,
                 methods=f"{methods} {ONE_TIME_CODE}" if second_factor else methods,
-                origin=login,
+                federated_login=login,
             )
         if issued is None:
             raise ValueError(f"{user!r} cannot log in: inactive or deleted.")

@@ -32,7 +32,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import SAMPLES, TEMPLATES, Notices
 from wsgiauth.features.providers import identities
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import plain_text_of, secret_in

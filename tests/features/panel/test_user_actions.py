@@ -346,7 +346,7 @@ def test_an_account_of_a_provider_is_disconnected(program, site, make, boss, pos
     tim = make("Tim")
     row, other = connect(tim), connect(tim, "s-2")
     tokens = site.site.tokens
-    began = sessions.start(tim, tokens, origin=ProviderLogin(row.id, "", None)).session_id
+    began = sessions.start(tim, tokens, federated_login=ProviderLogin(row.id, "", None)).session_id
     goes_on = sessions.start(tim, tokens).session_id
     RecordedEvent.delete().execute()
     site.site.outbox.deliver()

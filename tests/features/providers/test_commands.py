@@ -46,7 +46,7 @@ def test_unlink_disconnects_one_and_ends_its_sessions(wsgiauth, person, row, mon
     for name, value in MAIL.items():
         monkeypatch.setenv(name, value)
     other = identities.connect(person, account("s-2"), NOW)
-    sessions.start(person, TOKENS, origin=ProviderLogin(row.id, "", None))
+    sessions.start(person, TOKENS, federated_login=ProviderLogin(row.id, "", None))
     goes_on = sessions.start(person, TOKENS).session_id
     output = (
         r"Disconnected ada\x1b[2J@example.com of example from Ada, and revoked the sessions that"

@@ -14,7 +14,7 @@ from wsgiauth.authentication import freshness, one_time, sessions
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features.audit import trail
 from wsgiauth.features.providers import identities, provider_sessions
-from wsgiauth.features.providers.origins import disconnect as disconnect_identity
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin, ProviderSession
 from wsgiauth.features.registry import WAYS_IN
 
@@ -29,7 +29,7 @@ def log_in(tokens):
         seen = account(subject, sid=sid, authenticated_at=authenticated_at)
         identities.connect(user, seen, tokens.now())
         login = ProviderLogin.of(seen)
-        return sessions.start(user, tokens, methods="fed", origin=login).session_id
+        return sessions.start(user, tokens, methods="fed", federated_login=login).session_id
 
     return start
 
@@ -83,7 +83,7 @@ def test_a_session_of_an_account_that_was_just_disconnected_does_not_begin(ada, 
     identities.connect(ada, account(), 0)
     identities.remove_all(ada)
     login = ProviderLogin.of(account())
-    assert sessions.start(ada, tokens, origin=login) is None
+    assert sessions.start(ada, tokens, federated_login=login) is None
     assert Session.select().count() == 0
 
 
@@ -217,17 +217,17 @@ def test_a_login_that_was_logged_out_meanwhile_begins_and_confirms_nothing(ada, 
     begun = account(asked_at=int(tokens.now()) - 4)
     revoke(tokens, subject="s-1")
     login = ProviderLogin.of(begun)
-    assert sessions.start(ada, tokens, origin=login) is None
+    assert sessions.start(ada, tokens, federated_login=login) is None
     by_password = sessions.start(ada, tokens).session_id
     for each in (session_id, by_password):
-        assert freshness.confirm(each, ada, tokens, origin=login) is None
+        assert freshness.confirm(each, ada, tokens, federated_login=login) is None
 
 
 def test_an_account_that_another_user_has_meanwhile_begins_nothing(ada, grace, tokens):
     identities.connect(ada, account(), tokens.now())
     identities.remove_all(ada)
     identities.connect(grace, account(), tokens.now())
-    assert sessions.start(ada, tokens, origin=ProviderLogin.of(account())) is None
+    assert sessions.start(ada, tokens, federated_login=ProviderLogin.of(account())) is None
 
 
 @pytest.mark.promise(74)
@@ -242,7 +242,9 @@ def test_a_session_that_was_confirmed_elsewhere_ends_with_each_of_its_logins(ada
         identities.connect(ada, account("s-2"), tokens.now())
         for seen in (account("s-2"), account(sid="b"), account(sid="b", authenticated_at=NOW)):
             login = ProviderLogin.of(seen)
-            session_id = freshness.confirm(session_id, ada, tokens, origin=login).session_id
+            session_id = freshness.confirm(
+                session_id, ada, tokens, federated_login=login
+            ).session_id
         assert provider_sessions.provider_of(session_id).subject == "s-1"
         assert provider_sessions.was_proven_at_provider(session_id, NOW, 900)
         assert ProviderSession.select().count() == 3
@@ -275,10 +277,10 @@ def test_a_login_that_is_logged_out_before_it_is_answered_begins_and_confirms_no
     login = ProviderLogin.of(account())
     identities.connect(ada, account(), tokens.now())
     logged_out_after("login")
-    assert sessions.start(ada, tokens, origin=login) is None
+    assert sessions.start(ada, tokens, federated_login=login) is None
     OneTimeSecret.delete().execute()
     logged_out_after("confirmed")
-    assert freshness.confirm(by_password, ada, tokens, origin=login) is None
+    assert freshness.confirm(by_password, ada, tokens, federated_login=login) is None
     assert Session.select().count() == 0
 
 

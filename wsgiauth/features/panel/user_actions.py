@@ -14,7 +14,7 @@ from wsgiauth.features.factors import factors
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.links.letters import send_reset
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.features.providers import origins as provider_origins
+from wsgiauth.features.providers import provider_logins
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.messages import _, pgettext
@@ -100,7 +100,7 @@ def _end_key(user: User, submission: MemberSubmission) -> None:
 def _disconnect(user: User, submission: MemberSubmission) -> None:
     handle = submission.fields[IDENTITY.name].strip()
     try:
-        provider_origins.disconnect(user, handle, submission.site.ways_in)
+        provider_logins.disconnect(user, handle, submission.site.ways_in)
     except ValidationError:  # which names the field of another form
         gone = _("This account is no longer connected.")
         message = gone if handle else _("Choose an account.")

@@ -5,7 +5,7 @@ from wsgiauth.console.command import Arguments, CommandError, open_database, req
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features.providers import origins as provider_origins
+from wsgiauth.features.providers import provider_logins
 from wsgiauth.features.providers.identities import list_identities
 from wsgiauth.features.registry import WAYS_IN
 
@@ -42,7 +42,7 @@ def disconnect(arguments: Arguments) -> None:
     if arguments.id not in listed:
         raise CommandError(f"{user} has no account {arguments.id}; `identities` lists them")
     try:
-        provider_origins.disconnect(user, arguments.id, WaysIn(WAYS_IN, settings))
+        provider_logins.disconnect(user, arguments.id, WaysIn(WAYS_IN, settings))
     except RequestError:  # 409
         raise CommandError(
             f"with these settings, {user} has no other way to log in: set a password with"

@@ -13,7 +13,7 @@ from wsgiauth.features.providers.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.features.providers.identities import own_identities, remove_all
 from wsgiauth.features.providers.oidc import Providers
-from wsgiauth.features.providers.origins import ProviderOrigins, can_log_in
+from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_in
 from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.features.providers.redirects import BUTTON, ask_provider
@@ -24,7 +24,7 @@ from wsgiauth.web.pages import Page
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.OIDC_PROVIDERS:
         providers = Providers(settings, tokens.now)
-        yield from (providers, ProviderOrigins(providers))
+        yield from (providers, ProviderLogins(providers))
 
 
 def _pages() -> Sequence[Page]:

@@ -78,7 +78,7 @@ def own_logins(user: User, settings: Settings) -> Iterator[object]:
 
 
 class ProviderLogin(NamedTuple):
-    """A login at a provider, as an `Origin` of a session; see `ProviderSession`."""
+    """A login at a provider, the `FederatedLogin` of a session; see `ProviderSession`."""
 
     identity_id: str
     sid: str
@@ -97,7 +97,7 @@ class ProviderLogin(NamedTuple):
         return now if self.authenticated_at is None else min(now, self.authenticated_at)
 
     def record(self, session_id: str, *, is_first: bool) -> None:
-        """Record this login as the origin of a session; see `Origin`."""
+        """Record that a session began with this login, or was confirmed by it."""
         key = {"session": session_id, "identity": self.identity_id, "sid": self.sid}
         # On MariaDB, a DELETE that finds no row locks the gap that other logins insert into.
         row: ProviderSession | None = ProviderSession.get_or_none(**key)

@@ -11,7 +11,7 @@ from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestErro
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.features.providers.oidc.failures import BUSY
-from wsgiauth.features.providers.origins import ProviderOrigins
+from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.forms import MemberSubmission, Submission
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
@@ -54,8 +54,8 @@ def find_provider(site: Site, name: str) -> Provider:
 def ask_provider(submission: MemberSubmission) -> Response:
     """Send the browser to a provider of the user, to confirm a session by a new login there."""
     site, user, name = submission.site, submission.member.user, submission.fields[BUTTON]
-    origins = site.part(ProviderOrigins)
-    buttons = origins.buttons_of(user) if origins else ()
+    logins = site.part(ProviderLogins)
+    buttons = logins.buttons_of(user) if logins else ()
     if name not in [each.name for each in buttons]:
         refusal = _("An account of this provider cannot confirm that it is you.")
         raise ValidationError({BUTTON: [refusal]})

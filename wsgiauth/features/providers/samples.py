@@ -1,6 +1,6 @@
 """An example of each page of other providers."""
 
-from wsgiauth.authentication.origins import Connected
+from wsgiauth.authentication.federated_logins import Connected
 from wsgiauth.endpoints.samples import ACCOUNT, PROVIDERS, THEN
 from wsgiauth.features.providers.endpoints.complete import (
     CompleteConnectPage,

@@ -202,7 +202,9 @@ def answer_created(submission: Submission, waiting: Unclaimed, user: User) -> Re
     if submission.site.identifier.identify(submission.environ).any_session is None:
         login = ProviderLogin.of(account)
         with suppress(ClaimsError):  # the user has to log in: see `handover`
-            issued = start_browser_session(submission, user, methods=account.methods, origin=login)
+            issued = start_browser_session(
+                submission, user, methods=account.methods, federated_login=login
+            )
     response = account_created(submission, user, issued)
     return replace(response, headers=(*response.headers, expired_cookie(submission, waiting)))
 

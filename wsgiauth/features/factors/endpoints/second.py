@@ -6,8 +6,8 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import one_time, pending
 from wsgiauth.authentication.browser_keys import SECOND_STEP
+from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.origins import Origins
 from wsgiauth.authentication.pending import PENDING, Pending
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.exceptions import UnauthenticatedError
@@ -104,7 +104,7 @@ class SecondStep(PublicForm):
                 submission,
                 waiting.user,
                 methods=f"{waiting.methods} {proven}",
-                origin=waiting.origin,
+                federated_login=waiting.federated_login,
             )
         if issued is None:  # another request used the login, or the user has just changed
             raise UnauthenticatedError(None)
@@ -179,7 +179,7 @@ def _expired_cookie(submission: Submission, waiting: Pending) -> Header:
 def _require_pending(environ: WSGIEnvironment, site: Site) -> Pending:
     now = site.tokens.now()
     for cookie in tabs.sent_cookies(environ, site, PENDING):
-        found = pending.find(cookie, now, site.part(Origins), site.destinations)
+        found = pending.find(cookie, now, site.part(FederatedLogins), site.destinations)
         is_by_password = found is not None and PASSWORD in found.methods.split()
         if found is not None and (site.settings.PASSWORD_LOGIN or not is_by_password):
             return found

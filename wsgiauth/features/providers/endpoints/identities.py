@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.authentication.federated_logins import Connected
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.origins import Connected
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.providers.identities import list_identities
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.errands import CONNECT, Errand
-from wsgiauth.features.providers.origins import ProviderOrigins, disconnect
+from wsgiauth.features.providers.provider_logins import ProviderLogins, disconnect
 from wsgiauth.features.providers.redirects import ProviderEndpoint, find_provider, send_to_provider
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
@@ -75,7 +75,7 @@ class Identities(ProviderEndpoint, ListForm):
         environ, site, user = submission.environ, submission.site, submission.member.user
         url = f"{mount_url(environ)}/identities"
         return IdentitiesPage(
-            identities=tuple(site.require(ProviderOrigins).connected(user)),
+            identities=tuple(site.require(ProviderLogins).connected(user)),
             providers=tuple(
                 ProviderButton(each.name, each.title, url, each.icon) for each in _entries(site)
             ),

@@ -205,8 +205,8 @@ def _start_session(
     identities.record_login(identity, account, site.tokens.now())
     login = ProviderLogin.of(account)
     if _needs_second_step(submission, user, account):
-        return ask_for_second_step(submission, user, methods=account.methods, origin=login)
-    issued = start_browser_session(submission, user, methods=account.methods, origin=login)
+        return ask_for_second_step(submission, user, methods=account.methods, federated_login=login)
+    issued = start_browser_session(submission, user, methods=account.methods, federated_login=login)
     if issued is None:
         events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
         detail = _("Your account has just changed. Log in again.")
@@ -289,7 +289,7 @@ def _confirm(arrival: _Arrival) -> Response:
         session.user,
         submission.site.tokens,
         methods=account.methods,
-        origin=ProviderLogin.of(account),
+        federated_login=ProviderLogin.of(account),
     )
     if issued is None:
         raise _failures(arrival.provider).callback("session ended")

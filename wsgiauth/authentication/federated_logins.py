@@ -1,4 +1,4 @@
-"""The interfaces of logins elsewhere, by which a session of this site begins or is confirmed.
+"""The interfaces of federated logins: logins at a provider, which begin or confirm a session.
 
 `features.providers` implements them: a provider can end the session that began there.
 """
@@ -13,8 +13,8 @@ from wsgiauth.web.cookies import OwnCookie, TaggedCookie
 from wsgiauth.web.pages import ProviderButton
 
 
-class Origin(Protocol):
-    """A login elsewhere. It is a tuple of JSON values, which a pending login stores."""
+class FederatedLogin(Protocol):
+    """A login at another provider: a tuple of JSON values, which a pending login stores."""
 
     def proven_at(self, now: int) -> int:
         """Return when the user proved their identity, in seconds since the epoch."""
@@ -26,11 +26,11 @@ class Origin(Protocol):
         """Record the login in the transaction that starts (`is_first`) or confirms a session."""
 
     def has_ended(self) -> bool:
-        """Return whether the login has been ended elsewhere."""
+        """Return whether the provider has ended the login."""
 
 
 class Connected(NamedTuple):
-    """An account elsewhere that a user has connected; times are in UTC."""
+    """An account at a provider that a user has connected; times are in UTC."""
 
     id: str  # names it in the list of its user
     title: str  # of the provider
@@ -40,22 +40,22 @@ class Connected(NamedTuple):
     is_offered: bool = True  # whether the site still has its provider
 
 
-class Origins(ABC):
-    """The part of a site that knows logins elsewhere; see `Site.part`."""
+class FederatedLogins(ABC):
+    """The part of a site that knows federated logins; see `Site.part`."""
 
-    waiting: OwnCookie  # of a browser that logged in elsewhere, with an account that no user has
+    waiting: OwnCookie  # of a browser whose login named an account that no user has connected
 
     @abstractmethod
-    def restore(self, values: Iterable[Any]) -> Origin:
+    def restore(self, values: Iterable[Any]) -> FederatedLogin:
         """Return the login of a pending login whose second factor was just proven here."""
 
     @abstractmethod
     def buttons(self, mount: str) -> tuple[ProviderButton, ...]:
-        """Return a button for each login elsewhere."""
+        """Return a button for each provider."""
 
     @abstractmethod
     def buttons_of(self, user: User, url: str = "") -> tuple[ProviderButton, ...]:
-        """Return a button for each login that can confirm the user, in a form for `url`."""
+        """Return a button for each provider that can confirm the user, in a form for `url`."""
 
     @abstractmethod
     def connected(self, user: User) -> list[Connected]:
@@ -67,7 +67,7 @@ class Origins(ABC):
 
     @abstractmethod
     def has_proven(self, session_id: str, now: float, max_age: int) -> bool:
-        """Return whether the user of a session logged in elsewhere at most `max_age` ago."""
+        """Return whether the user of a session logged in at a provider at most `max_age` ago."""
 
     @abstractmethod
     def logout_of(self, session_id: str) -> Callable[[str], str | None] | None:

@@ -1,11 +1,11 @@
-"""Logins with other providers, for the kernel, which knows only `authentication.origins`."""
+"""Logins with other providers: what the kernel knows as `authentication.federated_logins`."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.origins import Connected, Origins
+from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import ValidationError
@@ -22,7 +22,7 @@ from wsgiauth.web.cookies import TaggedCookie
 from wsgiauth.web.pages import ProviderButton
 
 
-class ProviderOrigins(Origins):
+class ProviderLogins(FederatedLogins):
     """Logins with the providers of a site."""
 
     waiting = UNCLAIMED
