@@ -122,7 +122,7 @@ def test_an_error_page_needs_no_database(site, ada, monkeypatch):
         raise peewee.OperationalError("away")
 
     visitor = logged_in(site, ada)
-    monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
+    monkeypatch.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
     assert links(visitor.get("/auth/nowhere", headers=BROWSER, status=404)) == [
         "Go to the home page"
     ]

@@ -13,7 +13,7 @@ from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
 from tests.support.lock_waits import LOCK_WAITS, POLL
-from tests.support.logins import insert_session
+from tests.support.logins import find_session, insert_session
 from tests.support.processes import PATIENCE, PROCESSES
 from tests.support.schema import LAST_BEFORE_1_0, MIGRATIONS, record, take_back_migrations
 from tests.support.sites import (
@@ -346,7 +346,7 @@ CHANGES = pytest.mark.parametrize(
 
 
 def is_valid(token, tokens):
-    return token is not None and sessions.find(token, tokens) is not None
+    return token is not None and find_session(token, tokens) is not None
 
 
 def token_of(starting):
@@ -414,7 +414,7 @@ def test_a_login_succeeds_although_expired_sessions_cannot_be_purged(
     server.execute_sql(WAIT_FOR_NO_LOCK[kind])
     with held(rival, "expired"):
         token = sessions.start(ada, tokens).token
-    assert sessions.find(token, tokens)[0] == ada
+    assert find_session(token, tokens)[0] == ada
     assert Session.get_or_none(Session.id == "expired") is not None
     # PostgreSQL passes over locked rows.
     assert ("expired rows of wsgiauth_session stay" in caplog.text) == (kind == "mariadb")

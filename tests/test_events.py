@@ -58,7 +58,7 @@ from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.links.letters import request_reset, send_reset
 from wsgiauth.features.links.open_invitations import end_invitations
 from wsgiauth.features.oauth_server import clients, devices, grants
-from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
@@ -644,8 +644,9 @@ def use_an_app(scene):
     code = Code(
         "a", client.id, scene.ada.id, stamp, session, "", "", "", "openid offline_access", ""
     )
-    assert grants.redeem(code, client, scene.settings, now)
-    assert grants.redeem(code, client, scene.settings, now) is None
+    made = Grants(scene.settings, scene.site.site.sessions)
+    assert made.redeem(code, client, now)
+    assert made.redeem(code, client, now) is None
     grants.revoke(scene.ada, client.id, 1)
     made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
     assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)

@@ -16,10 +16,10 @@ from wsgiauth.accounts import create_user, known_permissions, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.methods import MULTI_FACTOR
 from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
-from wsgiauth.web.failures import MULTI_FACTOR
 from wsgiauth.web.urls import with_next
 
 CHALLENGE = 'Bearer realm="wsgiauth"'

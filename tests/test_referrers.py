@@ -169,7 +169,7 @@ def test_a_url_without_a_database_sends_no_secret_on(site, ada, monkeypatch):
         raise peewee.OperationalError("away")
 
     client = logged_in(site, ada)
-    monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
+    monkeypatch.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
     monkeypatch.setattr("wsgiauth.authentication.one_time.find", fail)
     monkeypatch.setattr("wsgiauth.authentication.one_time.find_lasting", fail)
     for path in PATHS:

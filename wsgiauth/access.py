@@ -1,9 +1,6 @@
 """Decides whether the caller of a request is admitted, and answers those who are not.
 
 The guards of `guards`, `gate` and `contrib`, and forward authentication ask here.
-
-The second factor (RFC 9470): a user who has one confirms it. A user without one sets it up, but not
-in place of one whose type is switched off.
 """
 
 from http import HTTPStatus
@@ -15,24 +12,19 @@ from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.authentication.freshness import methods_of
+from wsgiauth.authentication.identity import LackingSession
 from wsgiauth.authentication.methods import has_second_factor
-from wsgiauth.authentication.second_factors import demands_second_factor_of
-from wsgiauth.exceptions import (
-    INSUFFICIENT_AUTHENTICATION,
-    MiddlewareMissingError,
-    SecondFactorMissingError,
-)
+from wsgiauth.exceptions import MiddlewareMissingError, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import unavailable
 from wsgiauth.web.failures import (
-    ask_for_second_factor,
     ask_to_confirm,
     ask_to_log_in,
     failure,
     refuse_key,
-    second_factor_failure,
+    refuse_unmet,
 )
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import safe_next
@@ -100,7 +92,7 @@ class Guard(NamedTuple):
         site: Site = environ["wsgiauth.site"]
         session_id = environ["wsgiauth.session"]
         if self.second_factor and not (session_id and has_second_factor(methods_of(session_id))):
-            return step_up(environ, site, second_factor_missing(user, site))
+            return refuse_unmet(environ, site.factors.refusal(user))
         if self.fresh and not site.freshness.is_fresh(session_id):
             confirm_url = f"{site.pages.mount}/confirm"
             return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
@@ -120,37 +112,22 @@ def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> 
     )
 
 
-def second_factor_missing(user: User, site: Site) -> SecondFactorMissingError:
-    """Return the error for a session of a user that was not proven by a second factor."""
-    factors = site.factors
-    needs_set_up = factors.are_offered and not factors.is_needed_by(user)
-    if needs_set_up and demands_second_factor_of(user, site.settings) and factors.all_of(user):
-        return SecondFactorMissingError(needs_set_up=False, is_switched_off=True)
-    return SecondFactorMissingError(needs_set_up=needs_set_up)
-
-
-def step_up(environ: WSGIEnvironment, site: Site, error: SecondFactorMissingError) -> Response:
-    """Return the response to a client whose session was not proven by a second factor."""
-    if error.is_switched_off:
-        return second_factor_failure(environ, error, error.detail)
-    if not site.factors.are_offered:  # a guard asks for a proof that only `log_in` could report
-        detail = _("This page needs two-step verification, and this site has none.")
-        return second_factor_failure(environ, error, detail)
-    path = site.factors.set_up_path if error.needs_set_up else "/confirm"
-    return ask_for_second_factor(environ, site.pages.mount + path, error)
+def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemandError:
+    """Return the error for a request by a session that lacks something."""
+    return session.demand.refusal(session.user, environ)
 
 
 def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:
     """Return the response to a client that is anonymous to the application."""
     reason: str | None = environ["wsgiauth.error"]
-    if reason != INSUFFICIENT_AUTHENTICATION:
-        return ask_to_log_in(environ, login_url, reason)
     site: Site = environ["wsgiauth.site"]
+    if reason not in site.admission.errors:
+        return ask_to_log_in(environ, login_url, reason)
     try:
         identity = site.identifier.identify(environ)
-        if identity.incomplete is None:  # it has ended, or was completed, in the meantime
+        if identity.lacking is None:  # it has ended, or met the demand, in the meantime
             return ask_to_log_in(environ, login_url, identity.error)
-        return step_up(environ, site, second_factor_missing(identity.incomplete.user, site))
+        return refuse_unmet(environ, refusal_of(identity.lacking, environ))
     except DATABASE_ERRORS as error:
         return unavailable(environ, error)
     finally:

@@ -9,7 +9,6 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 import peewee
 
-from wsgiauth.access import step_up
 from wsgiauth.accounts import known_permissions
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
@@ -32,8 +31,8 @@ from wsgiauth.exceptions import (
     NotFoundError,
     RequestError,
     RetryLaterError,
-    SecondFactorMissingError,
     UnauthenticatedError,
+    UnmetDemandError,
     ValidationError,
 )
 from wsgiauth.features.registry import FEATURES, page_samples
@@ -50,12 +49,13 @@ from wsgiauth.web.failures import (
     ask_to_log_in,
     failure,
     refuse_key,
+    refuse_unmet,
 )
 from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import IS_NAVIGATION, prefers_html
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
-from wsgiauth.web.urls import ROUTING_ARGS, Router, mount_url
+from wsgiauth.web.urls import ROUTE, ROUTING_ARGS, Router, mount_url
 
 _ENDPOINTS: Mapping[str, Endpoint] = {
     "/register": Register(),
@@ -91,18 +91,19 @@ _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_addr
 class _Route(NamedTuple):
     """What answers at a path."""
 
+    path: str  # below the mount, with the names of its parts
     handlers: Mapping[str, Handler]  # by method
     is_navigation: bool
 
     @classmethod
-    def of(cls, endpoint: Endpoint) -> "_Route":
+    def of(cls, path: str, endpoint: Endpoint) -> "_Route":
         """Return the route to an endpoint; `Response` sends no body to HEAD."""
         handlers = endpoint.handlers
         if endpoint.answers_any_method:
             handlers = {_ANY: handlers["GET"]}
         elif endpoint.answers_head and "GET" in handlers:
             handlers = {"HEAD": handlers["GET"], **handlers}
-        return cls(handlers, endpoint.is_navigation)
+        return cls(path, handlers, endpoint.is_navigation)
 
 
 class AuthApp:
@@ -119,7 +120,7 @@ class AuthApp:
                 known_permissions.register(permission)
         self._router = Router(
             {
-                path: _Route.of(endpoint.variant(site.settings))
+                path: _Route.of(path, endpoint.variant(site.settings))
                 for path, endpoint in ROUTES.items()
                 if endpoint.is_offered(site.settings)
             }
@@ -141,8 +142,8 @@ class AuthApp:
             response = ask_to_log_in(
                 environ, login_url, error.error, accepts_keys=error.accepts_keys
             )
-        except SecondFactorMissingError as error:
-            response = step_up(environ, self._site, error)
+        except UnmetDemandError as error:
+            response = refuse_unmet(environ, error)
         except InsufficientAuthenticationError as error:
             response = ask_to_confirm(environ, f"{self._site.pages.mount}/confirm", error.max_age)
         except KeyNotAcceptedError as error:
@@ -211,7 +212,7 @@ class AuthApp:
         found = self._router.find(path)
         if found is None:
             raise NotFoundError
-        (handlers, is_navigation), arguments = found
+        (route, handlers, is_navigation), arguments = found
         method = environ["REQUEST_METHOD"]
         if is_navigation and method in SAFE_METHODS:
             environ[IS_NAVIGATION] = True
@@ -226,4 +227,4 @@ class AuthApp:
                 _("The allowed methods are %(methods)s.", methods=list_of(handlers)),
                 headers=(("Allow", ", ".join(handlers)),),
             )
-        return handler({**environ, ROUTING_ARGS: ((), arguments)}, self._site)
+        return handler({**environ, ROUTE: route, ROUTING_ARGS: ((), arguments)}, self._site)

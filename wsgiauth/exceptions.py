@@ -3,7 +3,7 @@
 Expected outcomes (a wrong password, no token) are return values, not exceptions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import NamedTuple
@@ -200,30 +200,37 @@ class InsufficientAuthenticationError(RequestError):
         self.max_age = max_age
 
 
-class SecondFactorMissingError(RequestError):
-    """A request needs a session that was proven by a second factor (RFC 9470).
+class UnmetDemandError(RequestError):
+    """A session lacks something that the site, or a guard, demands; see `authentication.demands`.
 
     Attributes:
-        needs_set_up: Whether the user has no second factor yet.
-        is_switched_off: Whether the site no longer has the types of the user's second factors.
+        page: The page, below the mount, on which the user meets the demand.
+        is_final: Whether the user cannot meet it there; then the page is not offered.
+        says_unsent: Whether the page says that a form was not processed; see `failures.RESEND`.
+        reachable: What the session reaches nevertheless: paths below the mount, as the routes of
+            endpoints have them.
+        members: Further members of the JSON.
     """
 
-    def __init__(self, *, needs_set_up: bool, is_switched_off: bool = False) -> None:
-        code = INSUFFICIENT_AUTHENTICATION
-        detail = _("Enter a code of your two-step verification, then try again.")
-        if needs_set_up:
-            code = "second_factor_setup_required"
-            detail = _("Set up two-step verification, then try again.")
-        if is_switched_off:
-            code = "second_factor_switched_off"
-            detail = _(
-                "This site has switched off your method of two-step verification, and the first"
-                " step of a login cannot replace it. Ask an operator of this site to switch the"
-                " method on again, or to remove it from your account."
-            )
-        super().__init__(HTTPStatus.UNAUTHORIZED, code, detail)
-        self.needs_set_up = needs_set_up
-        self.is_switched_off = is_switched_off
+    def __init__(
+        self,
+        status: HTTPStatus,
+        code: str,
+        detail: str,
+        *,
+        page: str,
+        is_final: bool = False,
+        says_unsent: bool = True,
+        reachable: Iterable[str] = (),
+        members: Mapping[str, object] = MappingProxyType({}),
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(status, code, detail, headers=headers)
+        self.page = page
+        self.is_final = is_final
+        self.says_unsent = says_unsent
+        self.reachable = frozenset(reachable)
+        self.members = members
 
 
 class KeyNotAcceptedError(RequestError):

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
@@ -75,6 +76,7 @@ class Feature:
             feature is off. It gets the settings, the tokens, and the parts of the features before
             it. See `Site.part`. A `Queue` among them sends in a thread of its own.
         credential_kinds: Returns the kinds of credentials that it adds.
+        demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
         way_in: Returns whether a user can log in by this feature.
@@ -105,6 +107,7 @@ class Feature:
         lambda settings, tokens, earlier: ()
     )
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
+    demands: Callable[[Settings], Iterable[Demand]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
     is_way_in: Callable[[Settings], bool] = lambda settings: False

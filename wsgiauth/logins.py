@@ -20,10 +20,9 @@ from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.identity import COOKIE, set_caller
 from wsgiauth.authentication.methods import PASSWORD
-from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
-from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, MiddlewareMissingError
+from wsgiauth.exceptions import MiddlewareMissingError
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import PasswordAttempt
 from wsgiauth.web.clients import Client
@@ -134,8 +133,8 @@ def log_in(
     """Start a session of the browser that sent this request, and end the one that it had.
 
     For a view that has verified who the user is. It changes the keys of `environ` that name the
-    caller. Where SECOND_FACTOR demands a second factor and `methods` have none, the user stays
-    anonymous, and a guard sends the browser to set one up, or to enter a code. Not defended: it
+    caller. If the session lacks something that the site demands, such as a second factor, the user
+    stays anonymous, and a guard sends the browser to the page that leads on. Not defended: it
     neither limits guesses, as `authenticate` does, nor refuses the forms of other sites.
 
     Args:
@@ -165,11 +164,12 @@ def log_in(
     if issued is None:
         return None
     _end_session(environ, site)
-    if meets_demand(user, methods, site.settings):
+    lacking = site.identifier.lacking_session(issued.token)
+    if lacking is None:
         _change_caller(environ, user, issued.session_id, auth_type=COOKIE)
         environ[_ISSUED] = issued
     else:
-        _change_caller(environ, error=INSUFFICIENT_AUTHENTICATION)
+        _change_caller(environ, error=lacking.demand.error)
     return [*login_cookies(environ, site, issued), _NO_STORE]
 
 
@@ -305,7 +305,7 @@ def _change_caller(environ: WSGIEnvironment, *caller: Any, **further: Any) -> No
 
 def _end_session(environ: WSGIEnvironment, site: Site) -> None:
     user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
-    if environ["wsgiauth.error"] == INSUFFICIENT_AUTHENTICATION:
+    if environ["wsgiauth.error"] in site.admission.errors:
         user, session_id = site.identifier.identify(environ).any_session or (None, None)
     if user is not None and session_id is not None:
         sessions.revoke(session_id, user)

@@ -8,11 +8,17 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData, PersonalDataFunction
 from wsgiauth.accounts.registration import Registration
 from wsgiauth.authentication.claims import ClaimsFunction
+from wsgiauth.authentication.demands import Admission
 from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
-from wsgiauth.authentication.second_factors import SecondFactors
+from wsgiauth.authentication.second_factors import (
+    SecondFactorDemand,
+    SecondFactors,
+    demands_second_factor,
+)
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.exceptions import NotFoundError
@@ -52,6 +58,7 @@ class Site:
     ways_in: WaysIn
     at_first_proof: Sequence[Callable[[User], object]]  # see `Feature`
     freshness: Freshness
+    sessions: Sessions
     identifier: Identifier
     form_accounts: FormAccounts
     pages: Pages
@@ -92,13 +99,18 @@ class Site:
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
+        demands = (demand for each in features for demand in each.demands(settings))
+        second_factor = SecondFactorDemand(settings, factors)
+        asked = [second_factor] if demands_second_factor(settings) else []
+        sessions = Sessions(tokens, Admission((*asked, *demands)))
         identifier = Identifier(
             settings,
             tokens,
+            sessions,
             (kind for each in features for kind in each.credential_kinds(settings)),
         )
         form_accounts = FormAccounts(settings)
-        parts: tuple[object, ...] = ()
+        parts: tuple[object, ...] = (sessions,)
         for each in features:
             parts += tuple(each.parts(settings, tokens, parts))
         readers = Readers(
@@ -116,6 +128,7 @@ class Site:
             WaysIn(ways_in_of(features), settings),
             at_first_proof_of(features),
             Freshness(settings, tokens, factors),
+            sessions,
             identifier,
             form_accounts,
             Pages(
@@ -149,6 +162,11 @@ class Site:
             PersonalData(personal_data_of(features), personal_data),
             parts,
         )
+
+    @property
+    def admission(self) -> Admission:
+        """What the site demands of sessions."""
+        return self.sessions.admission
 
     def part(self, kind: type[_Part]) -> _Part | None:
         """Return the part of this class or interface; None if its feature is off."""

@@ -8,7 +8,7 @@ import peewee
 import pytest
 from playhouse.shortcuts import model_to_dict
 
-from tests.support.logins import insert_session, valid_session_ids
+from tests.support.logins import find_session, insert_session, valid_session_ids
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import events, hash_password, storage
 from wsgiauth.accounts import find_user, update_user
@@ -687,7 +687,7 @@ def test_saving_all_fields_of_a_stale_object_revives_no_login(database, ada, tok
     stale.email = "new@example.org"
     stale.save(only=User._meta.sorted_fields)
     assert User.get_by_id(ada.id).email == "new@example.org"
-    assert sessions.find(login.token, tokens) is None
+    assert find_session(login.token, tokens) is None
 
 
 @pytest.mark.every_database
@@ -697,7 +697,7 @@ def test_saving_the_stamp_beside_a_new_password_ends_logins_all_the_same(ada, to
     login = sessions.start(user, tokens)
     user.hashed_password = hash_password("another unrelated phrase", rounds=4)
     user.save(only=[User.hashed_password, User.security_stamp])
-    assert sessions.find(login.token, tokens) is None
+    assert find_session(login.token, tokens) is None
 
 
 def test_saving_only_fields_that_have_not_changed_writes_nothing(ada, queries):

@@ -5,6 +5,7 @@ from unicodedata import normalize
 import bcrypt
 import pytest
 
+from tests.support.logins import find_session
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password, hash_password, verify_password
 from wsgiauth.accounts import create_user
@@ -145,7 +146,7 @@ def test_a_hash_of_a_password_as_it_was_typed_is_replaced_at_its_login(ada, data
     kept = stored_hash()
     assert authenticate(USERNAME, DECOMPOSED, rounds=ROUNDS) == ada
     assert stored_hash() == kept
-    assert sessions.find(token, tokens)[0] == ada
+    assert find_session(token, tokens)[0] == ada
 
 
 def test_a_hash_of_a_password_whose_normal_form_is_too_long_is_kept(ada, database):
@@ -210,14 +211,14 @@ def test_a_failed_login_replaces_no_hash(ada):
 def test_replacing_the_hash_ends_no_session(ada, tokens):
     token = sessions.start(ada, tokens).token
     authenticate(USERNAME, PASSWORD, rounds=5)
-    assert sessions.find(token, tokens)[0] == ada
+    assert find_session(token, tokens)[0] == ada
 
 
 @every_database
 @pytest.mark.promise(8)
 def test_a_user_whose_hash_was_replaced_is_logged_in(ada, tokens):
     user = authenticate(USERNAME, PASSWORD, rounds=5)
-    assert sessions.find(sessions.start(user, tokens).token, tokens)[0] == ada
+    assert find_session(sessions.start(user, tokens).token, tokens)[0] == ada
 
 
 @every_database

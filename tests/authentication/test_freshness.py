@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.logins import find_session
 from tests.support.sites import PASSWORD
 from wsgiauth import change_password
 from wsgiauth.accounts import create_user
@@ -68,8 +69,8 @@ def test_a_renewed_login_is_fresh_under_a_new_id_alone(ada, tokens, freshness, l
     clock.now += FRESH + 1
     renewed = renew(login.session_id, ada, tokens, {})
     assert freshness.is_fresh(renewed.session_id)
-    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id, "")
-    assert sessions.find(login.token, tokens) is None
+    assert find_session(renewed.token, tokens) == (ada, renewed.session_id, None)
+    assert find_session(login.token, tokens) is None
     assert Session.select().count() == 1
 
 
@@ -129,10 +130,10 @@ def test_a_login_that_has_ended_is_not_renewed(ada, tokens, login, clock, settin
     end(ada, login, clock, settings)
     for user in (proven, User.get_by_id(ada.id)):
         assert renew(login.session_id, user, tokens, {}) is None
-        assert sessions.find(login.token, tokens) is None
+        assert find_session(login.token, tokens) is None
 
 
 def test_a_login_is_renewed_for_its_user_alone(ada, tokens, login, settings):
     grace = create_user("Grace", "grace@example.org", PASSWORD, settings=settings)
     assert renew(login.session_id, grace, tokens, {}) is None
-    assert sessions.find(login.token, tokens) == (ada, login.session_id, "")
+    assert find_session(login.token, tokens) == (ada, login.session_id, None)

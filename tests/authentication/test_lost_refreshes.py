@@ -3,6 +3,8 @@
 import pytest
 
 from tests.authentication.test_sliding import LOCKS, READ_ONLY
+from tests.support.demands import Badge
+from tests.support.logins import find_session, sessions_of
 from tests.support.service_keys import service_tokens, with_services, write_key
 from wsgiauth import storage
 from wsgiauth.accounts.tables import Session
@@ -40,13 +42,15 @@ class Program:
         self.pairs[issued.generation] = issued
         return issued.generation
 
-    def use(self, number, **options):
+    def use(self, number, *demands, **options):
         """Return whether the access token of a pair identifies the user."""
-        return sessions.find(self.pairs[number].token, self.tokens, **options) is not None
+        found = find_session(self.pairs[number].token, self.tokens, *demands, **options)
+        return found is not None
 
     def is_introspected(self, number):
         services = service_tokens(self.settings, lambda: self.now)
-        introspector = Introspector(self.settings, self.tokens, services)
+        sessions = sessions_of(self.settings, self.tokens)
+        introspector = Introspector(self.tokens, sessions, services)
         return introspector.describe(self.pairs[number].token) is not None
 
     def has_ended(self):
@@ -132,7 +136,7 @@ def test_a_refresh_during_which_the_half_minute_ends_gets_the_current_pair(progr
 
 USES = {
     "a request": lambda program, number: program.use(number),
-    "a request, with the methods": lambda program, number: program.use(number, with_methods=True),
+    "a request to a site with a demand": lambda program, number: program.use(number, Badge()),
     "a request, with the groups": lambda program, number: program.use(number, with_groups=True),
     "an introspection": lambda program, number: program.is_introspected(number),
     "a refresh": lambda program, number: program.refresh(number, 0),
@@ -254,4 +258,4 @@ def test_access_tokens_are_accepted_after_a_renewal_by_an_earlier_version(progra
 def test_access_tokens_of_an_earlier_version_are_accepted(program, ada):
     token = program.tokens.issue(ada.id, program.session_id, START + DAY)
     program.refresh(1)
-    assert sessions.find(token, program.tokens)
+    assert find_session(token, program.tokens)

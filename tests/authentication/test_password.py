@@ -14,7 +14,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.keys import make_key
-from tests.support.logins import valid_session_ids
+from tests.support.logins import find_session, valid_session_ids
 from tests.support.processes import PROCESSES, THREADS, Client, meet, started
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings, change_password, hash_password, verify_password
@@ -49,8 +49,8 @@ def test_the_login_that_changed_it_is_the_only_one_left(ada, tokens, login):
     other = sessions.start(ada, tokens)
     renewed = change(login.session_id, ada, NEW_HASH, tokens)
     assert has_password(NEW_PASSWORD)
-    assert sessions.find(renewed.token, tokens) == (ada, renewed.session_id, "")
-    assert sessions.find(login.token, tokens) is sessions.find(other.token, tokens) is None
+    assert find_session(renewed.token, tokens) == (ada, renewed.session_id, None)
+    assert find_session(login.token, tokens) is find_session(other.token, tokens) is None
     assert valid_session_ids() == {renewed.session_id}
 
 
@@ -186,7 +186,7 @@ def test_each_way_ends_the_same_and_reports_it_once(ada, tokens, login, settings
     ]
     assert has_password(NEW_PASSWORD)
     assert User.get().security_stamp == 1
-    assert sessions.find(other.token, tokens) is None
+    assert find_session(other.token, tokens) is None
     assert one_time.find(link, "email", now=tokens.now()) is None
     assert not Key.select().exists()
 
@@ -228,7 +228,7 @@ def test_of_eight_processes_with_one_password_one_changes_it(
     }
     assert has_password(new_password)
     assert User.get().security_stamp == 1
-    user, session_id, _ = sessions.find(changed["access_token"], tokens)
+    user, session_id, _ = find_session(changed["access_token"], tokens)
     assert (user.username, valid_session_ids()) == (USERNAME, {session_id})
 
 
@@ -265,7 +265,7 @@ class Owner:
         works = [verify_password(each, user.hashed_password, rounds=4) for each in self.passwords]
         is_unanswered = self.passwords[0] != self.passwords[1] and works == [False, True]
         assert is_unanswered or works[0]
-        *ended, last = (sessions.find(each, tokens) is not None for each in self.tokens)
+        *ended, last = (find_session(each, tokens) is not None for each in self.tokens)
         assert not any(ended)
         assert last is not is_unanswered
         assert user.sessions.count() == 1

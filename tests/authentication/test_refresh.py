@@ -12,6 +12,7 @@ from signal import SIGKILL
 import pytest
 from webtest import TestApp
 
+from tests.support.logins import find_session
 from tests.support.processes import THREADS, Client, meet, started
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
 from wsgiauth import AuthMiddleware, Settings
@@ -76,7 +77,7 @@ def refresh_at_once(pairs, url):
 
 
 def is_valid(pair, tokens):
-    return sessions.find(pair["access_token"], tokens) is not None
+    return find_session(pair["access_token"], tokens) is not None
 
 
 @pytest.mark.promise(43)

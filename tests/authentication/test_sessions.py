@@ -1,12 +1,15 @@
 """Logins: started, found, ended, expired and cleared away."""
 
 import re
+from functools import partial
 
 import peewee
 import pytest
 
-from tests.support.logins import insert_session, valid_session_ids
+from tests.support.demands import GROUP, Badge
+from tests.support.logins import find_session, insert_session, valid_session_ids
 from wsgiauth import change_password, end_sessions
+from wsgiauth.accounts.groups import group_names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
@@ -49,7 +52,7 @@ def expirations():
 
 def test_a_login_is_found_by_its_token(ada, tokens):
     token = sessions.start(ada, tokens).token
-    found, session_id, _ = sessions.find(token, tokens)
+    found, session_id, _ = find_session(token, tokens)
     assert (found, session_id) == (ada, tokens.verify(token, tokens.now()).session_id)
     assert found.created_at == ada.created_at
     assert found.is_active is True
@@ -57,38 +60,45 @@ def test_a_login_is_found_by_its_token(ada, tokens):
 
 def test_every_login_has_its_own_id(ada, tokens):
     first, second = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
-    assert sessions.find(first, tokens)[1] != sessions.find(second, tokens)[1]
+    assert find_session(first, tokens)[1] != find_session(second, tokens)[1]
 
 
 def test_finding_costs_one_query(ada, tokens, queries):
     token = sessions.start(ada, tokens).token
-    sqls = queries(lambda: sessions.find(token, tokens))
+    sqls = queries(lambda: find_session(token, tokens))
     assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
 
 
 def test_what_is_no_token_costs_no_query(ada, tokens, queries):
     found = []
     for token in ("", "garbage", "a.b.c"):
-        assert queries(lambda token=token: found.append(sessions.find(token, tokens))) == []
+        assert queries(lambda token=token: found.append(find_session(token, tokens))) == []
     assert found == [None] * 3
 
 
-def test_a_login_is_found_with_the_methods_of_its_user(ada, tokens, queries):
-    login = sessions.start(ada, tokens, methods="pwd otp")
-    found = []
-    sqls = queries(lambda: found.append(sessions.find(login.token, tokens, with_methods=True)))
-    assert found == [(ada, login.session_id, "pwd otp")]
-    assert found[0][0].__data__ == sessions.find(login.token, tokens)[0].__data__
-    assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
+@pytest.mark.every_database
+def test_a_session_is_found_with_what_it_lacks(ada, tokens, queries):
+    login, badge = sessions.start(ada, tokens), Badge()
+    for with_groups in (False, True):
+        badge.arrange(ada, None, is_met=False)
+        for unmet in (badge, None):
+            found = []
+            look = partial(find_session, login.token, tokens, badge, with_groups=with_groups)
+            sqls = queries(lambda look=look, found=found: found.append(look()))
+            assert found == [(ada, login.session_id, unmet)]
+            assert found[0][0].__data__ == find_session(login.token, tokens)[0].__data__
+            assert [sql.partition(" ")[0] for sql in sqls] == ["SELECT"]
+            badge.arrange(ada, None, is_met=True)
+        assert not with_groups or group_names(found[0][0]) == [GROUP]
 
 
-def test_what_finds_nobody_finds_no_methods(ada, tokens):
+def test_what_finds_nobody_lacks_nothing(ada, tokens):
     for token in ("garbage", tokens.issue(ada.id, "invented", START + LIFETIME)):
-        assert sessions.find(token, tokens, with_methods=True) is None
+        assert find_session(token, tokens, Badge()) is None
 
 
 def test_who_is_found_is_as_peewee_would_have_read_them(ada, tokens):
-    user, *_ = sessions.find(sessions.start(ada, tokens).token, tokens)
+    user, *_ = find_session(sessions.start(ada, tokens).token, tokens)
     read = User.get_by_id(ada.id)
     assert user == read
     unread = {"username_key", "email_key", "locks"}
@@ -98,21 +108,21 @@ def test_who_is_found_is_as_peewee_would_have_read_them(ada, tokens):
 
 
 def test_a_signed_token_without_a_login_finds_nobody(ada, tokens):
-    assert sessions.find(tokens.issue(ada.id, "invented", START + LIFETIME), tokens) is None
+    assert find_session(tokens.issue(ada.id, "invented", START + LIFETIME), tokens) is None
 
 
 def test_a_signed_token_for_another_users_login_finds_nobody(ada, grace, tokens):
     log_in(grace, START + LIFETIME)
     session_id = f"{grace.id}-{START + LIFETIME}"
-    assert sessions.find(tokens.issue(ada.id, session_id, START + LIFETIME), tokens) is None
+    assert find_session(tokens.issue(ada.id, session_id, START + LIFETIME), tokens) is None
 
 
 def test_rights_are_those_of_this_moment(ada, tokens):
     token = sessions.start(ada, tokens).token
     User.update(is_superuser=True).execute()
-    assert sessions.find(token, tokens)[0].is_superuser is True
+    assert find_session(token, tokens)[0].is_superuser is True
     User.update(is_superuser=False).execute()
-    assert sessions.find(token, tokens)[0].is_superuser is False
+    assert find_session(token, tokens)[0].is_superuser is False
 
 
 # Ended
@@ -122,20 +132,20 @@ def test_rights_are_those_of_this_moment(ada, tokens):
 def test_a_login_ends_with_its_lifetime(ada, tokens, clock, age, stands):
     token = sessions.start(ada, tokens).token
     clock.now += age
-    assert (sessions.find(token, tokens) is not None) is stands
+    assert (find_session(token, tokens) is not None) is stands
 
 
 def test_a_login_ends_with_its_row_even_if_the_token_lasts(ada, tokens):
     token = sessions.start(ada, tokens).token
     Session.update(expires_at=START).execute()
-    assert sessions.find(token, tokens) is None
+    assert find_session(token, tokens) is None
 
 
 def test_a_login_that_is_ended_is_not_found(ada, tokens):
     ended, other = sessions.start(ada, tokens).token, sessions.start(ada, tokens).token
     sessions.revoke(tokens.verify(ended, tokens.now()).session_id, ada)
-    assert sessions.find(ended, tokens) is None
-    assert sessions.find(other, tokens) is not None
+    assert find_session(ended, tokens) is None
+    assert find_session(other, tokens) is not None
 
 
 def test_a_login_is_ended_by_its_user_alone(ada, grace, tokens):
@@ -165,7 +175,7 @@ def test_all_logins_of_one_user_can_be_ended(ada, grace):
 def test_a_change_by_sql_ends_logins_too(ada, tokens, database, change):
     token = sessions.start(ada, tokens).token
     database.execute_sql(f"UPDATE wsgiauth_user SET {change}")  # noqa: S608 - written above
-    assert sessions.find(token, tokens) is None
+    assert find_session(token, tokens) is None
     assert sessions.start(ada, tokens) is None
 
 
@@ -195,7 +205,7 @@ def set_active(user, is_active):
 def test_a_change_ends_the_logins_before_it(ada, settings, tokens, change):
     token = sessions.start(ada, tokens).token
     change(ada, settings)
-    assert sessions.find(token, tokens) is None
+    assert find_session(token, tokens) is None
 
 
 @CHANGES
@@ -210,7 +220,7 @@ def test_a_user_who_changed_in_another_way_is_logged_in(ada, tokens):
     before = User.objects.get(id=ada.id)
     ada.email = "countess@example.org"
     ada.save()
-    assert sessions.find(sessions.start(before, tokens).token, tokens)[0].email == ada.email
+    assert find_session(sessions.start(before, tokens).token, tokens)[0].email == ada.email
 
 
 # Live and expired
@@ -278,7 +288,7 @@ def test_to_end_all_others_spares_a_login_that_began_after_a_new_password(ada, t
     change_password(ada, "another unrelated phrase", settings=settings)
     login = sessions.start(User.get_by_id(ada.id), tokens)
     assert sessions.revoke_all(stale, except_id="another") == 0
-    assert sessions.find(login.token, tokens) is not None
+    assert find_session(login.token, tokens) is not None
 
 
 def test_code_ends_all_sessions_of_a_user_also_with_an_outdated_object(

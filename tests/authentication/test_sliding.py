@@ -5,6 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.demands import Badge
+from tests.support.logins import find_session
 from tests.support.timing import shortest
 from wsgiauth import storage
 from wsgiauth.accounts.tables import Session
@@ -73,7 +75,7 @@ def find(clock, tokens, login):
 
     def find_after(seconds, login=login):
         clock.now = START + seconds
-        return sessions.find(login.token, tokens) is not None
+        return find_session(login.token, tokens) is not None
 
     return find_after
 
@@ -99,10 +101,10 @@ def updates(sqls):
 # When
 
 
-def test_a_login_that_is_found_with_its_methods_moves_too(ada, tokens, clock, login):
+def test_a_login_that_lacks_something_moves_too(ada, tokens, clock, login):
     clock.now = START + TENTH
-    found = sessions.find(login.token, tokens, with_methods=True)
-    assert found == (ada, login.session_id, "pwd")
+    badge = Badge()
+    assert find_session(login.token, tokens, badge) == (ada, login.session_id, badge)
     assert end() == TENTH + IDLE
 
 
@@ -213,7 +215,7 @@ def test_of_threads_that_use_a_login_at_once_one_moves_it(find, clock, tokens, l
 
     def use(_):
         try:
-            return sessions.find(login.token, tokens) is not None
+            return find_session(login.token, tokens) is not None
         finally:
             storage.discard_connection(storage.current())
 

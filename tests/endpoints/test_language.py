@@ -411,7 +411,7 @@ def test_a_failed_database_is_not_asked_again_for_the_language(site, ada, monkey
         asked.append(arguments)
         raise peewee.OperationalError("away")
 
-    monkeypatch.setattr("wsgiauth.authentication.sessions.find", fail)
+    monkeypatch.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
     answer = browser.get(path, headers={"Accept-Language": "de"}, status=503)
     assert answer.headers["Content-Language"] == "de"
     assert len(asked) == 1

@@ -45,6 +45,7 @@ from tests.support.catalogues import marked, unmarked
 from tests.support.contract import contract_config
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import remove_password
+from tests.support.logins import find_session
 from tests.support.mails import MAIL, Post
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
@@ -55,7 +56,7 @@ from wsgiauth.accounts.models import User, verified_by_operator
 from wsgiauth.accounts.names import email_problem, username_problem
 from wsgiauth.accounts.tables import Key
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication import pending, sessions
+from wsgiauth.authentication import pending
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
 from wsgiauth.authentication.session_list import LISTED
@@ -403,7 +404,7 @@ def login_of_ada(service):
         nonlocal login
         token = login["Authorization"].removeprefix("Bearer ")
         with context.using(service.database):
-            is_valid = sessions.find(token, service.site.tokens) is not None
+            is_valid = find_session(token, service.site.tokens) is not None
         if not is_valid:
             login = bearer_of_ada(service)
         return login

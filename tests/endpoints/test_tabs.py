@@ -10,6 +10,7 @@ from webtest import TestApp
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.hostile_provider import Provider
 from tests.support.identities import account as provider_account
+from tests.support.logins import sessions_of
 from tests.support.mails import MAIL
 from tests.support.provider_logins import begin, come_back, connect, log_in, path_of
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
@@ -187,7 +188,8 @@ def test_a_long_destination_leaves_the_cookies_for_which_there_is_room(
 
 def test_the_longest_cookie_of_a_tab_is_within_the_limit(settings, ada):
     settings = replace(settings, COOKIE_NAME="x" * 64, COOKIE_SECURE="on")
-    identifier = Identifier(settings, Tokens(settings))
+    tokens = Tokens(settings)
+    identifier = Identifier(settings, tokens, sessions_of(settings, tokens))
     errand = Errand(CONNECT, LONG, user_id=2**63 - 1)
     begun, errand_cookie = Errands(settings).begin(errand, "p" * 32, time.time())
     account = provider_account()
@@ -215,7 +217,8 @@ def test_cookies_of_any_kind_make_room_and_few_are_deleted_at_once(settings, ada
     }
     assert len(environ["HTTP_COOKIE"]) < MAX_COOKIE_HEADER
     cookie = pending.start(ada, destination="/", remember=False, now=time.time())
-    identifier = Identifier(settings, Tokens(settings))
+    tokens = Tokens(settings)
+    identifier = Identifier(settings, tokens, sessions_of(settings, tokens))
     [_, *deleted] = identifier.one_more_cookie(environ, PENDING, cookie)
     assert 0 < len(deleted) < 30
     assert all("=; Max-Age=0;" in header for _, header in deleted)

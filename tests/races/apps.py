@@ -2,6 +2,7 @@
 
 from tests.conftest import insert_user
 from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
+from tests.support.logins import sessions_of
 from tests.support.oauth_apps import store_registration
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth import change_password, events, storage
@@ -10,8 +11,9 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import freshness, sessions
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
-from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.oauth_server.logouts import EndedSessions
 from wsgiauth.features.oauth_server.registration import keep_client
 from wsgiauth.features.oauth_server.tables import (
@@ -27,6 +29,7 @@ from wsgiauth.web.clients import Client as Origin
 URI = "https://wiki.example.org/callback"
 GRANT, OTHER_GRANT = "A" * 22, "B" * 22
 SCOPES = ["openid", "profile"]
+GRANTS = Grants(SETTINGS, sessions_of(SETTINGS, Tokens(SETTINGS)))
 LATER = 2**40  # seconds since the epoch
 
 
@@ -38,12 +41,12 @@ def code_of(ada, client, session_id, grant_id=GRANT):
 
 def redeem(code, client):
     """Return whether a code works."""
-    return grants.redeem(code, client, SETTINGS, NOW) is not None
+    return GRANTS.redeem(code, client, NOW) is not None
 
 
 def refresh(generation):
     """Return the number of the next refresh token, or None."""
-    grant = grants.find(GRANT, SETTINGS, NOW)
+    grant = GRANTS.find(GRANT, NOW)
     if grant is None or not grants.refresh(grant, generation, SETTINGS, NOW):
         return None
     return grant.generation
@@ -51,7 +54,7 @@ def refresh(generation):
 
 def valid():
     """Return the ids of the valid grants."""
-    return [each.id for each in Grant.select() if grants.find(each.id, SETTINGS, NOW) is not None]
+    return [each.id for each in Grant.select() if GRANTS.find(each.id, NOW) is not None]
 
 
 def deactivate(ada):
@@ -86,7 +89,7 @@ class _Refreshing(_OfApp):
     def prepare(self):
         ada, client, session_id = super().prepare()
         assert redeem(code_of(ada, client, session_id), client)
-        return ada, client, session_id, grants.find(GRANT, SETTINGS, NOW)
+        return ada, client, session_id, GRANTS.find(GRANT, NOW)
 
     def one(self, ada, client, session_id, grant):
         return grants.refresh(grant, 1, SETTINGS, NOW)

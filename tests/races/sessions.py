@@ -2,6 +2,7 @@
 
 from tests.conftest import insert_user
 from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, insert_recent_user, race
+from tests.support.logins import find_session
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password, hash_password
 from wsgiauth.accounts import update_user
@@ -24,7 +25,7 @@ def start(user, lifetime=None):
 
 
 def is_valid(token):
-    return token is not None and sessions.find(token, TOKENS) is not None
+    return token is not None and find_session(token, TOKENS) is not None
 
 
 def session_ids():

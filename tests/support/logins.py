@@ -1,7 +1,10 @@
-"""Rows of sessions, without a token."""
+"""Rows of sessions, and the session of a token."""
 
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.demands import Admission
+from wsgiauth.authentication.second_factors import SecondFactorDemand, SecondFactors
+from wsgiauth.authentication.sessions import Sessions
 
 
 def insert_session(user, session_id, expires_at=2**34):
@@ -20,3 +23,15 @@ def valid_session_ids():
 def make_stale():
     """Let all logins have been proven an hour ago."""
     Session.update(authenticated_at=Session.authenticated_at - 3600).execute()
+
+
+def sessions_of(settings, tokens):
+    """Return the sessions of a site with these settings, which has no second factors."""
+    is_demanded = settings.SECOND_FACTOR != "offered"
+    demand = SecondFactorDemand(settings, SecondFactors((), settings))
+    return Sessions(tokens, Admission((demand,) if is_demanded else ()))
+
+
+def find_session(token, tokens, *demands, **options):
+    """Find the session of a token on a site with these demands; see `Sessions.find`."""
+    return Sessions(tokens, Admission(demands)).find(token, **options)

@@ -11,6 +11,7 @@ import bcrypt
 import pytest
 from webtest import TestApp
 
+from tests.support.logins import find_session
 from tests.support.processes import PROCESSES, meet
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME
 from wsgiauth import Settings, change_password, storage
@@ -731,7 +732,7 @@ def test_a_database_that_fails_after_a_change_of_name_is_only_logged(
 
 
 def test_who_was_read_for_a_request_is_recognised_as_well(throttle, ada, tokens):
-    caller, *_ = sessions.find(sessions.start(ada, tokens).token, tokens)
+    caller, *_ = find_session(sessions.start(ada, tokens).token, tokens)
     throttle.recognise(caller, (HOME,))
     fail(throttle, "ada", THERE, times=FREE)
     for name in (USERNAME, EMAIL):

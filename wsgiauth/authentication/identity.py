@@ -11,10 +11,9 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication import sessions
-from wsgiauth.authentication.second_factors import demands_second_factor, meets_demand
+from wsgiauth.authentication.demands import Demand
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.cookies import (
@@ -68,30 +67,45 @@ class UserSession(NamedTuple):
     session_id: str
 
 
+class LackingSession(NamedTuple):
+    """A session that lacks something, so that its user is nobody for the application."""
+
+    user: User
+    session_id: str
+    demand: Demand  # the first that it does not meet
+
+
 class Identity(NamedTuple):
     """The user, and the session or the API key, that a request's credentials prove."""
 
     user: User | None = None  # active; None if the client is anonymous
     session_id: str | None = None
-    # `invalid_token` (RFC 6750) if a token was presented and rejected;
-    # `insufficient_user_authentication` (RFC 9470) if the session is incomplete.
+    # `invalid_token` (RFC 6750) if a token was presented and rejected; the `error` of the demand if
+    # the session lacks something.
     error: str | None = None
     key_id: str | None = None
-    incomplete: UserSession | None = None  # lacks the second factor that the site demands
+    lacking: LackingSession | None = None
+
+    @property
+    def session(self) -> UserSession | None:
+        """The session that lacks nothing, if there is one."""
+        if self.user is None or self.session_id is None:
+            return None
+        return UserSession(self.user, self.session_id)
 
     @property
     def any_session(self) -> UserSession | None:
-        """The session that can be revoked, complete or not, if there is one."""
-        if self.user is not None and self.session_id is not None:
-            return UserSession(self.user, self.session_id)
-        return self.incomplete
+        """The session that can be revoked, also if it lacks something, if there is one."""
+        if self.lacking is not None:
+            return UserSession(self.lacking.user, self.lacking.session_id)
+        return self.session
 
 
 ANONYMOUS = Identity()
 _REJECTED = Identity(error="invalid_token")
 
 # The values of an `Identity`. A plain tuple, because every request makes one.
-_Caller = tuple[User | None, str | None, str | None, str | None, UserSession | None]
+_Caller = tuple[User | None, str | None, str | None, str | None, LackingSession | None]
 
 
 class Identifier:
@@ -101,6 +115,7 @@ class Identifier:
         self,
         settings: Settings,
         tokens: Tokens,
+        sessions: Sessions,
         credential_kinds: Iterable[CredentialKind] = (),
     ) -> None:
         kinds = tuple(credential_kinds)
@@ -114,15 +129,14 @@ class Identifier:
         self._trusted_origins = settings.TRUSTED_ORIGINS
         self._prefixed = [(each.prefix, each) for each in kinds if each.scheme == BEARER]
         self._schemes = {each.scheme: each for each in kinds if each.scheme != BEARER}
-        self._settings = settings
-        self._demands_factor = demands_second_factor(settings)
+        self._sessions = sessions
         self._reported_at = -float(_PAUSE)
 
     def identify(self, environ: WSGIEnvironment) -> Identity:
         """Return the user of a request, and their session or API key.
 
-        A session without a second factor that the site demands is anonymous. The forms of a page in
-        the response belong to the user of a complete session.
+        A session that lacks something is anonymous. The forms of a page in the response belong to
+        the user of a session that lacks nothing.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
         the credentials of a `CredentialKind`. Credentials that browsers send by themselves, as the
@@ -156,7 +170,7 @@ class Identifier:
         return number
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
-        """Return the values of `identify` as a tuple; see `sessions.find` for `with_groups`."""
+        """Return the values of `identify` as a tuple; see `Sessions.find` for `with_groups`."""
         authorization = environ.get("HTTP_AUTHORIZATION")
         token = None if authorization is None else bearer_token(authorization)
         if token is None:
@@ -182,20 +196,17 @@ class Identifier:
         token = bearer_token(environ.get("HTTP_AUTHORIZATION", ""))
         return self._own_cookie(environ, environ.get("HTTP_COOKIE", "")) if token is None else token
 
-    def incomplete_session(self, token: str) -> UserSession | None:
-        """Return the session of a token if it lacks the second factor that the site demands."""
-        return self._find_session(token)[-1] if self._demands_factor else None
+    def lacking_session(self, token: str) -> LackingSession | None:
+        """Return the session of a token if it lacks something that the site demands."""
+        return self._find_session(token)[-1] if self._sessions.admission.demands else None
 
     def _find_session(self, token: str, with_groups: bool = False) -> _Caller:
-        demands_factor = self._demands_factor
-        found = sessions.find(
-            token, self._tokens, with_methods=demands_factor, with_groups=with_groups
-        )
+        found = self._sessions.find(token, with_groups=with_groups)
         if found is None:
             return _REJECTED
-        user, session_id, methods = found
-        if demands_factor and not meets_demand(user, methods, self._settings):
-            return None, None, INSUFFICIENT_AUTHENTICATION, None, UserSession(user, session_id)
+        user, session_id, unmet = found
+        if unmet is not None:
+            return None, None, unmet.error, None, LackingSession(user, session_id, unmet)
         return user, session_id, None, None, None
 
     def _read(self, environ: WSGIEnvironment, kind: CredentialKind, credentials: str) -> _Caller:

@@ -17,6 +17,9 @@ TRUSTED = "trusted"  # the second step was skipped in a trusted browser; it prov
 SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
+# The value of `acr_values` (RFC 9470 section 3): a login with more than one factor.
+MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
+
 _WORDS = {
     "email": pgettext("a way to log in", "code by email"),
     "face": pgettext("a way to log in", "face"),
@@ -45,7 +48,7 @@ def has_second_factor(methods: str) -> bool:
 
     A code or a key alone counts: at /auth/confirm, the session already has a first factor, and a
     passkey that is the whole login has verified its user. A trusted browser does not: see
-    `second_factors.meets_demand`.
+    `second_factors.SecondFactorDemand`.
     """
     return not {ONE_TIME_CODE, HARDWARE_KEY, SEVERAL}.isdisjoint(methods.split())
 

@@ -1,18 +1,33 @@
 """Second factors: who must have one, and which ones a user has. Features add the kinds of factors.
 
-On the way of a request, `identity` asks for the policy, if the site demands second factors.
+`SecondFactorDemand` is the demand of SECOND_FACTOR.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
-from typing import NamedTuple
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.methods import ONE_TIME_CODE, TRUSTED, has_second_factor
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.demands import Demand
+from wsgiauth.authentication.methods import (
+    MULTI_FACTOR,
+    ONE_TIME_CODE,
+    TRUSTED,
+    has_second_factor,
+    with_method,
+)
+from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, UnmetDemandError
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.web.www_authenticate import challenge
+
+_CONFIRM = "/confirm"  # the page, below the mount, that asks for a factor
 
 FEW_CODES = 2  # left, with which a user should make new ones
 
@@ -84,15 +99,6 @@ def demands_second_factor_of(user: User, settings: Settings) -> bool:
     return settings.SECOND_FACTOR == "all"
 
 
-def meets_demand(user: User, methods: str, settings: Settings) -> bool:
-    """Return whether a session of a user, proven by these methods, is enough for the site.
-
-    A login in a trusted browser is: the user proved a second factor there before.
-    """
-    is_proven = has_second_factor(methods) or TRUSTED in methods.split()
-    return is_proven or not demands_second_factor_of(user, settings)
-
-
 class SecondFactors:
     """The second factors of the users of a site."""
 
@@ -154,6 +160,39 @@ class SecondFactors:
         )
         return next((each.set_up_path for each in kinds), "")
 
+    def refusal(self, user: User) -> UnmetDemandError:
+        """Return the error for a session of a user that was not proven by a second factor.
+
+        A user who has one confirms it. A user without one sets it up, but not in place of one whose
+        type is switched off (RFC 9470).
+        """
+        set_up_paths = [each.set_up_path for each in self._asked]
+        code, page, is_final, reachable = INSUFFICIENT_AUTHENTICATION, _CONFIRM, False, set_up_paths
+        detail = _("Enter a code of your two-step verification, then try again.")
+        if not self._asked:  # a guard asks for a proof that only `log_in` could report
+            detail = _("This page needs two-step verification, and this site has none.")
+            is_final = True
+        elif not self.is_needed_by(user):
+            code, page = "second_factor_setup_required", set_up_paths[0]
+            detail = _("Set up two-step verification, then try again.")
+            if demands_second_factor_of(user, self._settings) and self.all_of(user):
+                code, is_final, reachable = "second_factor_switched_off", True, []
+                detail = _(
+                    "This site has switched off your method of two-step verification, and the first"
+                    " step of a login cannot replace it. Ask an operator of this site to switch the"
+                    " method on again, or to remove it from your account."
+                )
+        return UnmetDemandError(
+            HTTPStatus.UNAUTHORIZED,
+            code,
+            detail,
+            page=page,
+            is_final=is_final,
+            says_unsent=page == _CONFIRM,
+            reachable=[*reachable, _CONFIRM] if reachable else (),
+            headers=(challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR),),
+        )
+
     def risks(self) -> list[str]:
         """Return a warning about each kind of factor that users have, and no login asks for."""
         found = [each.risk(self._settings) for each in self._kinds]
@@ -167,3 +206,39 @@ class SecondFactors:
             f" without another one cannot log in: {risk.remedy}, or run `python -m wsgiauth"
             " removefactor USER` for each."
         )
+
+
+class SecondFactorDemand(Demand):
+    """The demand of SECOND_FACTOR."""
+
+    error = INSUFFICIENT_AUTHENTICATION
+    keyword = "second_factor"
+    concerns_derived = True
+    is_met_by_login = True
+
+    def __init__(self, settings: Settings, factors: SecondFactors) -> None:
+        self._settings = settings
+        self._factors = factors
+
+    def columns(self, proof: Any) -> tuple[Any, ...]:
+        """Return how the user has proven their identity."""
+        return (proof.methods,)
+
+    def is_met(self, user: User, *values: str) -> bool:
+        """Return whether a second factor is among the methods, or need not be.
+
+        A login in a trusted browser is enough: the user proved a second factor there before.
+        """
+        (methods,) = values
+        is_proven = has_second_factor(methods) or TRUSTED in methods.split()
+        return is_proven or not demands_second_factor_of(user, self._settings)
+
+    def refusal(self, user: User, environ: WSGIEnvironment) -> UnmetDemandError:
+        """Return the error, which leads to the set-up or to the page that asks for a code."""
+        return self._factors.refusal(user)
+
+    def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
+        """Add a one-time code to the methods of a session that must have a second factor."""
+        if session is not None and is_met and not self.is_met(user, session.methods):
+            methods = with_method(session.methods, ONE_TIME_CODE)
+            Session.update(methods=methods).where(Session.id == session.id).execute()

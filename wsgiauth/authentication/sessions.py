@@ -4,9 +4,10 @@ On the way of a request, this is the only query: does the token's session still 
 """
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import peewee
 
@@ -16,6 +17,7 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, TrustedBrowser, end_trust
+from wsgiauth.authentication.demands import Admission, Demand
 from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
@@ -181,11 +183,12 @@ def _is_first_use(generation: int) -> peewee.Expression:
     return is_unused & (Session.unused == generation)
 
 
-USES = 4  # how often the cases of `uses` have the number
+_NEWEST = 2**31 - 1  # a number that no access token has, so no use is recorded
+_USES = 4  # how often the cases of `_uses_of` have the number
 
 
-def uses(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
-    """Return the cases of `accept` for an access token that has this number.
+def _uses_of(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
+    """Return the cases of `_accept` for an access token that has this number.
 
     `refresh` replaces a pair whose response seems lost. A token of that pair shows that a client
     got the response, so that the refresh token was copied. Older tokens are refused.
@@ -199,8 +202,8 @@ def uses(generation: int) -> list[tuple[peewee.Expression, peewee.SQL]]:
     ]
 
 
-def accept(use: int | None, claims: Claims, now: int) -> bool:
-    """Write the effect of an access token, by a case of `uses`; return whether it is accepted."""
+def _accept(use: int | None, claims: Claims, now: int) -> bool:
+    """Write the effect of an access token, by a case of `_uses_of`; return whether it counts."""
     if use == _END_COPIED:
         end_copied(claims.session_id, claims.user_id)
     elif use == _RECORD_USE:
@@ -210,60 +213,122 @@ def accept(use: int | None, claims: Claims, now: int) -> bool:
     return use not in (_END_COPIED, _REFUSE)
 
 
-def _caller(*further: peewee.Field) -> Any:
-    """Select the user of a valid session, the case of `accept`, and further columns."""
-    cases = [*uses(0), (_is_due(0), peewee.SQL(f"{_MOVE_END}"))]
+_USE = len(CALLER)  # the index of the case of `_accept`
+_FURTHER = _USE + 1
+
+
+def _callers(which: peewee.Expression, *further: Any) -> Any:
+    """Select the users of valid sessions, the cases of `_accept`, and further columns."""
+    cases = [*_uses_of(0), (_is_due(0), peewee.SQL(f"{_MOVE_END}"))]
     return (
         User.select(*CALLER, peewee.Case(None, cases), *further)
         .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
+        .where(which, Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
 
 
-_FIND = Statement(_caller)
-_FIND_WITH_METHODS = Statement(lambda: _caller(Session.methods))
-_FIND_WITH_GROUPS = Statement(
-    lambda: (
-        _caller(Session.methods, Group.name)
-        .join(Membership, peewee.JOIN.LEFT_OUTER, on=(Membership.user == User.id))
-        .join(Group, peewee.JOIN.LEFT_OUTER, on=(Membership.group == Group.id))
-        .order_by(Group.name_key)
+class _Statements(NamedTuple):
+    """The SELECTs of `Sessions`; the further columns begin with those of the demands."""
+
+    find: Statement
+    find_with_groups: Statement
+    find_proven_at: Statement
+
+
+@lru_cache(maxsize=16)  # the SQL of sites with the same demands is built once
+def _statements(admission: Admission) -> _Statements:
+    columns, is_named = admission.of_sessions.columns, Session.id == ""
+    derived, is_proven = admission.of_derived(Session).columns, Session.authenticated_at == 0
+    return _Statements(
+        Statement(lambda: _callers(is_named, *columns)),
+        Statement(
+            lambda: (
+                _callers(is_named, *columns, Group.name)
+                .join(Membership, peewee.JOIN.LEFT_OUTER, on=(Membership.user == User.id))
+                .join(Group, peewee.JOIN.LEFT_OUTER, on=(Membership.group == Group.id))
+                .order_by(Group.name_key)
+            )
+        ),
+        Statement(lambda: _callers(is_proven, *derived, Session.id)),
     )
-)
-_USE = len(CALLER)  # the index of the case of `accept`
 
 
-def find(
-    token: str, tokens: Tokens, *, with_methods: bool = False, with_groups: bool = False
-) -> tuple[User, str, str] | None:
-    """Return the user, the session's id and the methods of a token, or None if it is not valid.
+class Sessions:
+    """Finds the sessions of a site, and what they lack. No other code decides this."""
 
-    Costs one SELECT, or none if the token itself is not valid; now and then an UPDATE: see `uses`.
+    def __init__(self, tokens: Tokens, admission: Admission) -> None:
+        self.admission: Admission = admission
+        self._tokens = tokens
+        self._chain = admission.of_sessions
+        self._derived = admission.of_derived(Session)
+        self._statements = _statements(admission)
 
-    Args:
-        with_methods: Whether to read the methods, which are empty otherwise: a site that demands no
-            second factor pays nothing for them.
-        with_groups: Whether to read the methods, and the user's groups for `group_names`.
-    """
-    now = int(tokens.now())
-    claims = tokens.verify(token, now)
-    if claims is None:
-        return None
-    generation = claims.generation
-    parameters = *[generation] * USES, now, claims.session_id, claims.user_id, now
-    rows: list[tuple[Any, ...]] = []
-    if with_groups:  # a row for each of them, or one without
-        rows = _FIND_WITH_GROUPS.fetchall(*parameters)
-        row = rows[0][:-1] if rows else None
-    else:
-        row = (_FIND_WITH_METHODS if with_methods else _FIND).fetchone(*parameters)
-    if row is None or (row[_USE] and not accept(row[_USE], claims, now)):
-        return None
-    user = from_row(claims.user_id, row)
-    if with_groups:
-        keep_group_names(user, [name for *_, name in rows if name is not None])
-    methods = row[-1] if with_methods or with_groups else ""
-    return user, claims.session_id, methods
+    def find(
+        self, token: str, *, with_groups: bool = False
+    ) -> tuple[User, str, Demand | None] | None:
+        """Return the user and the id of a token's session, and the demand that it does not meet.
+
+        Return None if the token is not valid. Costs one SELECT, or none if the token itself is not
+        valid; now and then an UPDATE: see `_uses_of`.
+
+        Args:
+            with_groups: Whether to read the user's groups for `group_names`, too.
+        """
+        now = int(self._tokens.now())
+        claims = self._tokens.verify(token, now)
+        if claims is None:
+            return None
+        found = self.find_named(claims, now, with_groups=with_groups)
+        return None if found is None else (found[0], claims.session_id, found[1])
+
+    def find_named(
+        self, claims: Claims, now: int, *, with_groups: bool = False, is_question: bool = False
+    ) -> tuple[User, Demand | None] | None:
+        """Return the user of the session in verified claims, and the demand that it does not meet.
+
+        Args:
+            is_question: Whether the token was presented to another service, which does not move the
+                end of the session.
+        """
+        generation, chain = claims.generation, self._chain
+        session = claims.session_id, claims.user_id, now
+        parameters = *[generation] * _USES, now, *chain.parameters, *session
+        rows: list[tuple[Any, ...]] = []
+        if with_groups:  # a row for each of them, or one without
+            rows = self._statements.find_with_groups.fetchall(*parameters)
+            row = rows[0] if rows else None
+        else:
+            row = self._statements.find.fetchone(*parameters)
+        if row is None:
+            return None
+        use = row[_USE]
+        if use and not (is_question and use == _MOVE_END) and not _accept(use, claims, now):
+            return None
+        user = from_row(claims.user_id, row)
+        if with_groups:
+            keep_group_names(user, [name for *_, name in rows if name is not None])
+        return user, chain.unmet(user, row[_FURTHER:]) if chain else None
+
+    def lack(self, session_id: str, user_id: int, now: int) -> bool:
+        """Return whether a session that is valid, or was a moment ago, lacks something."""
+        if not self._chain:
+            return False
+        found = self.find_named(Claims(user_id, session_id, _NEWEST), now, is_question=True)
+        return found is None or found[1] is not None
+
+    def find_proven_at(
+        self, user_id: int, authenticated_at: int, now: int
+    ) -> Iterator[tuple[User, str]]:
+        """Yield the user and the id of each valid session whose last proof was in one second.
+
+        In practice, this is one session; a new proof also changes the id. A session is left out if
+        it does not meet a demand that concerns what it has passed on.
+        """
+        parameters = *[0] * _USES, now, *self._derived.parameters, authenticated_at, user_id, now
+        for row in self._statements.find_proven_at.fetchall(*parameters):
+            user = from_row(user_id, row)
+            if self._derived.unmet(user, row[_FURTHER:]) is None:
+                yield user, row[-1]
 
 
 def slide(session_id: str, now: int) -> None:

@@ -82,7 +82,6 @@ class Confirm(MemberForm):
         ways: See `Feature.confirmations`.
     """
 
-    admits_incomplete = True
     fields = ("password", CODE, CREDENTIAL, PROVIDER, REQUEST, SEND)
 
     def __init__(self, site_map: SiteMap, ways: Mapping[str, ConfirmationWay]) -> None:
@@ -146,8 +145,8 @@ class Confirm(MemberForm):
         mount = mount_url(environ)
         path = path_below(submission.destination, mount)
         found = self._map.find(path, submission.member.user, site.settings)
-        # An incomplete session opens no other page, and must not learn the name of its subject.
-        if found is None or site.identifier.identify(environ).incomplete is not None:
+        # A session that lacks something must not learn the name of the subject of another page.
+        if found is None or site.identifier.identify(environ).lacking is not None:
             return NextStep(back_url=f"{root_url(environ)}/")
         endpoint, arguments = found
         back = endpoint.back.filled(arguments)

@@ -3,13 +3,14 @@
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.access import second_factor_missing
+from wsgiauth.access import refusal_of
 from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
 from wsgiauth.site import Site
-from wsgiauth.web.failures import failure, second_factor_failure
+from wsgiauth.web.failures import failure, restriction, unmet_failure
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import ROUTE
 from wsgiauth.web.www_authenticate import challenges
 
 
@@ -17,11 +18,14 @@ class Me(Endpoint):
     """Shows the profile."""
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer 200 with the profile, or 401 with the challenge."""
+        """Answer 200 with the profile and what its session lacks, or 401 with the challenge."""
         identity = site.identifier.identify(environ)
-        if identity.incomplete is not None:
-            error = second_factor_missing(identity.incomplete.user, site)
-            return second_factor_failure(environ, error, error.detail)
+        if identity.lacking is not None:
+            error = refusal_of(identity.lacking, environ)
+            if environ[ROUTE] not in error.reachable:
+                return unmet_failure(environ, error, error.detail)
+            document = profile(identity.lacking.user, site.settings)
+            return json_response({**document, **restriction(error)})
         if identity.user is None:
             return failure(
                 environ,

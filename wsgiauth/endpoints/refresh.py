@@ -21,4 +21,4 @@ class Refresh(Endpoint):
         issued = None if named is None else refresh(*named, site.tokens)
         if issued is None:
             raise unauthorized("invalid_grant", _("This refresh token is not valid. Log in again."))
-        return json_response(token_document(site, issued))
+        return json_response(token_document(environ, site, issued))

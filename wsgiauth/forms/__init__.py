@@ -280,14 +280,11 @@ class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in."""
 
     is_sensitive: ClassVar[bool] = False  # needs a recent proof of identity; see `freshness`
-    # Whether it accepts a session without the second factor that the site demands. Only the forms
-    # with which a user sets one up or proves it do.
-    admits_incomplete: ClassVar[bool] = False
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Return the user who sent a request, and their session, if they can use the form."""
         require = require_fresh if self.is_sensitive else require_login
-        return require(environ, site, admits_incomplete=self.admits_incomplete)
+        return require(environ, site)
 
     def _check_account(self, submission: Submission) -> None:
         session = submission.site.identifier.identify(submission.environ).any_session

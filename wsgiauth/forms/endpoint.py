@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.access import second_factor_missing
+from wsgiauth.access import refusal_of
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
@@ -25,7 +25,7 @@ from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE
 from wsgiauth.web.request import JSON, content_type, read_json
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import Router, mount_url
+from wsgiauth.web.urls import ROUTE, Router, mount_url
 from wsgiauth.web.www_authenticate import challenge
 
 Handler = Callable[[WSGIEnvironment, Site], Response]
@@ -148,52 +148,50 @@ def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
 
     Raises:
         UnauthenticatedError: The client is anonymous.
-        SecondFactorMissingError: The session lacks the second factor that the site demands.
+        UnmetDemandError: The session lacks something that the site demands.
     """
     identity = site.identifier.identify(environ)
-    if identity.incomplete is not None:
-        raise second_factor_missing(identity.incomplete.user, site)
+    if identity.lacking is not None:
+        raise refusal_of(identity.lacking, environ)
     if identity.user is None:
         raise UnauthenticatedError(identity.error, accepts_keys=True)
     return Caller(identity.user, identity.session_id, identity.key_id or "")
 
 
 def require_login(
-    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
+    environ: WSGIEnvironment, site: Site, *, admits_lacking: bool = True
 ) -> UserSession:
     """Return the user who sent a request, and their session.
 
     The user becomes the actor of changes, and the owner of the forms in the response.
 
     Args:
-        admits_incomplete: Whether to accept a session without the second factor that the site
-            demands, unless the user has one of a type that is switched off.
+        admits_lacking: Whether to accept a session that lacks something where the demand leaves the
+            path of the request reachable.
 
     Raises:
         UnauthenticatedError: The client is anonymous.
-        SecondFactorMissingError: The session lacks the second factor that the site demands.
+        UnmetDemandError: The session lacks something that the site demands.
         KeyNotAcceptedError: An API key sent the request, and could exceed its permissions.
     """
     identity = site.identifier.identify(environ)
-    if identity.incomplete is not None:
-        missing = second_factor_missing(identity.incomplete.user, site)
-        if missing.is_switched_off or not admits_incomplete:
-            raise missing
+    if identity.lacking is not None:
+        unmet = refusal_of(identity.lacking, environ)
+        if not admits_lacking or environ[ROUTE] not in unmet.reachable:
+            raise unmet
     if identity.key_id is not None:
         raise KeyNotAcceptedError
     session = identity.any_session
     if session is None:
         raise UnauthenticatedError(identity.error)
     actors.identify(session.user.id)
-    environ[USER_OF_PAGE] = session.user.id  # also of an incomplete session
+    environ[USER_OF_PAGE] = session.user.id  # also if the session lacks something
     return session
 
 
-def require_fresh(
-    environ: WSGIEnvironment, site: Site, *, admits_incomplete: bool = False
-) -> UserSession:
+def require_fresh(environ: WSGIEnvironment, site: Site) -> UserSession:
     """Call `require_login`, and require a proof that is not older than FRESH_MINUTES."""
-    session = require_login(environ, site, admits_incomplete=admits_incomplete)
+    session = require_login(environ, site)
     if not site.freshness.is_fresh(session.session_id):
         raise InsufficientAuthenticationError(site.freshness.max_age)
     return session

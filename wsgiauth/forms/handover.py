@@ -6,7 +6,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, logins
-from wsgiauth.access import second_factor_missing
+from wsgiauth.access import refusal_of
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
@@ -21,7 +21,7 @@ from wsgiauth.logins import login_cookie, login_cookies
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.clients import Client
-from wsgiauth.web.failures import SWITCH
+from wsgiauth.web.failures import SWITCH, restriction
 from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
@@ -51,14 +51,19 @@ class GuestForm(PublicForm):
         return bool(query_field(environ, SWITCH))
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
-        """Answer with the form, or with `LoggedInPage`."""
-        user = None if self.is_switching(environ, site) else logged_in_user(environ, site)
-        if user is None:
+        """Answer with the form, with `LoggedInPage`, or with the way to what a session lacks."""
+        if self.is_switching(environ, site):
+            return super().get(environ, site)
+        wanted = site.destinations.safe(query_field(environ, NEXT))
+        identity = site.identifier.identify(environ)
+        if identity.lacking is not None and not identity.lacking.demand.is_met_by_login:
+            page_url = f"{mount_url(environ)}{refusal_of(identity.lacking, environ).page}"
+            return redirect(HTTPStatus.SEE_OTHER, with_next(page_url, wanted))
+        if identity.session is None:
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
-        wanted = site.destinations.safe(query_field(environ, NEXT))
         page = LoggedInPage(
-            username=user.username,
+            username=identity.session.user.username,
             continue_url=destination_after_login(environ, wanted),
             switch_url=with_next(f"{login}?{SWITCH}=1", wanted),
             logout_url=with_next(logout, with_next(login, wanted) if wanted else ""),
@@ -68,9 +73,9 @@ class GuestForm(PublicForm):
 
 
 def logged_in_user(environ: WSGIEnvironment, site: Site) -> User | None:
-    """Return the user of a session that needs no further factor; an API key has no session."""
-    identity = site.identifier.identify(environ)
-    return None if identity.session_id is None else identity.user
+    """Return the user of a session that lacks nothing; an API key has no session."""
+    session = site.identifier.identify(environ).session
+    return None if session is None else session.user
 
 
 def login_buttons(environ: WSGIEnvironment, site: Site) -> tuple[ProviderButton, ...]:
@@ -150,13 +155,26 @@ def end_previous_session(submission: Submission) -> None:
 def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     """Return the cookie of a new session; a script never sees the token."""
     cookies = _new_cookies(submission, issued)
-    location = destination_after_login(submission.environ, submission.destination)
-    if submission.site.identifier.incomplete_session(issued.token) is not None:
-        set_up_url = mount_url(submission.environ) + submission.site.factors.set_up_path
-        location = with_next(set_up_url, next_after_set_up(submission))
+    location = _way_to_demand(submission, issued) or destination_after_login(
+        submission.environ, submission.destination
+    )
     if submission.wants_json:
         return json_response({"detail": _("Logged in."), "next": location}, headers=cookies)
     return redirect(HTTPStatus.SEE_OTHER, location, headers=cookies)
+
+
+def _way_to_demand(submission: Submission, issued: IssuedTokens) -> str:
+    """Return the page on which a session meets what it lacks; "" if it lacks nothing.
+
+    Return "", too, if it reaches the page that the browser wants nevertheless.
+    """
+    lacking = submission.site.identifier.lacking_session(issued.token)
+    if lacking is None:
+        return ""
+    mount, unmet = mount_url(submission.environ), refusal_of(lacking, submission.environ)
+    if any(leads_to(submission.destination, f"{mount}{each}") for each in unmet.reachable):
+        return ""
+    return with_next(f"{mount}{unmet.page}", next_after_set_up(submission))
 
 
 def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
@@ -165,10 +183,10 @@ def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
         # The new token replaces the one that was sent. A script that sent the browser's cookie
         # fetches a token without logging the user out of the pages.
         end_previous_session(submission)
-    return json_response(token_document(submission.site, issued))
+    return json_response(token_document(submission.environ, submission.site, issued))
 
 
-def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
+def token_document(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -> dict[str, object]:
     """Return the tokens of a session (RFC 6749 section 5.1), and its restriction, if any."""
     document: dict[str, object] = {
         "access_token": issued.token,
@@ -178,10 +196,8 @@ def token_document(site: Site, issued: IssuedTokens) -> dict[str, object]:
     if issued.generation:
         refresh_tokens = site.refresh_tokens
         document["refresh_token"] = refresh_tokens.issue(issued.session_id, issued.generation)
-    incomplete = site.identifier.incomplete_session(issued.token)
-    if incomplete is not None:
-        document["restriction"] = second_factor_missing(incomplete.user, site).code
-    return document
+    lacking = site.identifier.lacking_session(issued.token)
+    return document if lacking is None else document | restriction(refusal_of(lacking, environ))
 
 
 def account_created(submission: Submission, user: User, issued: IssuedTokens | None) -> Response:
@@ -209,7 +225,7 @@ def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
 
 
 def next_after_set_up(submission: Submission) -> str:
-    """Return where the set-up of a second factor leads; empty if no page asked for it."""
+    """Return where the page of a demand leads; empty if no page asked for it."""
     wanted = submission.destination
     return destination_after_login(submission.environ, wanted) if wanted else ""
 
@@ -230,10 +246,11 @@ def hand_over_renewed(
         path: The default of `next`, below the mount; empty for the home page.
     """
     if has_token(submission):
-        return json_response(token_document(submission.site, issued))
+        return json_response(token_document(submission.environ, submission.site, issued))
     location = destination_after_login(submission.environ, submission.destination)
     if path and not submission.destination:
         location = mount_url(submission.environ) + path
+    location = _way_to_demand(submission, issued) or location
     headers = (login_cookie(submission.environ, submission.site, issued),)
     if submission.wants_json:
         return json_response({"detail": detail, "next": location}, headers=headers)

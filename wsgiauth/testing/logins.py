@@ -1,6 +1,6 @@
 """Logged-in clients and credentials of users."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from http.cookiejar import Cookie
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +9,18 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import FEDERATED, ONE_TIME_CODE, PASSWORD
-from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.features.keys import api_keys as keys
 from wsgiauth.features.providers.identities import rows_of
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
-from wsgiauth.testing.people import connect, present_user, require_middleware, require_provider
+from wsgiauth.testing.people import (
+    arrange,
+    connect,
+    present_user,
+    require_middleware,
+    require_provider,
+)
 
 if TYPE_CHECKING:
     from webtest import TestApp
@@ -28,17 +33,19 @@ def bearer(
     confirmed_minutes_ago: int = 0,
     minutes_left: int | None = None,
     second_factor: bool | None = None,
+    **demands: bool,
 ) -> dict[str, str]:
     """Log `user` in and return an Authorization header for any client (RFC 6750 section 2.1).
 
     Args:
-        confirmed_minutes_ago, minutes_left, second_factor: See `logged_in`.
+        confirmed_minutes_ago, minutes_left, second_factor, demands: See `logged_in`.
 
     Raises:
         ValueError: The user is inactive, deleted, or from another application.
     """
     lifetime = lifetimes.of_program(require_middleware(application).site.settings)
-    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor)
+    met = {"second_factor": second_factor, **demands}
+    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, met)
     return {"Authorization": f"Bearer {token}"}
 
 
@@ -69,6 +76,7 @@ def logged_in(
     minutes_left: int | None = None,
     second_factor: bool | None = None,
     provider: str | None = None,
+    **demands: bool,
 ) -> "TestApp":
     """Return a WebTest client of `application`, with the cookie of a browser that has logged in.
 
@@ -80,11 +88,14 @@ def logged_in(
             None: as for a new login.
         second_factor: Whether a second factor proved the login, too; None: if the user has or must
             have one.
+        demands: What the session lacks of that which the site demands, such as `terms=False`. By
+            default, it lacks nothing, or what the user lacks by the arguments of `make_user`.
         provider: The provider in `OIDC_PROVIDERS` of the login; a user without an account there
             gets one. None: a login with a password.
 
     Raises:
         ImportError: WebTest is not installed.
+        TypeError: The site does not demand what `demands` names.
         ValueError: The user is inactive, deleted, or from another application; or the site has no
             such provider.
     """
@@ -92,9 +103,8 @@ def logged_in(
 
     settings = require_middleware(application).site.settings
     lifetime = lifetimes.of_browser(settings, remember=remember)
-    token = _log_in(
-        application, user, lifetime, confirmed_minutes_ago, minutes_left, second_factor, provider
-    )
+    met = {"second_factor": second_factor, **demands}
+    token = _log_in(application, user, lifetime, confirmed_minutes_ago, minutes_left, met, provider)
     client = TestApp(application)
     client.cookiejar.set_cookie(_login_cookie(application, token))
     return client
@@ -106,7 +116,7 @@ def _log_in(
     lifetime: Lifetime,
     confirmed_minutes_ago: int,
     minutes_left: int | None,
-    second_factor: bool | None,
+    demands: Mapping[str, bool | None],
     provider: str | None = None,
 ) -> str:
     """Return the token of a new session; see `logged_in`."""
@@ -114,20 +124,22 @@ def _log_in(
     with context.using(application.database):
         current = present_user(application, user)
         if current is not None:
-            if second_factor is None:
-                is_demanded = demands_second_factor_of(current, site.settings)
-                second_factor = is_demanded or site.factors.is_needed_by(current)
+            proves = demands["second_factor"]
+            if proves is None:
+                proves = site.factors.is_needed_by(current)
             login = None if provider is None else _provider_login(application, current, provider)
             methods = PASSWORD if login is None else FEDERATED
             issued = sessions.start(
                 current,
                 site.tokens,
                 lifetime,
-                methods=f"{methods} {ONE_TIME_CODE}" if second_factor else methods,
+                methods=f"{methods} {ONE_TIME_CODE}" if proves else methods,
                 federated_login=login,
             )
-        if issued is None:
+        if current is None or issued is None:
             raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
+        session = Session.get_by_id(issued.session_id)
+        arrange(application, user or current, session, demands)
         ago = 60 * confirmed_minutes_ago
         changes: dict[str, Any] = {"authenticated_at": Session.authenticated_at - ago}
         if minutes_left is not None:

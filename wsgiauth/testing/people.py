@@ -1,6 +1,6 @@
 """Users and groups of the application that is tested, and accounts at other providers."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from wsgiauth.accounts import update_user
@@ -8,6 +8,7 @@ from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
 from wsgiauth.accounts.passwords import hash_password
+from wsgiauth.accounts.tables import Session
 from wsgiauth.features.former_passwords.people import read_hash
 from wsgiauth.features.providers.identities import add
 from wsgiauth.features.providers.oidc import Provider, Providers
@@ -17,6 +18,8 @@ from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context, database
 from wsgiauth.storage.models import NO_PASSWORD, utc_now
 from wsgiauth.testing.settings import ROUNDS
+
+_LACKS = "_lacks"  # an attribute of a user
 
 # The hash of a random password that was not kept.
 _UNKNOWN_PASSWORD = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # noqa: S105
@@ -46,7 +49,8 @@ def make_user(
         is_verified: Whether an operator has proven the email address, so that it gets codes, and
             apps get `email_verified`.
         former_hash: The hash that other software made of the password, instead of `password`.
-        fields: Other fields of `User`, such as `is_staff=True`.
+        fields: Other fields of `User`, such as `is_staff=True`; or what the user lacks of that
+            which the site demands, such as `terms=False`.
 
     Raises:
         ValidationError, TakenError: See `User.save`; or `former_hash` cannot be used.
@@ -54,6 +58,8 @@ def make_user(
             such provider, or another user has the account there.
     """
     accounts = list(identities)
+    keywords = [each.keyword for each in require_middleware(application).site.admission.demands]
+    demands = {each: fields.pop(each) for each in keywords if each in fields}
     hashed = NO_PASSWORD if accounts else _UNKNOWN_PASSWORD
     if password is not None:
         hashed = hash_password(password, rounds=ROUNDS)
@@ -74,7 +80,34 @@ def make_user(
             user.join(make_group(application, name))
         for provider, subject in accounts:
             connect(application, user, provider, subject)
+        arrange(application, user, None, demands)
     return user
+
+
+def arrange(
+    application: AuthMiddleware,
+    user: User,
+    session: Session | None,
+    demands: Mapping[str, bool | None],
+) -> None:
+    """Let a user or a session meet the demands of the site, but for those that are False here.
+
+    Args:
+        user: Remembers what it lacks by the arguments of `make_user`.
+        demands: By keyword; None: as the user remembers.
+    """
+    lacks: dict[str, bool] = user.__dict__.setdefault(_LACKS, {})
+    known = {each.keyword: each for each in application.site.admission.demands}
+    unknown = set(demands) - {*known, "second_factor"}
+    if unknown:
+        raise TypeError(f"The site does not demand {', '.join(sorted(unknown))} of users.")
+    for keyword, demand in known.items():
+        is_met = demands.get(keyword)
+        if session is None:
+            lacks[keyword] = is_met is False
+        if is_met is None:
+            is_met = not lacks.get(keyword, False)
+        demand.arrange(user, session, is_met=is_met)
 
 
 def make_group(application: AuthMiddleware, name: str, permissions: Iterable[str] = ()) -> Group:

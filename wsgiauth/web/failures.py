@@ -14,11 +14,10 @@ from urllib.parse import urlsplit
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.exceptions import (
-    INSUFFICIENT_AUTHENTICATION,
     INSUFFICIENT_SCOPE,
     Again,
     InsufficientAuthenticationError,
-    SecondFactorMissingError,
+    UnmetDemandError,
 )
 from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
@@ -42,8 +41,6 @@ UNSENT = "unsent"  # as `done` in the query of the login page: the same
 
 FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL shows its form
 
-# OpenID Provider Authentication Policy Extension 1.0, section 4; also used as an `acr`.
-MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
 _REFUSED = _("This request was refused")
 _UNREADABLE = _("The form could not be read")
@@ -122,6 +119,7 @@ def failure(
     detail: str,
     *,
     errors: Mapping[str, list[str]] | None = None,
+    further: Mapping[str, object] | None = None,
     headers: tuple[Header, ...] = (),
     pages: Mapping[str, str] | None = None,
     again: Again | None = None,
@@ -134,7 +132,7 @@ def failure(
     instead of `detail`, or advice instead of a `detail` for programmers.
     """
     if not prefers_html(environ):
-        found = problem(status, code, detail, errors=errors, headers=headers)
+        found = problem(status, code, detail, errors=errors, further=further, headers=headers)
         return found.for_reader(environ)
     renderer: Pages = environ["wsgiauth.site"].pages
     mount = root_url(environ) + renderer.mount
@@ -242,32 +240,41 @@ def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
     return failure(environ, HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail, headers=headers)
 
 
-def ask_for_second_factor(
-    environ: WSGIEnvironment, page_url: str, error: SecondFactorMissingError
-) -> Response:
-    """Return a redirect or a 401 for a login without a second factor.
-
-    `page_url` is the path of the page that asks for a second factor, or sets one up.
-    """
-    url = root_url(environ) + page_url
-    resend = "" if error.needs_set_up else RESEND
+def refuse_unmet(environ: WSGIEnvironment, error: UnmetDemandError) -> Response:
+    """Return a redirect to the page on which a user meets a demand, or the error that names it."""
+    if error.is_final:
+        return unmet_failure(environ, error, error.detail)
+    mount = environ["wsgiauth.site"].pages.mount
+    url = f"{root_url(environ)}{mount}{error.page}"
+    resend = RESEND if error.says_unsent else ""
     location = _there_and_back(environ, url, resend) if _is_browser(environ) else ""
     if location and not _is_htmx(environ):
-        return redirect(HTTPStatus.FOUND, location)
+        # As `ask_to_log_in` where a login can meet it, otherwise as `ask_to_confirm`.
+        is_form = environ["REQUEST_METHOD"] not in SAFE_METHODS
+        is_login = error.status is HTTPStatus.UNAUTHORIZED
+        status = HTTPStatus.SEE_OTHER if is_form and not is_login else HTTPStatus.FOUND
+        return redirect(status, location)
     detail = Joined([error.detail, _("The page is %(url)s.", url=url)])
-    return second_factor_failure(environ, error, detail, headers=_hx_redirect(location))
+    return unmet_failure(environ, error, detail, headers=_hx_redirect(location))
 
 
-def second_factor_failure(
+def restriction(error: UnmetDemandError) -> dict[str, object]:
+    """Return how a successful JSON response names what a session lacks."""
+    return {"restriction": error.code, **error.members}
+
+
+def unmet_failure(
     environ: WSGIEnvironment,
-    error: SecondFactorMissingError,
+    error: UnmetDemandError,
     detail: str,
     *,
     headers: tuple[Header, ...] = (),
 ) -> Response:
-    """Return the 401 for a login without a second factor."""
-    headers = (challenge(INSUFFICIENT_AUTHENTICATION, acr_values=MULTI_FACTOR), *headers)
-    return failure(environ, error.status, error.code, detail, headers=headers)
+    """Return the error about an unmet demand."""
+    headers = (*error.headers, *headers)
+    return failure(
+        environ, error.status, error.code, detail, further=error.members, headers=headers
+    )
 
 
 def _is_browser(environ: WSGIEnvironment) -> bool:

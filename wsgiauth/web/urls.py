@@ -39,6 +39,7 @@ _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 ID = "id"  # the number of a row
 PROVIDER = "provider"  # the name of a provider in OIDC_PROVIDERS
 CLIENT = "client"  # the id of an app that users log in to
+ROUTE = "wsgiauth.route"  # in an environ: the path of the endpoint, with the names of its parts
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
 # Keys of environ. The path and query to which a login or a confirmation returns, if it is not that

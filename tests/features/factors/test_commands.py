@@ -5,6 +5,7 @@ import pytest
 from tests.support.authenticators import ORIGIN, PASSKEYS, Authenticator
 from tests.support.factors import FACTOR_KEY
 from tests.support.identities import ENTRY, account
+from tests.support.logins import find_session
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
@@ -39,7 +40,7 @@ def test_removefactor_removes_all_apps_and_recovery_codes(wsgiauth, person):
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not factors.list_factors(person)
     assert recovery_codes.count(person) == 0
-    assert sessions.find(login.token, Tokens(SETTINGS)) is None
+    assert find_session(login.token, Tokens(SETTINGS)) is None
     (event,) = RecordedEvent.select().where(RecordedEvent.name == "factor_removed")
     assert (event.user_id, event.actor) == (person.id, "command line")
 
@@ -96,7 +97,7 @@ def test_check_warns_of_apps_whose_key_is_missing(wsgiauth, person, monkeypatch)
 def test_removefactor_refuses_a_user_without_a_factor(wsgiauth, person):
     login = sessions.start(person, Tokens(SETTINGS))
     assert wsgiauth("removefactor", "ada") == (1, "", "wsgiauth: Ada has no second factor\n")
-    assert sessions.find(login.token, Tokens(SETTINGS)) is not None
+    assert find_session(login.token, Tokens(SETTINGS)) is not None
 
 
 def test_check_warns_if_a_second_factor_is_demanded_and_no_superuser_has_one(

@@ -9,6 +9,7 @@ from wsgiauth import change_password
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients, grants
 from wsgiauth.features.oauth_server.scopes import MOST_COMBINATIONS
+from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.testing import api_key, logged_in, make_group
 
@@ -16,6 +17,11 @@ pytestmark = pytest.mark.promise(92)
 
 INACTIVE = {"active": False}
 FIVE_MINUTES = 300
+
+
+def grants_of(made):
+    """Return the grants of an application."""
+    return made.site.require(OAuthServer).grants
 
 
 @pytest.fixture
@@ -75,7 +81,7 @@ def test_a_client_that_registered_itself_ends_its_grants_when_it_expires(
     Client.update(expires_at=int(clock()) + 1).execute()
     assert ask(tokens["access_token"])["active"]
     clock.move(1)
-    assert grants.find(Grant.get().id, settings, clock()) is None
+    assert grants_of(site).find(Grant.get().id, clock()) is None
     assert are_valid(site, app, tokens, ask) == [False] * 4
 
 
@@ -115,7 +121,7 @@ def test_a_new_password_in_one_browser_leaves_other_users_alone(
 
 def test_a_grant_that_ends_while_it_is_refreshed_has_no_next_token(browser, wiki, clock, settings):
     wiki.log_in(browser)
-    grant = grants.find(Grant.get().id, settings, clock())
+    grant = grants_of(wiki.site).find(Grant.get().id, clock())
     grants.end(grant.id, grant.client)
     assert not grants.refresh(grant, 1, settings, clock())
     assert not RecordedEvent.select().where(RecordedEvent.name == "grant_reused").exists()
@@ -233,13 +239,13 @@ def test_a_question_about_a_grant_costs_one_select(browser, wiki, clock, queries
     grant_id = wiki.log_in(browser) and Grant.get().id
     for named, is_valid in ((grant_id, True), ("A" * 22, False)):
         found = []
-        sent = queries(lambda: found.append(grants.find(named, wiki.site.site.settings, clock())))  # noqa: B023
+        sent = queries(lambda: found.append(grants_of(wiki.site).find(named, clock())))  # noqa: B023
         assert (len(sent), found != [None]) == (1, is_valid)
 
 
 def test_a_found_grant_has_its_user_and_its_client(browser, wiki, clock, ada, queries):
     wiki.log_in(browser)
-    grant = grants.find(Grant.get().id, wiki.site.site.settings, clock())
+    grant = grants_of(wiki.site).find(Grant.get().id, clock())
     seen = []
     sent = queries(lambda: seen.append((grant.user.username, grant.client.name)))
     assert (sent, seen) == ([], [(ada.username, "Wiki")])

@@ -14,10 +14,10 @@ from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.methods import MULTI_FACTOR
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR, acr_of
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.testing import logged_in
-from wsgiauth.web.failures import MULTI_FACTOR
 
 DIGESTS = {"RS256": "sha256", "ES256": "sha256", "EdDSA": "sha512"}
 

@@ -37,7 +37,7 @@ from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.oauth_server import clients, devices, grants
-from wsgiauth.features.oauth_server.grants import Code
+from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
@@ -137,7 +137,7 @@ def use_app(site, user, now):
     grants.allow(client, user, ["openid"], now)
     session_id = sessions.start(user, site.site.tokens).session_id
     code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
-    assert grants.redeem(code, client, site.site.settings, now)
+    assert Grants(site.site.settings, site.site.sessions).redeem(code, client, now)
     made = devices.begin(client, "openid", "", AT_HOME, now)
     row = devices.find(made.user_code, now)
     assert devices.allow(row, UserSession(user, session_id), ["openid"], now)

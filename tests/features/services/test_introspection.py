@@ -8,6 +8,7 @@ import pytest
 from jwt.algorithms import HMACAlgorithm
 
 from tests.support.factors import FACTOR_KEY
+from tests.support.logins import sessions_of
 from tests.support.service_keys import ISSUER, REPORTS, service_tokens, with_services, write_key
 from tests.support.settings import LONG_KEY
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
@@ -45,7 +46,9 @@ class Service:
 
     def describe(self, token, **changes):
         settings = replace(self.settings, **changes)
-        return Introspector(settings, self.tokens, self.services).describe(token, PARTS)
+        return Introspector(
+            self.tokens, sessions_of(settings, self.tokens), self.services
+        ).describe(token, PARTS)
 
     def access_token(self, user, lifetime=None, methods=BY_PASSWORD):
         return sessions.start(user, self.tokens, lifetime, methods=methods).token
@@ -318,7 +321,9 @@ def test_anything_else_is_not_active_and_costs_one_select(service, ada, queries)
 
 def test_asked_again_no_token_costs_a_signature(service, ada, monkeypatch):
     tokens, verified = [service.access_token(ada), forged(service, ada)], []
-    introspector = Introspector(service.settings, service.tokens, service.services)
+    introspector = Introspector(
+        service.tokens, sessions_of(service.settings, service.tokens), service.services
+    )
     for token in tokens:
         introspector.describe(token, PARTS)
     verify = HMACAlgorithm.verify

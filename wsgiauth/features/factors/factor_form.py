@@ -2,17 +2,21 @@
 
 from http import HTTPStatus
 from typing import ClassVar
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.freshness import methods_of, renew
+from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import has_second_factor, with_method
 from wsgiauth.authentication.second_factors import demands_second_factor_of
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import ListForm, MemberSubmission, see_other
+from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.handover import has_token, token_document
 from wsgiauth.logins import login_cookie
 from wsgiauth.messages import _, ngettext
+from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.web.responses import Header, Response, json_response
 from wsgiauth.web.urls import with_next
@@ -22,9 +26,12 @@ class FactorForm(ListForm):
     """Adds and removes second factors of one kind."""
 
     is_sensitive = True
-    admits_incomplete = True  # for users without a factor; sessions of others are not fresh
     path: ClassVar[str]  # below the mount
     gone: ClassVar[str]  # the message for a factor that the user does not have any more
+
+    def require_reader(self, environ: WSGIEnvironment, site: Site) -> UserSession:
+        """Return the user who asks for the list: not by a session that lacks a factor."""
+        return require_login(environ, site, admits_lacking=False)
 
     def remove(self, submission: MemberSubmission) -> Response:
         """Remove the factor that `remove` names, unless the user must keep it."""
@@ -59,7 +66,7 @@ class FactorForm(ListForm):
         renewed: dict[str, object] = {}
         cookies: tuple[Header, ...] = ()
         if issued is not None and has_token(submission):
-            renewed = {"login": token_document(site, issued)}
+            renewed = {"login": token_document(submission.environ, site, issued)}
         elif issued is not None:
             cookies = (login_cookie(submission.environ, site, issued),)
         if submission.wants_json or renewed:

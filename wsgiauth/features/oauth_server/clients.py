@@ -325,7 +325,7 @@ def has_secret(client: Client, secret: str) -> bool:
 def change(client: Client, fields: ClientFields) -> bool:
     """Change what differs from the fields of a client; return whether anything does.
 
-    What the client got before is valid as far as it could get it now; see `grants.find`.
+    What the client got before is valid as far as it could get it now; see `grants.Grants`.
 
     Raises:
         ValidationError: A field is invalid, or the client was removed meanwhile.

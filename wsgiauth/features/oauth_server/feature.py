@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
 from wsgiauth.feature import Feature
@@ -36,9 +37,10 @@ from wsgiauth.web.pages import Page, StaffSection
 
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.OAUTH_SERVER:
-        server = OAuthServer(settings, tokens)
+        sessions = next(each for each in earlier if isinstance(each, Sessions))
+        server = OAuthServer(settings, tokens, sessions)
         yield server
-        yield from (DescribedGrants(settings, server.refresh_tokens), DescribedClients(settings))
+        yield from (DescribedGrants(settings, server), DescribedClients(settings))
         signed = next(each for each in earlier if isinstance(each, SignedTokens))
         yield from (Logouts(signed, tokens.now), UserApps(), AppReasons())
 

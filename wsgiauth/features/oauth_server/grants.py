@@ -7,6 +7,7 @@ every process, and no code that changes these can forget it.
 
 import secrets
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import peewee
@@ -16,9 +17,10 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, insert_new
+from wsgiauth.authentication.demands import Admission
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE
-from wsgiauth.authentication.second_factors import meets_demand
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
 from wsgiauth.features.oauth_server.clients import shown_name
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
@@ -88,9 +90,8 @@ def _valid(now: int, *columns: Any) -> Any:
     )
 
 
-_FIND = Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT).where(Grant.id == ""))
 _OF_GRANT = slice(len(CALLER), len(CALLER) + len(_GRANT))
-_OF_CLIENT = slice(_OF_GRANT.stop, None)
+_OF_CLIENT = slice(_OF_GRANT.stop, _OF_GRANT.stop + len(_CLIENT))
 
 # The `sid` of the session's grants, unless a new password has ended them: an app can remember the
 # `sid` of a logout token. Stamps only grow, and `ENDED` is below all of them.
@@ -249,39 +250,54 @@ def revoke(user: User, client_id: str, now: float) -> bool:
     return is_allowed or is_granted
 
 
-def redeem(code: Code, client: Client, settings: Settings, now: float) -> Grant | None:
-    """Use a code, and return its grant; None if the code was used, or cannot be used any more.
+class Grants:
+    """Makes and finds the grants of a site, if its demands are met."""
 
-    The grant that the first use of a code has made ends with the second one: one of the two uses
-    was not by the app (RFC 6749 section 4.1.2).
-    """
-    grant = _insert(code, client, settings, now)
-    if grant is None:
-        end(code.grant_id, client, is_reused=True)
-        return None
-    purge_some(Grant, now)
-    keep_client(client, code.user_id, now)
-    return grant
+    def __init__(self, settings: Settings, sessions: Sessions) -> None:
+        self._settings = settings
+        self._sessions = sessions
+        self._chain = sessions.admission.of_derived(Grant)
+        self._find = _statement(sessions.admission)
+
+    def redeem(self, code: Code, client: Client, now: float) -> Grant | None:
+        """Use a code, and return its grant; None if the code was used, or cannot be any more.
+
+        The grant that the first use of a code has made ends with the second one: one of the two
+        uses was not by the app (RFC 6749 section 4.1.2).
+        """
+        grant = _insert(code, client, self._settings, self._sessions, now)
+        if grant is None:
+            end(code.grant_id, client, is_reused=True)
+            return None
+        purge_some(Grant, now)
+        keep_client(client, code.user_id, now)
+        return grant
+
+    def find(self, grant_id: str, now: float) -> Grant | None:
+        """Return a valid grant with its user and its client, or None. Costs one SELECT.
+
+        A grant is not valid if it does not meet a demand of the site that concerns grants, nor if
+        it is for a service that has left SERVICES.
+        """
+        times = int(now), int(now), int(now)
+        row = self._find.fetchone(*self._chain.parameters, *times, grant_id)
+        if row is None:
+            return None
+        values = values_of(Grant, row[_OF_GRANT])
+        values["user"] = from_row(values["user"], row)
+        values["client"] = Client.of_row(row[_OF_CLIENT])
+        granted = values["resource"]
+        values["resource"] = find_equal(granted, self._settings.SERVICES)
+        is_offered = not granted or values["resource"]
+        if not is_offered or self._chain.unmet(values["user"], row[_OF_CLIENT.stop :]):
+            return None
+        return Grant(**values)
 
 
-def find(grant_id: str, settings: Settings, now: float) -> Grant | None:
-    """Return a valid grant with its user and its client, or None. Costs one SELECT.
-
-    Where the site demands a second factor, a grant from a login without one is not valid; nor is
-    a grant for a service that has left SERVICES.
-    """
-    row = _FIND.fetchone(int(now), int(now), int(now), grant_id)
-    if row is None:
-        return None
-    values = values_of(Grant, row[_OF_GRANT])
-    values["user"] = from_row(values["user"], row)
-    values["client"] = Client.of_row(row[_OF_CLIENT])
-    granted = values["resource"]
-    values["resource"] = find_equal(granted, settings.SERVICES)
-    is_offered = not granted or values["resource"]
-    if not (is_offered and meets_demand(values["user"], values["methods"], settings)):
-        return None
-    return Grant(**values)
+@lru_cache(maxsize=16)  # see `Sessions`
+def _statement(admission: Admission) -> Statement:
+    columns = admission.of_derived(Grant).columns
+    return Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT, *columns).where(Grant.id == ""))
 
 
 @repeated_after_conflict
@@ -342,7 +358,9 @@ def has_begun_in(client: Client, sid: str, session_id: str) -> bool:
 
 
 @repeated_after_conflict
-def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant | None:
+def _insert(
+    code: Code, client: Client, settings: Settings, sessions: Sessions, now: float
+) -> Grant | None:
     with database.atomic():
         user = lock_user(code.user_id)  # a consent that is revoked meanwhile waits, or has ended it
         if user is None or user.security_stamp != code.stamp:
@@ -359,7 +377,7 @@ def _insert(code: Code, client: Client, settings: Settings, now: float) -> Grant
         wanted = bound(scopes, code.resource)
         if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
             return None
-        if not meets_demand(user, methods, settings):
+        if sessions.lack(session_id, user.id, int(now)):
             return None
         if not _has_room(user, client, now):
             return None

@@ -10,10 +10,11 @@ from wsgiauth.authentication.descriptions import (
     described,
     described_alone,
 )
-from wsgiauth.features.oauth_server import clients, grants
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.presented import GRANT, GRANT_TYPE
-from wsgiauth.features.oauth_server.refresh_tokens import PREFIX, GrantTokens
+from wsgiauth.features.oauth_server.refresh_tokens import PREFIX
 from wsgiauth.features.oauth_server.scopes import offered
+from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.settings import Settings
 from wsgiauth.web.uris import find_equal
@@ -25,17 +26,17 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
     prefix = PREFIX
     claim = GRANT
 
-    def __init__(self, settings: Settings, refresh_tokens: GrantTokens) -> None:
+    def __init__(self, settings: Settings, server: OAuthServer) -> None:
         self._settings = settings
-        self._refresh_tokens = refresh_tokens
+        self._server = server
 
     def describe(self, text: str, now: int) -> Description | None:
         """Return the description of the current refresh token of a grant, or None.
 
         Its audience is this site, so that no service takes it for an access token.
         """
-        grant_id, generation = self._refresh_tokens.verify(text) or ("", 0)
-        grant = grants.find(grant_id, self._settings, now)
+        grant_id, generation = self._server.refresh_tokens.verify(text) or ("", 0)
+        grant = self._server.grants.find(grant_id, now)
         if grant is None or grant.generation != generation:
             return None
         issuer = self._settings.PUBLIC_URL
@@ -45,7 +46,7 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
 
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
         """Return the description of an access token, or None."""
-        grant = grants.find(str(claims[GRANT]), self._settings, now)
+        grant = self._server.grants.find(str(claims[GRANT]), now)
         if grant is None or now >= claims["exp"]:
             return None
         return self._described(grant, claims["scope"], claims)

@@ -6,7 +6,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Collection, Mapping
 
 from wsgiauth.accounts.models import User, is_proven
-from wsgiauth.authentication.methods import USER_VERIFIED, has_second_factor
+from wsgiauth.authentication.methods import MULTI_FACTOR, USER_VERIFIED, has_second_factor
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS, GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
@@ -14,7 +14,6 @@ from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.failures import MULTI_FACTOR
 
 # OpenID Provider Authentication Policy Extension 1.0, section 5.1: none of its policies.
 SINGLE_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/none"

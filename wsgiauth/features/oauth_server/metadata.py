@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from wsgiauth.authentication.methods import MULTI_FACTOR
 from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.authorization import MODES, PROMPTS
@@ -12,7 +13,6 @@ from wsgiauth.features.oauth_server.server import OAuthServer, base_url, userinf
 from wsgiauth.features.services.jwks import introspection_methods
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.site import Site
-from wsgiauth.web.failures import MULTI_FACTOR
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"

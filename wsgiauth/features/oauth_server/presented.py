@@ -16,7 +16,7 @@ GRANT_TYPE, CLIENT_CREDENTIALS = "grant_type", "client_credentials"
 def access_claims(token: str, site: Site) -> Mapping[str, Any] | None:
     """Return the claims of an access token that has not expired, or None.
 
-    Its grant may have ended since; see `grants.find`.
+    Its grant may have ended since; see `grants.Grants`.
     """
     claims = site.require(SignedTokens).verify(token, site.tokens.now())
     return claims if claims is not None and GRANT in claims else None

@@ -3,12 +3,14 @@
 from urllib.parse import quote
 
 from wsgiauth.authentication.lifetimes import MINUTE
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.features.oauth_server.authorization import (
     OwnParameters,
     login_hint,
     registered_uri,
 )
+from wsgiauth.features.oauth_server.grants import Grants
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
 from wsgiauth.settings import Settings
@@ -27,7 +29,7 @@ class OAuthServer(OnwardRedirects):
         lifetime: Of an access token, in seconds.
     """
 
-    def __init__(self, settings: Settings, tokens: Tokens) -> None:
+    def __init__(self, settings: Settings, tokens: Tokens, sessions: Sessions) -> None:
         from wsgiauth.features.oauth_server.codes import Codes  # imports cryptography
 
         self._tokens = tokens
@@ -37,6 +39,7 @@ class OAuthServer(OnwardRedirects):
         self.codes: Codes = Codes(settings)
         self.own_parameters: OwnParameters = OwnParameters(settings)
         self.refresh_tokens: GrantTokens = GrantTokens(settings)
+        self.grants: Grants = Grants(settings, sessions)
 
     def source_after(self, destination: str, mount: str) -> str:
         """Return the origin of the app to which a login with this `next` leads."""

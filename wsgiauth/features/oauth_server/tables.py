@@ -105,7 +105,7 @@ class Grant(Model):
     """What an app got for one authorization code: its refresh token, and its access tokens.
 
     It is valid while it has the user's stamp, and while its session is valid; with `is_offline`,
-    also without a session. See `grants.find`.
+    also without a session. See `grants.Grants`.
 
     Attributes:
         id: Random, from the code, so that only one use of the code can insert the row.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.services.introspect import Introspect
@@ -15,9 +16,10 @@ from wsgiauth.settings import Settings
 
 def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
     if settings.SERVICE_KEYS:
+        sessions = next(each for each in earlier if isinstance(each, Sessions))
         signed = SignedTokens(settings)
         services = ServiceTokens(settings, signed, tokens.now)
-        yield from (signed, services, Introspector(settings, tokens, services))
+        yield from (signed, services, Introspector(tokens, sessions, services))
 
 
 FEATURE = Feature(

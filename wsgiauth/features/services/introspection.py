@@ -14,25 +14,18 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import peewee
-
-from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.key_owners import owner_of_key
-from wsgiauth.accounts.models import IS_VALID_SESSION, User
-from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication import sessions
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication.descriptions import (
     DescribedClaims,
     DescribedStrings,
     Description,
     described,
 )
-from wsgiauth.authentication.second_factors import meets_demand
 from wsgiauth.authentication.session_list import handle_of
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import MAX_LENGTH, Claims, Tokens
 from wsgiauth.features.services.service_tokens import ServiceTokens
-from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement
 
 INTROSPECT = "wsgiauth.introspect"
 
@@ -40,37 +33,12 @@ _CACHE_SIZE = 1024  # tokens of at most MAX_LENGTH
 
 _NO_SESSION = Claims(0, "", 0)  # has no row
 
-# The SELECT of `sessions.find`, without the columns about the last use.
-_SESSION = Statement(
-    lambda: (
-        User.select(*CALLER, Session.methods, peewee.Case(None, sessions.uses(0)))
-        .join(Session, on=(Session.user == User.id))
-        .where(Session.id == "", Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
-    )
-)
-# The sessions of a user whose last proof was in one second: in practice, one session. A new proof
-# also changes the id, and so the handle.
-_SESSIONS_PROVEN_AT = Statement(
-    lambda: (
-        User.select(*CALLER, Session.methods, Session.id)
-        .join(Session, on=(Session.user == User.id))
-        .where(
-            Session.user == 0,
-            Session.authenticated_at == 0,
-            Session.expires_at > 0,
-            IS_VALID_SESSION,
-        )
-    )
-)
-_METHODS = len(CALLER)
-_ID = _USE = len(CALLER) + 1
-
 
 class Introspector:
     """Describes the tokens of a site that issues service tokens."""
 
-    def __init__(self, settings: Settings, tokens: Tokens, services: ServiceTokens) -> None:
-        self._settings = settings
+    def __init__(self, tokens: Tokens, sessions: Sessions, services: ServiceTokens) -> None:
+        self._sessions = sessions
         self._tokens = tokens
         self._services = services
         # Caches False, too, so that the second answer about any inactive token takes equally long.
@@ -80,8 +48,8 @@ class Introspector:
         """Return the response of RFC 7662 section 2.2 for an active token, or None.
 
         Access tokens, service tokens, and the tokens that parts of the site describe can be active.
-        A service token is active as long as the session or the key that it was made with. Where the
-        site demands a second factor, a session without one is not active.
+        A service token is active as long as the session or the key that it was made with. A session
+        that lacks something is not active.
 
         `scope` lists the permissions that the token gives now. For the access token of a superuser,
         it lists the granted permissions.
@@ -110,13 +78,10 @@ class Introspector:
 
     def _describe_access_token(self, token: str, now: int) -> Description | None:
         claims = self._tokens.verify(token, now) or _NO_SESSION
-        named = claims.session_id, claims.user_id
-        row = _SESSION.fetchone(*[claims.generation] * sessions.USES, *named, now)
-        if row is None or not sessions.accept(row[_USE], claims, now):
+        found = self._sessions.find_named(claims, now, is_question=True)
+        if found is None or found[1] is not None:
             return None
-        user = self._admitted(claims.user_id, row)
-        if user is None:
-            return None
+        user, _unmet = found
         times = {"iat": claims.issued_at, "exp": claims.expires_at}
         return described(user, user.permissions, {**self._tokens.registered, **times})
 
@@ -130,15 +95,8 @@ class Introspector:
 
     def _user_of_session(self, claims: Mapping[str, Any], now: int) -> User | None:
         """Return the user of the session that a service token was made with, if it is valid."""
-        user_id = int(claims["sub"])
-        for row in _SESSIONS_PROVEN_AT.fetchall(user_id, claims["auth_time"], now):
-            if handle_of(row[_ID]) == claims["sid"]:
-                return self._admitted(user_id, row)
-        return None
-
-    def _admitted(self, user_id: int, row: tuple[Any, ...]) -> User | None:
-        user = from_row(user_id, row)
-        return user if meets_demand(user, row[_METHODS], self._settings) else None
+        proven = self._sessions.find_proven_at(int(claims["sub"]), claims["auth_time"], now)
+        return next((user for user, each in proven if handle_of(each) == claims["sid"]), None)
 
 
 def _user_of_key(claims: Mapping[str, Any], now: int) -> User | None:

@@ -28,11 +28,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication import sessions
+from wsgiauth.authentication.methods import MULTI_FACTOR
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_settings, make_user
-from wsgiauth.web.failures import MULTI_FACTOR
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 TOTP, CODES, CONFIRM = "/auth/totp", "/auth/recovery-codes", "/auth/confirm"

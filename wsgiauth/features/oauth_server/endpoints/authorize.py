@@ -5,11 +5,10 @@ from dataclasses import replace
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.access import step_up
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.scopes import OFFLINE
-from wsgiauth.exceptions import RequestError, SecondFactorMissingError, UnauthenticatedError
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, UnmetDemandError
 from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.answers import (
     answer,
@@ -49,7 +48,7 @@ from wsgiauth.forms.endpoint import (
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.failures import ask_to_log_in
+from wsgiauth.web.failures import ask_to_log_in, refuse_unmet
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
@@ -102,8 +101,8 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
     except UnauthenticatedError as error:
         login_url = f"{site.pages.mount}/login"
         response = ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
-    except SecondFactorMissingError as error:
-        response = step_up(environ, site, error)
+    except UnmetDemandError as error:
+        response = refuse_unmet(environ, error)
     is_redirect = response.status is HTTPStatus.FOUND
     return replace(response, status=HTTPStatus.SEE_OTHER) if is_redirect else response
 
@@ -167,7 +166,7 @@ def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationReque
     """Return the session of the browser. Without one, answer the app or raise for the login."""
     if NONE in request.prompts:
         identity = site.identifier.identify(environ)
-        if identity.incomplete is not None:
+        if identity.lacking is not None:
             raise request.refused("interaction_required", "the login is not complete yet")
         if identity.any_session is None:
             raise request.refused("login_required", "the user is not logged in")

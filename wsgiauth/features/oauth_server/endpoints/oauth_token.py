@@ -68,7 +68,7 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     if "refresh_token" not in fields:
         raise OAuthError(INVALID_REQUEST, "send the refresh_token")
     named = server.refresh_tokens.verify(fields["refresh_token"])
-    grant = None if named is None else grants.find(named[0], site.settings, now)
+    grant = None if named is None else server.grants.find(named[0], now)
     if named is None or grant is None or grant.client_id != client.id:
         raise _invalid_grant("the refresh token is wrong, or has ended")
     _require_resource(fields, grant.resource)
@@ -125,7 +125,7 @@ GRANT_TYPES: Mapping[str, Callable[[Client, _Fields, Site], dict[str, object]]] 
 
 def _redeemed(code: Code, client: Client, site: Site) -> dict[str, object]:
     """Return the tokens for a code that the client can use."""
-    grant = grants.redeem(code, client, site.settings, site.tokens.now())
+    grant = site.require(OAuthServer).grants.redeem(code, client, site.tokens.now())
     if grant is None:
         raise _invalid_grant("the code was used, or what it granted has ended")
     return _tokens(grant, granted_in(grant.scopes), site, code.nonce)

@@ -6,12 +6,11 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features.oauth_server import grants
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.presented import GRANT, access_claims
 from wsgiauth.features.oauth_server.scopes import offered
-from wsgiauth.features.oauth_server.server import userinfo_url
+from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -60,7 +59,7 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     claims = access_claims(token, site)
     if claims is None or claims.get("aud") != userinfo_url(site):
         raise _invalid_token()
-    grant = grants.find(str(claims[GRANT]), site.settings, site.tokens.now())
+    grant = site.require(OAuthServer).grants.find(str(claims[GRANT]), site.tokens.now())
     if grant is None:
         raise _invalid_token()
     scopes = offered(grant.client, claims["scope"].split(), grant.user, site.settings, resource="")

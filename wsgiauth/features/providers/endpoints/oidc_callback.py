@@ -262,8 +262,7 @@ def _connect(arrival: _Arrival) -> Response:
     """Connect the account to the user who began the errand."""
     submission, site = arrival.submission, arrival.submission.site
     found = site.identifier.identify(submission.environ)
-    complete = found.any_session if found.incomplete is None else None
-    session = _require_same_user(arrival, complete)
+    session = _require_same_user(arrival, found.session)
     identities.connect(session.user, arrival.account, site.tokens.now())
     return see_other(submission, "identities?done=connected", name=arrival.provider.entry.title)
 

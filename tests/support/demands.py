@@ -1,0 +1,54 @@
+"""A demand for tests: its user must be in a group. Its column is a subquery with a parameter."""
+
+from http import HTTPStatus
+
+import peewee
+
+from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.tables import Membership
+from wsgiauth.authentication.demands import Demand
+from wsgiauth.exceptions import UnmetDemandError
+from wsgiauth.feature import Feature
+
+GROUP = "badge"
+BADGE = "badge_required"
+
+
+class Badge(Demand):
+    """Demands that users are in the group `badge`."""
+
+    error = BADGE
+    keyword = "badge"
+
+    def columns(self, proof):
+        """Return whether the user is in the group."""
+        rows = Membership.select().join(Group).where(Group.name == GROUP)
+        return (peewee.fn.EXISTS(rows.where(Membership.user == proof.user)),)
+
+    def is_met(self, user, *values):
+        """Return whether the user is in the group."""
+        return bool(values[0])
+
+    def refusal(self, user, environ):
+        """Return the error, which leads to a page that is not there."""
+        return UnmetDemandError(
+            HTTPStatus.FORBIDDEN,
+            BADGE,
+            "Fetch a badge, then try again.",
+            page="/badge",
+            reachable=["/badge", "/me"],
+            members={"badge_url": f"{environ['wsgiauth.root']}/badges"},
+        )
+
+    def arrange(self, user, session, *, is_met):
+        """Let the user join the group, or leave it."""
+        if is_met:
+            user.join(Group.objects.find(GROUP) or Group.objects.create(name=GROUP))
+        else:
+            for group in Group.select().where(Group.name == GROUP):
+                user.leave(group)
+
+
+def demanding(*demands):
+    """Return a feature that demands something of sessions."""
+    return Feature(name="demanding", demands=lambda settings: demands)

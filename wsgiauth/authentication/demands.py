@@ -1,0 +1,139 @@
+"""Admission: what a site demands of a session beside a valid login, such as a second factor.
+
+A session that lacks something is nobody for the application, for guards and for new credentials.
+Whoever looks a session up asks the chain of demands, and nothing else decides.
+"""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+from wsgiref.types import WSGIEnvironment
+
+import peewee
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.tables import Session
+from wsgiauth.exceptions import UnmetDemandError
+
+logger = logging.getLogger("wsgiauth")
+
+
+class Demand(ABC):
+    """Something that every session of a site must have, or its user must have done.
+
+    It is asked on the way of every request, so that it holds from the next request on, also for
+    sessions that are older than the demand. API keys are not concerned.
+
+    Attributes:
+        error: The value of `environ["wsgiauth.error"]` for the application.
+        keyword: The argument of `wsgiauth.testing.logged_in` that leaves it unmet by False.
+        concerns_derived: Whether it also ends what an unmet session has passed on: the grants of
+            apps and service tokens.
+        is_met_by_login: Whether another login can meet it, so that the login form is shown to such
+            a session.
+    """
+
+    error: ClassVar[str]
+    keyword: ClassVar[str]
+    concerns_derived: ClassVar[bool] = False
+    is_met_by_login: ClassVar[bool] = False
+
+    def columns(self, proof: Any) -> Sequence[peewee.ColumnBase]:
+        """Return what `is_met` needs, as columns of the one SELECT of a request.
+
+        It joins `User` with `proof`. So a column is one of them, or a subquery for `User.id`.
+
+        Args:
+            proof: The table of the credential, which has the column `methods`: `Session`, or the
+                grants of apps.
+        """
+        return ()
+
+    @abstractmethod
+    def is_met(self, user: User, *values: Any) -> bool:
+        """Return whether a session meets the demand; if it raises, the session does not.
+
+        Args:
+            user: The session's user.
+            values: Those of `columns`.
+        """
+
+    @abstractmethod
+    def refusal(self, user: User, environ: WSGIEnvironment) -> UnmetDemandError:
+        """Return the error for a request by a session that does not meet the demand."""
+
+    @abstractmethod
+    def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
+        """Let a user or a session meet the demand, or not, for `wsgiauth.testing`.
+
+        Args:
+            user: The user, as they are created, or log in.
+            session: The session that has just begun; None: the user has just been created.
+        """
+
+
+class Chain:
+    """Demands in their order, for one kind of credentials.
+
+    Attributes:
+        columns: Of all demands.
+        parameters: The values in `columns`, in the order of the SQL.
+    """
+
+    def __init__(self, demands: Iterable[Demand], proof: Any) -> None:
+        self.columns: list[peewee.ColumnBase] = []
+        self._places: list[tuple[Demand, slice]] = []
+        for each in demands:
+            start = len(self.columns)
+            self.columns += each.columns(proof)
+            self._places.append((each, slice(start, len(self.columns))))
+        self.parameters: list[Any] = [
+            value for each in self.columns for value in peewee.Context().sql(each).query()[1]
+        ]
+
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
+    def unmet(self, user: User, values: Sequence[Any]) -> Demand | None:
+        """Return the first demand that is not met; it alone decides what the session can reach.
+
+        Args:
+            values: Those of `columns`.
+        """
+        for demand, place in self._places:
+            try:
+                is_met = demand.is_met(user, *values[place])
+            except Exception:
+                logger.exception("the demand %s failed, so it is not met", demand.error)
+                is_met = False
+            if not is_met:
+                return demand
+        return None
+
+
+@dataclass(frozen=True)
+class Admission:
+    """The demands of a site, in order: the second factor, then those of its features."""
+
+    demands: tuple[Demand, ...] = ()
+
+    @cached_property
+    def errors(self) -> frozenset[str]:
+        """The values of `environ["wsgiauth.error"]` of sessions that lack something."""
+        return frozenset(each.error for each in self.demands)
+
+    @cached_property
+    def of_sessions(self) -> Chain:
+        """The demands on a session."""
+        return Chain(self.demands, Session)
+
+    def of_derived(self, proof: Any) -> Chain:
+        """Return the demands that also concern what a session has passed on.
+
+        Args:
+            proof: See `Demand.columns`.
+        """
+        return Chain([each for each in self.demands if each.concerns_derived], proof)
