@@ -175,7 +175,7 @@ def of_another_issuer(site, service):
 
 def signed_by(tokens, site, service):
     scope = [f"{service.name}.read"]
-    return tokens.issue(site.user.id, service.name, scope=scope, origin="0" * 16, proof=None)
+    return tokens.issue(site.user.id, service.name, scope=scope, sid="0" * 16, proof=None)
 
 
 def of_another_type(site, service):

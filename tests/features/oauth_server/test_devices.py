@@ -22,7 +22,7 @@ from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
 from wsgiauth.testing import api_key, logged_in
 from wsgiauth.throttling.throttle import DEVICE_CODES
-from wsgiauth.web.clients import Client as Origin
+from wsgiauth.web.clients import Client as Sender
 
 DEVICE, PAGE = "/auth/oauth/device", "/auth/device"
 TELEVISION = {"REMOTE_ADDR": "192.0.2.7", "HTTP_USER_AGENT": "Mozilla/5.0 (X11; Linux) TV"}
@@ -360,7 +360,7 @@ def test_a_device_code_is_used_up_for_as_long_as_it_lasts(tv, browser, clock):
 
 
 def test_the_codes_are_not_in_the_logs(tv, clock):
-    made = devices.begin(Client.get(), "openid", "", Origin("192.0.2.7"), clock.now)
+    made = devices.begin(Client.get(), "openid", "", Sender("192.0.2.7"), clock.now)
     assert repr(made) == "<MadeDevice>"
 
 

@@ -232,9 +232,7 @@ def active_key(site, user):
 
 def active_service_token(site, user):
     key_id = keys.id_of(active_key(site, user))
-    return site.site.part(ServiceTokens).issue(
-        user.id, REPORTS, scope=(), origin=key_id, proof=None
-    )
+    return site.site.part(ServiceTokens).issue(user.id, REPORTS, scope=(), sid=key_id, proof=None)
 
 
 def test_these_three_are_active(client, site, service, ada):

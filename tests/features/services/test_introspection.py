@@ -64,8 +64,8 @@ class Service:
     def token_of_key(self, user, *scope):
         return self._issue(user, scope, keys.id_of(self.key(user, *scope)), None)
 
-    def _issue(self, user, scope, origin, proof):
-        return self.services.issue(user.id, REPORTS, scope=scope, origin=origin, proof=proof)
+    def _issue(self, user, scope, sid, proof):
+        return self.services.issue(user.id, REPORTS, scope=scope, sid=sid, proof=proof)
 
 
 @pytest.fixture
@@ -258,7 +258,7 @@ def refresh_token(service, user):
 
 def of_another_service(service, user):
     other = service_tokens(replace(service.settings, SERVICES=("others",)), lambda: service.now)
-    return other.issue(user.id, "others", scope=(), origin="0" * 16, proof=None)
+    return other.issue(user.id, "others", scope=(), sid="0" * 16, proof=None)
 
 
 def signed_by_another_key(service, user):

@@ -48,7 +48,7 @@ def processes(settings, tmp_path):
 
 
 def issue(process):
-    return process.issue(7, REPORTS, scope=(), origin="0" * 16, proof=None)
+    return process.issue(7, REPORTS, scope=(), sid="0" * 16, proof=None)
 
 
 def admits(stored, token):

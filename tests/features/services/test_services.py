@@ -46,7 +46,7 @@ def services(settings, folder):
 
 
 def issue(services, audience=REPORTS, scope=("reports.read",), proof=PROOF):
-    return services.issue(7, audience, scope=scope, origin="0123456789abcdef", proof=proof)
+    return services.issue(7, audience, scope=scope, sid="0123456789abcdef", proof=proof)
 
 
 def test_a_token_has_the_claims_of_the_standard(services):

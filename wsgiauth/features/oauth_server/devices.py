@@ -27,7 +27,7 @@ from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import purge_some
-from wsgiauth.web.clients import Client as Origin
+from wsgiauth.web.clients import Client as Sender
 
 LIFETIME = 10 * MINUTE
 INTERVAL = 5  # seconds between two questions of a device
@@ -48,7 +48,7 @@ class MadeDevice(NamedTuple):
         return "<MadeDevice>"
 
 
-def begin(client: Client, scopes: str, resource: str, origin: Origin, now: float) -> MadeDevice:
+def begin(client: Client, scopes: str, resource: str, sender: Sender, now: float) -> MadeDevice:
     """Record the request of a device, and return its codes."""
     device_code = secrets.token_urlsafe(32)
     user_code = "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
@@ -60,8 +60,8 @@ def begin(client: Client, scopes: str, resource: str, origin: Origin, now: float
             grant_id=secrets.token_urlsafe(16),
             scopes=scopes,
             resource=resource,
-            address=origin.address,
-            agent=origin.agent,
+            address=sender.address,
+            agent=sender.agent,
             interval=INTERVAL,
             expires_at=int(now) + LIFETIME,
         ).execute()

@@ -36,12 +36,12 @@ class ServiceTokens:
         self._now = clock
 
     def issue(
-        self, user_id: int, audience: str, *, scope: Sequence[str], origin: str, proof: Proof | None
+        self, user_id: int, audience: str, *, scope: Sequence[str], sid: str, proof: Proof | None
     ) -> str:
         """Return a token for one service (RFC 9068 section 2.2).
 
         Args:
-            origin: The handle of the session, or the id of the API key.
+            sid: The handle of the session, or the id of the API key.
             proof: The last proof of the session; None for an API key.
         """
         now = int(self._now())
@@ -53,7 +53,7 @@ class ServiceTokens:
             "jti": secrets.token_urlsafe(16),
             "client_id": CLIENT_ID,
             "scope": " ".join(scope),
-            "sid": origin,
+            "sid": sid,
         }
         if proof is not None:
             payload |= {"auth_time": proof.authenticated_at, "amr": proof.methods.split()}

@@ -51,12 +51,12 @@ class Token(Endpoint):
             granted = user.permissions
             permissions = [each for each in permissions if each in granted]
         if caller.session_id is None:
-            origin, proof = caller.key_id, None
+            sid, proof = caller.key_id, None
         else:
-            origin, proof = handle_of(caller.session_id), proof_of(caller.session_id)
+            sid, proof = handle_of(caller.session_id), proof_of(caller.session_id)
             if proof is None:  # the session has ended meanwhile
                 raise UnauthenticatedError("invalid_token", accepts_keys=True)
-        token = services.issue(user.id, audience, scope=permissions, origin=origin, proof=proof)
+        token = services.issue(user.id, audience, scope=permissions, sid=sid, proof=proof)
         return json_response(
             {
                 "access_token": token,

@@ -14,7 +14,7 @@ from wsgiauth.features.oauth_server.scopes import MAX_SCOPE
 from wsgiauth.features.oauth_server.server import OAuthServer, base_url
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.site import Site
-from wsgiauth.web.clients import Client as Origin
+from wsgiauth.web.clients import Client as Sender
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.uris import find_equal
 
@@ -38,7 +38,7 @@ class OAuthDevice(ProgramEndpoint):
         if "resource" in fields and not resource:
             raise OAuthError("invalid_target", resource_problem(services))
         site.throttle.device(site.clients.networks(environ)).begin()
-        made = devices.begin(client, scopes, resource, Origin.of(environ), site.tokens.now())
+        made = devices.begin(client, scopes, resource, Sender.of(environ), site.tokens.now())
         page = f"{base_url(site)}/device"
         return json_response(
             {
