@@ -204,7 +204,7 @@ def check_user(user: object) -> None:
     """
     if not isinstance(user, User):
         raise TypeError(f"user must be a User of wsgiauth, not {user!r}")
-    if user.origin not in (None, storage.current()):
+    if user.database not in (None, storage.current()):
         raise ValueError(f"{user!r} is a user of another application.")
     if user.is_limited:  # a session can do more than the key
         raise ValueError(f"{user!r} was identified by an API key, which starts no session.")

@@ -93,7 +93,7 @@ def test_an_address_that_was_never_proven_gets_no_link():
 def test_a_change_reports_how_the_former_address_was_proven(ada):
     update_user(ada, email_verified_at=DAYS_AGO, email_verified_by=PROVEN_BY_LINK)
     noted = []
-    events.record(ada.origin, [lambda event, details: noted.append(details)])
+    events.record(ada.database, [lambda event, details: noted.append(details)])
     update_user(ada, email=NEW_EMAIL)
     assert former_address(noted[0], datetime.now(UTC)) == FORMER
 
@@ -175,7 +175,7 @@ def test_the_trail_has_each_consequence(stolen, secret, tokens):
     sessions.start(stolen, tokens, methods="pwd")
     make_key(stolen)
     noted = []
-    events.subscribe(stolen.origin, [noted.append])
+    events.subscribe(stolen.database, [noted.append])
     assert restore_address(find(secret))
     assert [(each.name, each.reason) for each in noted] == [
         ("logout", "all sessions"),
@@ -211,7 +211,7 @@ def test_a_thief_who_changes_the_address_and_the_password_again_ends_no_link(
 def test_the_address_that_is_replaced_gets_no_link(stolen, secret):
     User.update(email_verified_at=DAYS_AGO).where(User.id == stolen.id).execute()
     noted = []
-    events.record(stolen.origin, [lambda event, details: noted.append((event, details))])
+    events.record(stolen.database, [lambda event, details: noted.append((event, details))])
     assert restore_address(find(secret))
     (details,) = (each for event, each in noted if event.name == "names_changed")
     assert details["old_email"] == details["unproven"] == NEW_EMAIL
@@ -223,7 +223,7 @@ def test_the_address_that_is_replaced_gets_no_link(stolen, secret):
 def test_a_second_theft_after_the_restoration_can_be_undone_at_once(stolen, secret):
     assert restore_address(find(secret))
     noted = []
-    events.record(stolen.origin, [lambda event, details: noted.append(details)])
+    events.record(stolen.database, [lambda event, details: noted.append(details)])
     update_user(User.get_by_id(stolen.id), email=NEW_EMAIL, email_verified_at=datetime.now(UTC))
     assert former_address(noted[0], datetime.now(UTC)) == FORMER
 

@@ -195,7 +195,7 @@ def test_another_thread_can_ask_for_the_logins_of_a_user(ada, four):
 
     def count():
         counts.append(ada.sessions.count())
-        storage.discard_connection(ada.origin)
+        storage.discard_connection(ada.database)
 
     thread = threading.Thread(target=count)
     thread.start()

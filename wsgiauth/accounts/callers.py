@@ -48,5 +48,5 @@ def from_row(user_id: int, row: Sequence[Any]) -> User:
     }
     user.__rel__ = {}
     user._dirty = set()
-    user.origin = current_request()[0] or default_database()
+    user.database = current_request()[0] or default_database()
     return cast(User, user)

@@ -52,7 +52,7 @@ class Group(RightsHolder):
 
     Attributes:
         name: Unique without regard to letter case or compatibility forms; shown as typed.
-        name_key, origin: Internal: see `User`.
+        name_key, database: Internal: see `User`.
         objects: Creates and finds groups: see `User`; `find` ignores the case of a name.
     """
 
@@ -92,7 +92,7 @@ class Group(RightsHolder):
             raise ValidationError(errors)
         self.name_key = names.key(self.name)
         try:
-            with self._using_origin(), database.atomic():
+            with self._using_database(), database.atomic():
                 stored: Any = Group.select(Group.name).where(Group.id == self.id)
                 if not is_new and stored.scalar() == self.name:
                     return False
@@ -100,14 +100,14 @@ class Group(RightsHolder):
                 if saved:  # otherwise the group has been deleted
                     self._report("created" if is_new else "renamed to")
         except peewee.IntegrityError:
-            with self._using_origin():
+            with self._using_database():
                 names.refuse_names(Group, written, {}, owner_id=self.id, is_refused=True)
             raise  # the name is no longer taken
         return saved
 
     def delete_instance(self, *args: Any, **kwargs: Any) -> int:
         """Delete the group; its members lose its permissions."""
-        with self._using_origin(), database.atomic():
+        with self._using_database(), database.atomic():
             deleted: int = super().delete_instance(*args, **kwargs)
             if deleted:
                 self._report("deleted")
@@ -116,7 +116,7 @@ class Group(RightsHolder):
     @property
     def permissions(self) -> frozenset[str]:
         """The permissions granted to this group, read from the database on each access."""
-        with self._using_origin():
+        with self._using_database():
             return frozenset(name for (name,) in _PERMISSIONS_OF_GROUP.fetchall(self.id))
 
     @property
@@ -125,7 +125,7 @@ class Group(RightsHolder):
         users: type[User] = Membership.user.rel_model
         joined = users.select().join(Membership).where(Membership.group == self.id)
         query: peewee.ModelSelect[User] = joined.order_by(Membership.user)
-        return query.bind(self.origin or storage.current())
+        return query.bind(self.database or storage.current())
 
     def _grants_of(self) -> Any:
         return GroupPermission.group
@@ -162,7 +162,7 @@ class UserRights(RightsHolder):
         """
         if self._limit is not None and self._has_every:
             return self._limit
-        with self._using_origin():
+        with self._using_database():
             granted = frozenset(name for (name,) in _PERMISSIONS_OF_USER.fetchall(self.id, self.id))
         return granted if self._limit is None else granted & self._limit
 
@@ -174,7 +174,7 @@ class UserRights(RightsHolder):
         """
         member_id = self.id if self._limit is None else None
         query = Group.select().join(Membership).where(Membership.user == member_id)
-        return query.order_by(Group.name_key).bind(self.origin or storage.current())
+        return query.order_by(Group.name_key).bind(self.database or storage.current())
 
     def has_permission(self, permission: str) -> bool:
         """Return whether the user has `permission`.
@@ -203,7 +203,7 @@ class UserRights(RightsHolder):
             Group.DoesNotExist: There is no such group.
             User.DoesNotExist: The user is not in the database.
         """
-        with self._using_origin():
+        with self._using_database():
             return self._join(group)
 
     def leave(self, group: Group | str) -> bool:
@@ -213,7 +213,7 @@ class UserRights(RightsHolder):
             ValueError: `group` is of another application.
             Group.DoesNotExist: There is no group with this name.
         """
-        with self._using_origin():
+        with self._using_database():
             return self._leave(group)
 
     @repeated_after_conflict
@@ -282,7 +282,7 @@ def resolve_group(group: Group | str) -> Group:
         Group.DoesNotExist: There is no group with this name.
     """
     if isinstance(group, Group):
-        if group.origin not in (None, storage.current()):
+        if group.database not in (None, storage.current()):
             raise ValueError(f"{group!r} is a group of another application.")
         return group
     found = Group.objects.find(group)

@@ -77,7 +77,7 @@ def change_locked(
     users = type(user)
     involved = {user.id} if actor is None else {user.id, actor.id}
     seen, witness = set(involved), set[int]()
-    with context.using(user.origin):
+    with context.using(user.database):
         while True:
             with database.atomic() as transaction:
                 found = lock_users(users, involved | witness)

@@ -73,7 +73,7 @@ class User(UserRights):
             once. A session is valid only while its own stamp equals it. Only the database
             increments it; saving an object does not set it.
         locks: Internal: MariaDB increments it to lock the user: see `locks`.
-        origin: Internal: the database that the object was read from.
+        database: Internal: the one that the object was read from.
         objects: Creates and finds users: `create`, `get`, `get_or_none`, `filter`, `all`, `count`.
     """
 
@@ -122,7 +122,7 @@ class User(UserRights):
         query = Session.select().join(User).where(Session.user == self.id, IS_VALID_SESSION)
         query = query.where(Session.expires_at > int(time.time()))
         query = query.order_by(Session.created_at.desc(), Session.id)
-        return query.bind(self.origin or storage.current())
+        return query.bind(self.database or storage.current())
 
     @classmethod
     def update(cls, data: Any = None, /, **changes: Any) -> peewee.ModelUpdate:
@@ -166,7 +166,7 @@ class User(UserRights):
         """
         if force_insert or self.id is None:
             return self._save(force_insert, only, is_new=True)
-        with self._using_origin():
+        with self._using_database():
             write = partial(self._save_changed, only)
             flags = self._changed(only) & {"is_active", "is_superuser"}
             can_remove_superuser = not all(getattr(self, flag) for flag in flags)
@@ -197,7 +197,7 @@ class User(UserRights):
                 return False
         self._check_names(changed)
         try:
-            with self._using_origin(), database.atomic():
+            with self._using_database(), database.atomic():
                 old = self._stored_email() if "email" in changed and not is_new else {}
                 saved = super().save(force_insert, only)
                 if not is_new and {"hashed_password", "is_active"} & changed:
@@ -208,7 +208,7 @@ class User(UserRights):
                     self._report_changes(changed, old)
                     self._end_credentials(changed)
         except peewee.IntegrityError:
-            with self._using_origin():
+            with self._using_database():
                 written = {"username": self.username, "email": self.email}
                 names.refuse_names(User, written, {}, owner_id=self.id, is_refused=True)
             raise  # another constraint, or the name is no longer taken
@@ -224,7 +224,7 @@ class User(UserRights):
             LastSuperuserError: The user is the last active superuser.
             InUseError: A foreign key of the application refuses it.
         """
-        with self._using_origin(), refusing_referenced(self.username):
+        with self._using_database(), refusing_referenced(self.username):
             return remove_locked(self, partial(self._delete, *args, **kwargs))
 
     def _delete(self, *args: Any, **kwargs: Any) -> int:
@@ -253,7 +253,7 @@ class User(UserRights):
         }
         errors = names.name_errors(written)
         if errors:
-            with self._using_origin():
+            with self._using_database():
                 names.refuse_names(User, written, errors, owner_id=self.id)
         for name, value in written.items():
             setattr(self, f"{name}_key", names.key(value))

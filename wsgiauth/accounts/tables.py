@@ -113,7 +113,7 @@ class RightsHolder(BoundModel):
             User.DoesNotExist, Group.DoesNotExist: The user or group is not in the database.
         """
         wanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin():
+        with self._using_database():
             return self._grant(wanted)
 
     def revoke(self, *permissions: str) -> bool:
@@ -125,7 +125,7 @@ class RightsHolder(BoundModel):
             ValueError: A permission does not have the form `<app>.<action>`.
         """
         unwanted = [names.check_permission(permission) for permission in permissions]
-        with self._using_origin():
+        with self._using_database():
             return self._revoke(unwanted)
 
     @repeated_after_conflict

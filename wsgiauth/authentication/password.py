@@ -38,7 +38,7 @@ def change_password(user: User, password: str, *, settings: Settings, end_keys: 
         peewee.DatabaseError: The database failed.
     """
     hashed_password = hash_new_password(user, password, settings=settings)
-    with context.using(user.origin):
+    with context.using(user.database):
         replaced = replace_password(user, hashed_password, end_keys=end_keys)
     if replaced is None:
         raise User.DoesNotExist

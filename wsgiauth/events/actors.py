@@ -124,6 +124,6 @@ def current(database: peewee.Database | None, owner_id: int | None) -> str | Non
     if environ is None:
         return CODE
     caller = environ.get("wsgiauth.user")
-    if caller is None or getattr(caller, "origin", None) is not database:
+    if caller is None or getattr(caller, "database", None) is not database:
         return CODE
     return user(caller.id, environ.get("wsgiauth.key"))

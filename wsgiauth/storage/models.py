@@ -29,18 +29,18 @@ class Model(peewee.Model):
 class BoundModel(Model):
     """A model whose objects keep their database, also in another thread or site."""
 
-    origin: peewee.Database | None = None
+    database: peewee.Database | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.origin = context.database()
+        self.database = context.database()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "origin"}
+        return {name: value for name, value in vars(self).items() if name != "database"}
 
-    def _using_origin(self) -> AbstractContextManager[None]:
+    def _using_database(self) -> AbstractContextManager[None]:
         # In a thread without a context, events find no subscribers unless a database is set.
-        return context.using(self.origin or storage.current())
+        return context.using(self.database or storage.current())
 
 
 NO_PASSWORD = ""  # instead of a hash; nothing matches it
