@@ -44,7 +44,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError, WsgiAuthError
 from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.mail.letters import Addressed
@@ -691,7 +691,7 @@ def test_no_secret_shows_in_what_is_printed_of_an_object(settings, client, site,
     made = Site.from_settings(settings, "/auth", FEATURES)
     attempt = made.throttle.login(UNLIKELY_NAME, ("192.0.2.7",))
     user.grant("a.b")
-    new = keys.create(user, "export", ["a.b"], now=time.time())
+    new = api_keys.create(user, "export", ["a.b"], now=time.time())
     watch.note_key(new.text)
     for each in (
         *(

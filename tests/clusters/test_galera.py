@@ -17,7 +17,7 @@ from wsgiauth.authentication import one_time
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.storage import context
 from wsgiauth.storage.conflicts import is_conflict
 from wsgiauth.testing import add_authenticator, bearer, make_user
@@ -138,7 +138,7 @@ def demote(number, users):
 
 
 def make_last_key(number, users):
-    keys.create(User.get_by_id(users[0].id), f"key {number}", [], now=0)
+    api_keys.create(User.get_by_id(users[0].id), f"key {number}", [], now=0)
 
 
 def make_codes(number, users):
@@ -156,8 +156,8 @@ def two_superusers(site):
 
 def a_user_with_nineteen_keys(site):
     user = make_user(site)
-    for number in range(keys.MAX_KEYS - 1):
-        keys.create(user, f"first {number}", [], now=0)
+    for number in range(api_keys.MAX_KEYS - 1):
+        api_keys.create(user, f"first {number}", [], now=0)
     return [user]
 
 
@@ -182,7 +182,7 @@ RACES = {
     "nobody has more than twenty keys": (
         a_user_with_nineteen_keys,
         make_last_key,
-        lambda: keys.Key.select().count() == keys.MAX_KEYS,
+        lambda: api_keys.Key.select().count() == api_keys.MAX_KEYS,
     ),
     "nobody has two sets of recovery codes": (
         a_user,

@@ -11,7 +11,7 @@ from wsgiauth.accounts.registration import Registration
 from wsgiauth.accounts.tables import Key, Membership, Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.features.former_passwords.formats import Options
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.transfer.importing import import_rows
 from wsgiauth.features.transfer.rows import parse_row
 from wsgiauth.staff.administration import Right, administer
@@ -127,7 +127,7 @@ class DeactivatedWithKey(Race):
         return update_user(ada, is_active=False)
 
     def other(self, ada):
-        return keys.create(ada, "Key", (), now=NOW) is not None
+        return api_keys.create(ada, "Key", (), now=NOW) is not None
 
     def check(self, outcome, ada):
         assert outcome.one is True
@@ -320,7 +320,7 @@ class PasswordAndKey(Race):
         return True
 
     def other(self, ada):
-        return keys.create(ada, "Key", (), now=NOW) is not None
+        return api_keys.create(ada, "Key", (), now=NOW) is not None
 
     def check(self, outcome, ada):
         assert (outcome.one, outcome.other) == (True, outcome.first == "other")

@@ -21,7 +21,7 @@ from wsgiauth.authentication.restoring import (
     restore_address,
 )
 from wsgiauth.feature import at_first_proof_of
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.links.address_links import (
     make_address_link,
     prove_address,
@@ -322,7 +322,7 @@ def send_form(user, once):
         once=once,
     )
     with only_once(submission, "done"):
-        return keys.create(user, "Key", (), now=NOW) is not None
+        return api_keys.create(user, "Key", (), now=NOW) is not None
 
 
 @race("Two forms of a user are sent")

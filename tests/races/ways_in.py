@@ -7,7 +7,7 @@ from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
@@ -28,11 +28,11 @@ class LastKey(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
         for _ in range(MAX_KEYS - 1):
-            keys.create(ada, "Key", (), now=NOW)
+            api_keys.create(ada, "Key", (), now=NOW)
         return (ada,)
 
     def one(self, ada):
-        return keys.create(ada, "Key", (), now=NOW) is not None
+        return api_keys.create(ada, "Key", (), now=NOW) is not None
 
     def check(self, outcome, ada):
         assert outcome.is_once("TooManyKeysError")
@@ -43,18 +43,18 @@ class LastKey(Race):
 class RevokedKey(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
-        made = keys.create(ada, "Key", (), now=NOW)
+        made = api_keys.create(ada, "Key", (), now=NOW)
         return ada, made.row.id, made.text
 
     def one(self, ada, key_id, text):
-        return keys.revoke(ada, key_id)
+        return api_keys.revoke(ada, key_id)
 
     def other(self, ada, key_id, text):
-        return keys.find(text, NOW) is not None
+        return api_keys.find(text, NOW) is not None
 
     def check(self, outcome, ada, key_id, text):
         assert outcome.one is True
-        assert keys.find(text, NOW) is None
+        assert api_keys.find(text, NOW) is None
 
 
 @race("Two users connect one account of a provider")

@@ -8,7 +8,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Key
 from wsgiauth.storage import Statement
 
-# The SELECT of `keys.find`, without the column about the last use.
+# The SELECT of `api_keys.find`, without the column about the last use.
 _OWNER = Statement(
     lambda: (
         User.select(*CALLER, User.id, Key.permissions, Key.digest, Key.created_at, Key.expires_at)

@@ -9,7 +9,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import FEDERATED, ONE_TIME_CODE, PASSWORD
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.providers.identities import rows_of
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.middleware import AuthMiddleware
@@ -61,7 +61,7 @@ def api_key(
     now = require_middleware(application).site.tokens.now()
     with context.using(application.database):
         current = present_user(application, user)
-        made = None if current is None else keys.create(current, "test", permissions, now=now)
+        made = None if current is None else api_keys.create(current, "test", permissions, now=now)
     if made is None:
         raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
     return {"Authorization": f"Bearer {made.text}"}

@@ -16,7 +16,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.features.forward_auth.check import MOST_NAMED, MOST_PERMISSIONS
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.testing import api_key
 from wsgiauth.web.request import MAX_QUERY
 
@@ -208,7 +208,7 @@ def test_a_key_without_the_permission_is_refused_and_is_the_actor(client, ada, c
     headers = api_key(client.app, ada, ["reports.read"])
     refused = client.get("/auth/check?permission=reports.write", headers=headers, status=403)
     assert refused.json["code"] == "insufficient_scope"
-    key_id = keys.list_keys(ada, 0)[0].id
+    key_id = api_keys.list_keys(ada, 0)[0].id
     assert caplog.records[-1].actor == f"user {ada.id} key {key_id}"
 
 

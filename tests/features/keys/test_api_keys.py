@@ -13,7 +13,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import Key, revoke_keys
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS, ListedKey, make_key
 from wsgiauth.storage.connections import BUSY_TIMEOUT
 from wsgiauth.storage.upkeep import purge_expired
@@ -37,11 +37,11 @@ def ada(ada):
 
 
 def create(user, *permissions, name="export", days=90, now=NOW):
-    return keys.create(user, name, permissions or ["a.read"], days=days, now=now)
+    return api_keys.create(user, name, permissions or ["a.read"], days=days, now=now)
 
 
 def caller_of(made, now=NOW):
-    found = keys.find(made.text, now)
+    found = api_keys.find(made.text, now)
     return found and found[0]
 
 
@@ -51,7 +51,7 @@ def caller_of(made, now=NOW):
 @pytest.mark.every_database
 def test_a_key_identifies_its_owner(ada):
     made = create(ada, "a.read")
-    assert keys.find(made.text, NOW) == (ada, made.row.id)
+    assert api_keys.find(made.text, NOW) == (ada, made.row.id)
 
 
 @pytest.mark.every_database
@@ -138,7 +138,7 @@ def test_what_a_key_is_made_with_has_rules(ada):
     for _, values in refused:
         fields = {"name": "export", "permissions": ["a.read"], **values}
         with pytest.raises(ValidationError) as caught:
-            keys.create(ada, **fields, now=NOW)
+            api_keys.create(ada, **fields, now=NOW)
         found.append((*caught.value.errors, values))
     assert found == refused
     assert not Key.select().exists()
@@ -159,7 +159,7 @@ def test_the_number_of_keys_is_limited_and_ended_ones_do_not_count(ada):
     last = create(ada)
     with pytest.raises(TooManyKeysError, match="20"):
         create(ada)
-    keys.revoke(ada, last.row.id)
+    api_keys.revoke(ada, last.row.id)
     assert create(ada)
 
 
@@ -208,8 +208,8 @@ def test_a_key_ends_at_its_time(ada):
 @pytest.mark.every_database
 def test_an_ended_key_is_anonymous_and_others_go_on(ada):
     made, other = create(ada), create(ada)
-    assert keys.revoke(ada, made.row.id)
-    assert not keys.revoke(ada, made.row.id)
+    assert api_keys.revoke(ada, made.row.id)
+    assert not api_keys.revoke(ada, made.row.id)
     assert caller_of(made) is None
     assert caller_of(other)
 
@@ -218,7 +218,7 @@ def test_an_ended_key_is_anonymous_and_others_go_on(ada):
 def test_a_user_cannot_end_the_key_of_another(ada, settings):
     made = create(ada)
     bob = create_user("Bob", "bob@example.org", PASSWORD, settings=settings)
-    assert not keys.revoke(bob, made.row.id)
+    assert not api_keys.revoke(bob, made.row.id)
     assert caller_of(made)
 
 
@@ -265,7 +265,7 @@ def test_expired_keys_are_deleted(ada):
 @pytest.mark.promise(51)
 def test_each_change_is_in_the_trail_with_the_id(ada):
     made, _ = create(ada), create(ada)
-    keys.revoke(ada, made.row.id)
+    api_keys.revoke(ada, made.row.id)
     revoke_keys(ada.id)
     assert revoke_keys(ada.id) == 0
     rows = RecordedEvent.select().where(RecordedEvent.name.startswith("key_"))
@@ -301,14 +301,14 @@ def test_what_cannot_be_a_key_costs_no_query(ada, queries):
         "wsgiauth_x.y.z",
     ]
     found = []
-    assert queries(lambda: found.extend(keys.find(each, NOW) for each in spoilt)) == []
+    assert queries(lambda: found.extend(api_keys.find(each, NOW) for each in spoilt)) == []
     assert found == [None] * len(spoilt)
 
 
 @pytest.mark.every_database
 def test_a_well_formed_key_that_was_not_made_is_none(ada):
     made = create(ada)
-    assert keys.find(make_key()[1], NOW) is None
+    assert api_keys.find(make_key()[1], NOW) is None
     Key.update(digest="0" * 64).execute()
     assert caller_of(made) is None
 

@@ -11,7 +11,7 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, login_required, storage
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.basic import read
 
 CROSS_SITE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}
@@ -29,7 +29,7 @@ def settings(settings):
 def key(ada):
     """Return an API key of Ada's."""
     ada.grant("reports.read")
-    return keys.create(ada, "pip", ["reports.read"], now=time.time())
+    return api_keys.create(ada, "pip", ["reports.read"], now=time.time())
 
 
 def basic(name, password):
@@ -60,7 +60,7 @@ def test_a_key_is_the_password_of_its_owner_s_names_in_any_letter_case(client, k
 
 @pytest.mark.promise(59)
 def test_a_username_can_have_colons(client, ada):
-    key = keys.create(ada, "pip", [], now=time.time())
+    key = api_keys.create(ada, "pip", [], now=time.time())
     for name in ("ada:lovelace", ":ada", "ada:", "a:d:a"):
         ada.username = name
         ada.save()

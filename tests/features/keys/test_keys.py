@@ -22,7 +22,7 @@ from wsgiauth import (
 from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.testing import logged_in
 
@@ -56,7 +56,7 @@ def make_key(login, ada):
     """Return a function that makes a key and returns its header."""
 
     def make(**fields):
-        made = keys.create(ada, **{**NEW, **fields}, now=time.time())
+        made = api_keys.create(ada, **{**NEW, **fields}, now=time.time())
         return {"Authorization": f"Bearer {made.text}"}
 
     return make
@@ -172,7 +172,7 @@ def test_what_is_kept_of_a_form_ends_with_the_account_and_after_a_day(browser, a
 
 
 def test_a_browser_ends_a_key(browser, ada):
-    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    api_keys.create(ada, "export", ["a.read"], now=4_000_000_000)
     form = browser.get("/auth/keys", headers=BROWSER).forms[0]
     page = form.submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     page.mustcontain("The API key has been revoked.", "You have no API keys.")
@@ -246,7 +246,7 @@ def test_the_page_names_the_key_a_password_only_where_it_is_one(browser, client_
 
 def test_a_full_list_has_no_form(browser, client, login, ada):
     for _ in range(MAX_KEYS):
-        keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+        api_keys.create(ada, "export", ["a.read"], now=4_000_000_000)
     browser.get("/auth/keys", headers=BROWSER).mustcontain("You cannot have more keys.")
     refused = client.post_json("/auth/keys", NEW, headers=login, status=409)
     assert (refused.json["code"], "20" in refused.json["detail"]) == ("too_many_keys", True)
@@ -255,7 +255,7 @@ def test_a_full_list_has_no_form(browser, client, login, ada):
 @pytest.mark.promise(58)
 def test_a_name_is_escaped(browser, ada):
     assert browser.get("/auth/account", headers=BROWSER).html.find(href="/auth/keys")
-    keys.create(ada, "<script>x</script>", ["a.read"], now=4_000_000_000)
+    api_keys.create(ada, "<script>x</script>", ["a.read"], now=4_000_000_000)
     browser.get("/auth/keys", headers=BROWSER).mustcontain("&lt;script&gt;", no="<script>x<")
 
 
@@ -289,7 +289,7 @@ def test_only_a_change_needs_a_recent_proof(client, login):
 
 @pytest.mark.promise(46)
 def test_a_stale_browser_gets_a_link_to_confirm_instead_of_forms(browser, ada):
-    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    api_keys.create(ada, "export", ["a.read"], now=4_000_000_000)
     make_stale()
     page = browser.get("/auth/keys", headers=BROWSER)
     assert not page.forms
@@ -477,7 +477,7 @@ def test_a_key_that_ends_while_it_is_used_is_anonymous_on_the_next_request(
     headers = make_key()
 
     def end(environ, start_response):
-        assert keys.revoke(environ["wsgiauth.user"], environ["wsgiauth.key"])
+        assert api_keys.revoke(environ["wsgiauth.user"], environ["wsgiauth.key"])
         return echo(environ, start_response)
 
     assert client_of(end).get("/", headers=headers).json["user"] == USERNAME
@@ -499,7 +499,7 @@ def test_a_new_password_ends_the_keys_only_if_asked_to(client, login, make_key, 
 @pytest.mark.every_database
 def test_the_form_has_the_box_where_there_are_keys_and_keeps_its_tick(browser, ada):
     browser.get("/auth/password", headers=BROWSER).mustcontain(no="end_keys")
-    keys.create(ada, "export", ["a.read"], now=4_000_000_000)
+    api_keys.create(ada, "export", ["a.read"], now=4_000_000_000)
     form = browser.get("/auth/password", headers=BROWSER).form
     form["current_password"], form["new_password"] = "wrong", NEW_PASSWORD
     form["end_keys"] = True

@@ -22,7 +22,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import ListedKey
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities
@@ -139,7 +139,7 @@ def test_the_page_lists_api_keys_without_their_secrets(site, browser, make):
     tim = make("Tim", "privileged")
     url = f"/auth/admin/users/{tim.id}"
     browser.get(url).mustcontain("The user has no API keys.")
-    made = keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
+    made = api_keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
     section = section_of(browser.get(url), "keys")
     shown = f"API keys Nightly export reports.publish ID {made.row.id}, never used, expires "
     assert section.startswith(shown)
@@ -160,7 +160,7 @@ def test_a_program_gets_second_factors_and_keys(site, program, make):
     }
     add_app(site, tim)
     recovery_codes.replace(tim, rounds=4)
-    made = keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
+    made = api_keys.create(tim, "Nightly export", ["reports.publish"], now=time.time())
     answer = program(f"/auth/admin/users/{tim.id}")
     (factor,) = answer.json["second_factors"]["factors"]
     assert (factor["method"], factor["name"]) == ("otp", "Phone")

@@ -23,7 +23,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
@@ -298,7 +298,7 @@ def test_the_owner_does_not_learn_the_address_of_the_staff(browser, site, make, 
 def test_one_api_key_ends(client, program, make, boss):
     tim = make("Tim")
     other = make_key(tim)
-    made = keys.create(tim, "Export", ["reports.read"], now=time.time())
+    made = api_keys.create(tim, "Export", ["reports.read"], now=time.time())
     headers = {"Authorization": f"Bearer {made.text}"}
     client.get("/auth/me", headers=headers)
     RecordedEvent.delete().execute()

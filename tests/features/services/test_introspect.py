@@ -15,7 +15,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.testing import (
     add_authenticator,
@@ -107,7 +107,7 @@ def test_a_key_without_the_permission_is_refused_and_is_the_actor(client, site, 
     ada.grant(INTROSPECT)
     answer = client.post(URL, {"token": token}, headers=api_key(site, ada), status=403)
     assert answer.json["code"] == "insufficient_scope"
-    key_id = keys.list_keys(ada, 0)[0].id
+    key_id = api_keys.list_keys(ada, 0)[0].id
     assert caplog.records[-1].actor == f"user {ada.id} key {key_id}"
 
 
@@ -231,7 +231,7 @@ def active_key(site, user):
 
 
 def active_service_token(site, user):
-    key_id = keys.id_of(active_key(site, user))
+    key_id = api_keys.id_of(active_key(site, user))
     return site.site.part(ServiceTokens).issue(user.id, REPORTS, scope=(), sid=key_id, proof=None)
 
 

@@ -22,7 +22,7 @@ from wsgiauth.authentication.methods import PASSWORD as BY_PASSWORD
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.services.introspection import Introspector
 from wsgiauth.features.services.service_tokens import Proof
@@ -54,7 +54,7 @@ class Service:
         return sessions.start(user, self.tokens, lifetime, methods=methods).token
 
     def key(self, user, *permissions):
-        return keys.create(user, "export", permissions, now=self.now).text
+        return api_keys.create(user, "export", permissions, now=self.now).text
 
     def token_of_session(self, user, *scope, methods=BY_PASSWORD):
         session_id = self.tokens.verify(self.access_token(user, methods=methods), self.now)[1]
@@ -62,7 +62,7 @@ class Service:
         return self._issue(user, scope, handle_of(session_id), proof)
 
     def token_of_key(self, user, *scope):
-        return self._issue(user, scope, keys.id_of(self.key(user, *scope)), None)
+        return self._issue(user, scope, api_keys.id_of(self.key(user, *scope)), None)
 
     def _issue(self, user, scope, sid, proof):
         return self.services.issue(user.id, REPORTS, scope=scope, sid=sid, proof=proof)
@@ -116,7 +116,7 @@ def test_an_api_key_is_described_by_its_row_and_its_owner(service, ada):
         "scope": "a.read",
         "token_type": "bearer",
         "iat": START,
-        "exp": START + keys.DEFAULT_DAYS * DAY,
+        "exp": START + api_keys.DEFAULT_DAYS * DAY,
     }
 
 
@@ -285,9 +285,9 @@ def mistyped_key(service, user):
 
 
 def key_with_another_secret(service, user):
-    key_id = keys.id_of(service.key(user))
-    unchecked = f"{keys.PREFIX}{key_id}_{'0' * 43}"
-    return unchecked + keys._checksum(unchecked)
+    key_id = api_keys.id_of(service.key(user))
+    unchecked = f"{api_keys.PREFIX}{key_id}_{'0' * 43}"
+    return unchecked + api_keys._checksum(unchecked)
 
 
 def unsigned(service, user):

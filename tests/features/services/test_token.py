@@ -16,7 +16,7 @@ from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.services.service_tokens import MAX_SCOPE
 from wsgiauth.testing import api_key
 
@@ -228,7 +228,7 @@ class TestWithBasic:
         return replace(settings, BASIC_AUTH="keys")
 
     def test_a_key_gets_a_token(self, client, ada):
-        made = keys.create(ada, "git", (), now=time.time())
+        made = api_keys.create(ada, "git", (), now=time.time())
         client.authorization = ("Basic", ("ada", made.text))
         assert claims_of(ask(client, {}))["sid"] == made.row.id
 

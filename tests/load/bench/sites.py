@@ -5,7 +5,7 @@ import itertools
 from tests.support.sites import SECRET_KEY
 from wsgiauth import AuthMiddleware, Settings, User, storage
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 
 HASH = "$2b$12$" + 53 * "x"  # of no password
 CREATED_AT = "2026-01-01 12:00:00"
@@ -68,7 +68,7 @@ class Site:
             users = User.select().where(User.id.in_(self._spread(number)))
             for user in users:
                 user.grant("bench.read")
-            return [keys.create(user, "bench", ["bench.read"], now=now).text for user in users]
+            return [api_keys.create(user, "bench", ["bench.read"], now=now).text for user in users]
 
     def session_ids(self, number):
         """Return the ids of the sessions that `tokens` are for."""

@@ -8,7 +8,7 @@ from itertools import count, islice
 
 from tests.conftest import HASH_OF_PASSWORD
 from tests.load.panel import row_of
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 
 GROUPS = 50  # as many at any size: their number is up to the operator
 PERMISSIONS = 20
@@ -211,10 +211,10 @@ def _identity(n, now):
 def _keys(users, now, kept):
     """Yield a key for one user of five, and append some of them, and their users, to `kept`."""
     for n in range(1, users + 1, 5):
-        key_id, key = keys.make_key()
+        key_id, key = api_keys.make_key()
         if n * 31 % users < 5 * 500:
             kept.append((n, key))
-        yield (key_id, n, "Export", keys.digest(key), "app.action1", now, now + 365 * DAY)
+        yield (key_id, n, "Export", api_keys.digest(key), "app.action1", now, now + 365 * DAY)
 
 
 def _upto(number):

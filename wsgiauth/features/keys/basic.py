@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 
 _MAX_LENGTH = 2048  # characters of the header: twice the longest name and a key
 
@@ -25,9 +25,9 @@ class Credentials(NamedTuple):
 
 
 def find(encoded: str, now: int) -> tuple[User, str] | None:
-    """Return the result of `keys.find` if the name is the username or the email address."""
+    """Return the result of `api_keys.find` if the name is the username or the email address."""
     presented = read(encoded)
-    found = keys.find(presented.password, now)
+    found = api_keys.find(presented.password, now)
     if found is None:
         return None
     own_names = {names.key(found[0].username), names.key(found[0].email)}

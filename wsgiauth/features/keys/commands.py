@@ -6,7 +6,7 @@ from wsgiauth.accounts.tables import revoke_keys
 from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser, positive
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import list_keys
 from wsgiauth.messages import counted
 
@@ -34,8 +34,8 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "--days",
         type=positive,
-        default=keys.DEFAULT_DAYS,
-        help=f"after how many days it expires ({keys.DEFAULT_DAYS})",
+        default=api_keys.DEFAULT_DAYS,
+        help=f"after how many days it expires ({api_keys.DEFAULT_DAYS})",
     )
     added = parser.command("endkey", revoke_key, "user")
     which = added.add_mutually_exclusive_group(required=True)
@@ -54,7 +54,7 @@ def create_key(arguments: Arguments) -> None:
     """Create an API key, and print it alone, for scripts."""
     open_database(arguments)
     user = require_user(arguments.user)
-    created = keys.create(
+    created = api_keys.create(
         user, arguments.name, arguments.permission, days=arguments.days, now=time.time()
     )
     if created is None:
@@ -68,7 +68,7 @@ def revoke_key(arguments: Arguments) -> None:
     user = require_user(arguments.user)
     if arguments.all:
         print_line(f"Revoked {counted(revoke_keys(user.id), 'API key')} of {user}.")
-    elif keys.revoke(user, arguments.id):
+    elif api_keys.revoke(user, arguments.id):
         print_line(f"Revoked the API key {arguments.id} of {user}.")
     else:
         raise CommandError(f"{user} has no API key {arguments.id}")

@@ -7,8 +7,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.identity import BEARER, CredentialKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
-from wsgiauth.features.keys import api_keys as keys
-from wsgiauth.features.keys import basic
+from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
 from wsgiauth.settings import Settings
@@ -22,7 +21,7 @@ def _pages() -> Sequence[Page]:
 
 
 def _credential_kinds(settings: Settings) -> Iterator[CredentialKind]:
-    yield CredentialKind(BEARER, keys.find, prefix=keys.PREFIX)
+    yield CredentialKind(BEARER, api_keys.find, prefix=api_keys.PREFIX)
     if settings.BASIC_AUTH == "keys":
         yield CredentialKind("basic", basic.find, is_ambient=True)
 
@@ -37,6 +36,6 @@ FEATURE = Feature(
     parts=_parts,
     credential_kinds=_credential_kinds,
     pages=_pages,
-    personal_data={"wsgiauth_key": Records("api_keys", keys.own_keys)},
+    personal_data={"wsgiauth_key": Records("api_keys", api_keys.own_keys)},
     expiring={"API key": Key},
 )

@@ -8,7 +8,7 @@ from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
@@ -75,7 +75,7 @@ class Keys(ListForm):
         """Revoke a key, or create one."""
         if not submission.fields["end"]:
             return self._make(submission)
-        if not keys.revoke(submission.member.user, submission.fields["end"]):
+        if not api_keys.revoke(submission.member.user, submission.fields["end"]):
             raise RequestError(
                 HTTPStatus.NOT_FOUND, "no_such_key", _("That API key has already been revoked.")
             )
@@ -87,7 +87,7 @@ class Keys(ListForm):
             " revoke it and create another."
         )
         with only_once(submission, repeated):
-            made = keys.create(
+            made = api_keys.create(
                 submission.member.user,
                 submission.fields["name"],
                 submission.lists["permissions"],

@@ -11,7 +11,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.session_list import revoke_by_handle
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.factors import factors
-from wsgiauth.features.keys import api_keys as keys
+from wsgiauth.features.keys import api_keys
 from wsgiauth.features.links.letters import send_reset
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.providers import provider_logins
@@ -89,7 +89,7 @@ def _end_key(user: User, submission: MemberSubmission) -> None:
     key_id = submission.fields[KEY.name].strip()
     if not key_id:
         raise ValidationError({KEY.name: [_("Choose an API key.")]})
-    if not keys.revoke(user, key_id):
+    if not api_keys.revoke(user, key_id):
         raise RequestError(
             HTTPStatus.NOT_FOUND,
             "no_such_key",

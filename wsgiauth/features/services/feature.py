@@ -7,7 +7,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.services.introspect import Introspect
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
-from wsgiauth.features.services.jwks import KeySet, well_known_urls
+from wsgiauth.features.services.jwks import PublishedKeys, well_known_urls
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.features.services.token import Token
@@ -24,7 +24,7 @@ def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Ite
 
 FEATURE = Feature(
     name="services",
-    urls={"/token": Token(), "/jwks.json": KeySet(), "/introspect": Introspect()},
+    urls={"/token": Token(), "/jwks.json": PublishedKeys(), "/introspect": Introspect()},
     well_known=well_known_urls,
     permissions=lambda settings: (INTROSPECT,) if settings.SERVICE_KEYS else (),
     parts=_parts,

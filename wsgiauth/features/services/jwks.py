@@ -16,7 +16,7 @@ from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
 METADATA = "/.well-known/oauth-authorization-server"  # RFC 8414 section 3
 
 
-class KeySet(Endpoint):
+class PublishedKeys(Endpoint):
     """Publishes the keys of SERVICE_KEYS."""
 
     def is_offered(self, settings: Settings) -> bool:
