@@ -5,11 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.support.identities import ENTRY
+from wsgiauth.authentication.descriptions import DescribedClaims, DescribedStrings
 from wsgiauth.authentication.federated_logins import FederatedLogins
-from wsgiauth.exceptions import NotFoundError
+from wsgiauth.exceptions import ConfigurationError, NotFoundError
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.features.registry import FEATURES
+from wsgiauth.parts import Parts
 from wsgiauth.site import Site
+from wsgiauth.staff.event_reasons import EventReasons
+from wsgiauth.staff.user_lists import UserList
 
 PUBLIC = "https://example.org"
 
@@ -27,7 +31,33 @@ def test_a_site_has_no_part_of_a_feature_that_is_off(settings):
         site.require(FederatedLogins)
 
 
-def test_a_kernel_without_features_has_no_part(settings):
+def test_a_kernel_without_features_has_no_part_but_its_own(settings):
     site = Site.from_settings(settings, "/auth", ())
-    assert site.parts == ()
+    assert site.parts.all(object) == (site.sessions,)
     assert not site.factors.are_offered
+
+
+def part_of(interface, **attributes):
+    """Return a class of parts with every method of an interface."""
+    methods = dict.fromkeys(interface.__abstractmethods__, lambda self: None)
+    return type(interface.__name__, (interface,), {**methods, **attributes})
+
+
+@pytest.mark.parametrize(
+    ("interface", "name", "own", "others"),
+    [
+        pytest.param(DescribedStrings, "prefix", "app_", ["app_", "app", "app_key"], id="prefix"),
+        pytest.param(DescribedClaims, "claim", "grant", ["grant"], id="claim"),
+        pytest.param(UserList, "name", "apps", ["apps"], id="list of a user"),
+        pytest.param(EventReasons, "events", {"a", "b"}, [{"b", "c"}], id="reasons of an event"),
+    ],
+)
+def test_parts_between_which_an_order_would_decide_are_refused(interface, name, own, others):
+    def parts(*values):
+        kinds = [part_of(interface, **{name: each}) for each in values]
+        return Parts({f"f{i}": {each: lambda _, c=each: c()} for i, each in enumerate(kinds)})
+
+    assert len(parts(own, type(own)("x")).all(interface)) == 2
+    for other in others:
+        with pytest.raises(ConfigurationError, match=f"both have the part {interface.__name__}"):
+            parts(own, other)

@@ -1,7 +1,7 @@
 """The declaration of a feature, which the kernel reads without importing the feature."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -17,6 +17,7 @@ from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
 from wsgiauth.web.pages import Page, StaffSection
@@ -72,9 +73,9 @@ class Feature:
         urls: Its endpoints, by path below the mount; they can replace endpoints of the kernel.
         well_known: Returns its functions for paths above the mount (RFC 8615).
         permissions: Returns the permissions that it asks for.
-        parts: Makes the objects that it adds to a site, each of a class of its own; none if the
-            feature is off. It gets the settings, the tokens, and the parts of the features before
-            it. See `Site.part`. A `Queue` among them sends in a thread of its own.
+        parts: Returns the functions that make the objects that it adds to a site, by their
+            classes; none if the feature is off. See `Parts`. A `Queue` among them sends in a
+            thread of its own.
         credential_kinds: Returns the kinds of credentials that it adds.
         demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
@@ -103,9 +104,7 @@ class Feature:
     urls: Mapping[str, "Endpoint"] = field(default_factory=dict)
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
-    parts: Callable[[Settings, Tokens, Sequence[object]], Iterable[object]] = (
-        lambda settings, tokens, earlier: ()
-    )
+    parts: Callable[[Settings, Tokens], PartFactories] = lambda settings, tokens: {}
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
     demands: Callable[[Settings], Iterable[Demand]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None

@@ -172,8 +172,8 @@ class AuthMiddleware:
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, subscribers)
         record(self.database, recorders(settings, self.site))
-        sending = (self.site.outbox, *self.site.parts)
-        self._queues = [each for each in sending if isinstance(each, Queue)]
+        queues: tuple[Queue, ...] = self.site.parts.all(Queue)
+        self._queues = queues if self.site.outbox is None else (self.site.outbox, *queues)
         keep_events(self.database, settings.AUDIT_DAYS)
         for permission in declared:
             known_permissions.register(permission)

@@ -34,6 +34,7 @@ from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
+from wsgiauth.parts import Parts
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
@@ -69,7 +70,7 @@ class Site:
     outbox: Outbox | None  # None without MAIL_URL
     registration: Registration
     personal_data: PersonalData
-    parts: tuple[object, ...]  # of the features; see `part`
+    parts: Parts  # of the features
 
     @classmethod
     def from_settings(
@@ -110,9 +111,10 @@ class Site:
             (kind for each in features for kind in each.credential_kinds(settings)),
         )
         form_accounts = FormAccounts(settings)
-        parts: tuple[object, ...] = (sessions,)
-        for each in features:
-            parts += tuple(each.parts(settings, tokens, parts))
+        own = {Sessions: lambda _: sessions}
+        parts = Parts(
+            {"kernel": own, **{each.name: each.parts(settings, tokens) for each in features}}
+        )
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
             of_user=identifier.language_of_user,
@@ -148,7 +150,7 @@ class Site:
                 ),
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
-                onward=[each for each in parts if isinstance(each, OnwardRedirects)],
+                onward=parts.all(OnwardRedirects),
                 staff_sections=(
                     section for each in features for section in each.staff_sections(settings)
                 ),
@@ -170,7 +172,7 @@ class Site:
 
     def part(self, kind: type[_Part]) -> _Part | None:
         """Return the part of this class or interface; None if its feature is off."""
-        return next((each for each in self.parts if isinstance(each, kind)), None)
+        return self.parts.find(kind)
 
     def require(self, kind: type[_Part]) -> _Part:
         """Return the part that a URL needs, or raise NotFoundError."""

@@ -4,18 +4,19 @@ Each question costs one SELECT, also about a token that is not active, so that t
 answer does not tell them apart.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from wsgiauth.accounts.models import User
+from wsgiauth.parts import Several
 
 _FROM_TOKEN = ("iss", "aud", "sub", "client_id", "iat", "exp")
 
 Description = dict[str, object]
 
 
-class DescribedStrings(ABC):
+class DescribedStrings(Several):
     """The part of a site with tokens that are random or signed strings, and no JWT.
 
     Attributes:
@@ -24,12 +25,16 @@ class DescribedStrings(ABC):
 
     prefix: str
 
+    def conflicts_with(self, other: Self) -> bool:
+        """Return whether strings can begin with both prefixes."""
+        return self.prefix.startswith(other.prefix) or other.prefix.startswith(self.prefix)
+
     @abstractmethod
     def describe(self, text: str, now: int) -> Description | None:
         """Return the description of an active token, or None."""
 
 
-class DescribedClaims(ABC):
+class DescribedClaims(Several):
     """The part of a site with tokens that the keys of SERVICE_KEYS sign.
 
     Attributes:
@@ -37,6 +42,10 @@ class DescribedClaims(ABC):
     """
 
     claim: str
+
+    def conflicts_with(self, other: Self) -> bool:
+        """Return whether both have the same claim."""
+        return self.claim == other.claim
 
     @abstractmethod
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:

@@ -8,11 +8,12 @@ import os
 import threading
 import time
 import weakref
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import peewee
 
 from wsgiauth import storage
+from wsgiauth.parts import Several
 from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection
 from wsgiauth.storage.failures import report_failure
@@ -117,7 +118,7 @@ class Worker:
         return thread
 
 
-class Queue(ABC):
+class Queue(Several):
     """What a thread of its own sends, from rows in the database.
 
     Attributes:

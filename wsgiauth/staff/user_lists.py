@@ -1,11 +1,12 @@
 """The interface by which a feature adds a list to the page of a user in the staff panel."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from wsgiauth.accounts.models import User
+from wsgiauth.parts import Several
 
 
 class UserRow(NamedTuple):
@@ -20,8 +21,8 @@ class UserRow(NamedTuple):
     document: dict[str, object]  # the same, ready for JSON
 
 
-class UserList(ABC):
-    """The part of a site that lists something of a user; see `Site.parts`.
+class UserList(Several):
+    """The part of a site that lists something of a user; see `Parts.all`.
 
     Attributes:
         name: Of the list in JSON.
@@ -35,6 +36,10 @@ class UserList(ABC):
     empty: str
     most: int | None = None
     note: str = ""
+
+    def conflicts_with(self, other: Self) -> bool:
+        """Return whether both have the same name in JSON."""
+        return self.name == other.name
 
     @abstractmethod
     def rows(self, user: User, now: float) -> Sequence[UserRow]:

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
@@ -17,6 +17,7 @@ from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.patterns import RUNS
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import ENGLISH, Language
+from wsgiauth.parts import Several
 from wsgiauth.web import brand
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
@@ -83,7 +84,7 @@ class Page(Content):
         return ""
 
 
-class OnwardRedirects(ABC):
+class OnwardRedirects(Several):
     """The part of a site with URLs that redirect to other sites, after a login, for example."""
 
     @abstractmethod

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.promise(66)
 
 START = 2_000_000_000  # seconds since the epoch, when these tests happen
 DAY = 86400
-PARTS = (DescribedKeys(),)
+DESCRIBED = {"strings": (DescribedKeys(),), "claims": ()}
 DEMANDED = {"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}
 
 
@@ -46,9 +46,8 @@ class Service:
 
     def describe(self, token, **changes):
         settings = replace(self.settings, **changes)
-        return Introspector(
-            self.tokens, sessions_of(settings, self.tokens), self.services
-        ).describe(token, PARTS)
+        sessions = sessions_of(settings, self.tokens)
+        return Introspector(self.tokens, sessions, self.services, **DESCRIBED).describe(token)
 
     def access_token(self, user, lifetime=None, methods=BY_PASSWORD):
         return sessions.start(user, self.tokens, lifetime, methods=methods).token
@@ -321,17 +320,16 @@ def test_anything_else_is_not_active_and_costs_one_select(service, ada, queries)
 
 def test_asked_again_no_token_costs_a_signature(service, ada, monkeypatch):
     tokens, verified = [service.access_token(ada), forged(service, ada)], []
-    introspector = Introspector(
-        service.tokens, sessions_of(service.settings, service.tokens), service.services
-    )
+    stored = sessions_of(service.settings, service.tokens)
+    introspector = Introspector(service.tokens, stored, service.services, **DESCRIBED)
     for token in tokens:
-        introspector.describe(token, PARTS)
+        introspector.describe(token)
     verify = HMACAlgorithm.verify
     monkeypatch.setattr(
         HMACAlgorithm, "verify", lambda *args: verified.append(args) or verify(*args)
     )
     for token in tokens:
-        introspector.describe(token, PARTS)
+        introspector.describe(token)
     assert verified == []
 
 

@@ -1,6 +1,6 @@
 """The declaration of the feature `factors`: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
@@ -13,13 +13,13 @@ from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
 from wsgiauth.features.factors.factors import KINDS, remove_unproven
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.PASSKEYS:
-        yield RelyingParty(settings)
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    return {RelyingParty: lambda _: RelyingParty(settings)} if settings.PASSKEYS else {}
 
 
 def _pages() -> Sequence[Page]:

@@ -1,17 +1,16 @@
 """What the feature `former_passwords` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
-
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.former_passwords.questions import QUESTIONS
 from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords, own_schemes
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    yield SiteFormerPasswords(settings)
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    return {SiteFormerPasswords: lambda _: SiteFormerPasswords(settings)}
 
 
 FEATURE = Feature(

@@ -10,6 +10,7 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
@@ -26,8 +27,8 @@ def _credential_kinds(settings: Settings) -> Iterator[CredentialKind]:
         yield CredentialKind("basic", basic.find, is_ambient=True)
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    yield DescribedKeys()
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    return {DescribedKeys: lambda _: DescribedKeys()}
 
 
 FEATURE = Feature(

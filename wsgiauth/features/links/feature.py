@@ -30,7 +30,10 @@ FEATURE = Feature(
         "/restore": Restore(),
         "/verify": Verify(),
     },
-    parts=lambda settings, tokens, earlier: [letters.LinkInviter(), MailLimits(settings)],
+    parts=lambda settings, tokens: {
+        letters.LinkInviter: lambda _: letters.LinkInviter(),
+        MailLimits: lambda _: MailLimits(settings),
+    },
     pages=_pages,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,

@@ -1,6 +1,6 @@
 """The declaration of the feature `login_codes`: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from wsgiauth.accounts.tables import CODE
 from wsgiauth.authentication.tokens import Tokens
@@ -12,13 +12,13 @@ from wsgiauth.features.login_codes.codes import compose_code
 from wsgiauth.features.login_codes.confirming import CONFIRMATIONS
 from wsgiauth.features.login_codes.parts import LoginCodes, can_log_in
 from wsgiauth.features.login_codes.questions import QUESTIONS
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.LOGIN_CODES:
-        yield LoginCodes(settings)
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    return {LoginCodes: lambda _: LoginCodes(settings)} if settings.LOGIN_CODES else {}
 
 
 def _pages() -> Sequence[Page]:

@@ -30,19 +30,23 @@ from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import AppSession, Client, DeviceRequest, Grant
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.messages import _
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, StaffSection
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.OAUTH_SERVER:
-        sessions = next(each for each in earlier if isinstance(each, Sessions))
-        server = OAuthServer(settings, tokens, sessions)
-        yield server
-        yield from (DescribedGrants(settings, server), DescribedClients(settings))
-        signed = next(each for each in earlier if isinstance(each, SignedTokens))
-        yield from (Logouts(signed, tokens.now), UserApps(), AppReasons())
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    if not settings.OAUTH_SERVER:
+        return {}
+    return {
+        OAuthServer: lambda parts: OAuthServer(settings, tokens, parts.need(Sessions)),
+        DescribedGrants: lambda parts: DescribedGrants(settings, parts.need(OAuthServer)),
+        DescribedClients: lambda _: DescribedClients(settings),
+        Logouts: lambda parts: Logouts(parts.need(SignedTokens), tokens.now),
+        UserApps: lambda _: UserApps(),
+        AppReasons: lambda _: AppReasons(),
+    }
 
 
 def _recorder(settings: Settings, site: Site | None) -> Recorder | None:

@@ -150,11 +150,7 @@ class Account(Content):
             keys=tuple(list_keys(target, now)),
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
-            lists=tuple(
-                ListOfUser.of(each, target, now)
-                for each in site.parts
-                if isinstance(each, UserList)
-            ),
+            lists=tuple(ListOfUser.of(each, target, now) for each in site.parts.all(UserList)),
             actions={
                 name: action
                 for name, action in ACTIONS.items()

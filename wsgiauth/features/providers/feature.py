@@ -1,6 +1,6 @@
 """What the feature `providers` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
@@ -17,14 +17,18 @@ from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_
 from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.features.providers.redirects import BUTTON, ask_provider
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.OIDC_PROVIDERS:
-        providers = Providers(settings, tokens.now)
-        yield from (providers, ProviderLogins(providers))
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    if not settings.OIDC_PROVIDERS:
+        return {}
+    return {
+        Providers: lambda _: Providers(settings, tokens.now),
+        ProviderLogins: lambda parts: ProviderLogins(parts.need(Providers)),
+    }
 
 
 def _pages() -> Sequence[Page]:

@@ -1,7 +1,6 @@
 """What the feature `services` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
-
+from wsgiauth.authentication.descriptions import DescribedClaims, DescribedStrings
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
@@ -11,15 +10,24 @@ from wsgiauth.features.services.jwks import PublishedKeys, well_known_urls
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.features.services.token import Token
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.SERVICE_KEYS:
-        sessions = next(each for each in earlier if isinstance(each, Sessions))
-        signed = SignedTokens(settings)
-        services = ServiceTokens(settings, signed, tokens.now)
-        yield from (signed, services, Introspector(tokens, sessions, services))
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    if not settings.SERVICE_KEYS:
+        return {}
+    return {
+        SignedTokens: lambda _: SignedTokens(settings),
+        ServiceTokens: lambda parts: ServiceTokens(settings, parts.need(SignedTokens), tokens.now),
+        Introspector: lambda parts: Introspector(
+            tokens,
+            parts.need(Sessions),
+            parts.need(ServiceTokens),
+            strings=parts.all(DescribedStrings),
+            claims=parts.all(DescribedClaims),
+        ),
+    }
 
 
 FEATURE = Feature(

@@ -35,7 +35,7 @@ class Introspect(Endpoint):
         token = text_field(read(environ), "token")
         if not token:
             raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", _("Send a token."))
-        return json_response(site.require(Introspector).describe(token, site.parts) or _INACTIVE)
+        return json_response(site.require(Introspector).describe(token) or _INACTIVE)
 
 
 def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:

@@ -35,16 +35,30 @@ _NO_SESSION = Claims(0, "", 0)  # has no row
 
 
 class Introspector:
-    """Describes the tokens of a site that issues service tokens."""
+    """Describes the tokens of a site that issues service tokens.
 
-    def __init__(self, tokens: Tokens, sessions: Sessions, services: ServiceTokens) -> None:
+    Args:
+        strings, claims: All parts of the site that describe further tokens.
+    """
+
+    def __init__(
+        self,
+        tokens: Tokens,
+        sessions: Sessions,
+        services: ServiceTokens,
+        *,
+        strings: Sequence[DescribedStrings],
+        claims: Sequence[DescribedClaims],
+    ) -> None:
+        self._strings = strings
+        self._claims = claims
         self._sessions = sessions
         self._tokens = tokens
         self._services = services
         # Caches False, too, so that the second answer about any inactive token takes equally long.
         self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
-    def describe(self, token: str, parts: Sequence[object] = ()) -> Description | None:
+    def describe(self, token: str) -> Description | None:
         """Return the response of RFC 7662 section 2.2 for an active token, or None.
 
         Access tokens, service tokens, and the tokens that parts of the site describe can be active.
@@ -53,20 +67,17 @@ class Introspector:
 
         `scope` lists the permissions that the token gives now. For the access token of a superuser,
         it lists the granted permissions.
-
-        Args:
-            parts: Those of the site.
         """
         now = int(self._tokens.now())
-        for part in parts:
-            if isinstance(part, DescribedStrings) and token.startswith(part.prefix):
-                return part.describe(token, now)
+        for strings in self._strings:
+            if token.startswith(strings.prefix):
+                return strings.describe(token, now)
         if len(token) > MAX_LENGTH or not self._is_signed(token):
             token = ""
         signed = self._services.signed.verify(token, 0) or {}
-        for part in parts:
-            if isinstance(part, DescribedClaims) and part.claim in signed:
-                return part.describe_claims(signed, now)
+        for each in self._claims:
+            if each.claim in signed:
+                return each.describe_claims(signed, now)
         claims = self._services.verify(token, now)
         if claims is not None:
             return self._describe_service_token(claims, now)

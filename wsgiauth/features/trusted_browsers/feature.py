@@ -1,19 +1,19 @@
 """What the feature `trusted_browsers` declares: see `wsgiauth.feature`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature, Finding, Question
 from wsgiauth.features.trusted_browsers.browsers import Browsers, own_browsers
+from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 
 
-def _parts(settings: Settings, tokens: Tokens, earlier: Sequence[object]) -> Iterator[object]:
-    if settings.TRUSTED_BROWSER_DAYS:
-        yield Browsers(settings)
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    return {Browsers: lambda _: Browsers(settings)} if settings.TRUSTED_BROWSER_DAYS else {}
 
 
 def _useless(site: Site) -> Iterator[Finding]:
