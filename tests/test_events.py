@@ -51,7 +51,10 @@ from wsgiauth.authentication.restoring import (
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.cli import main
+from wsgiauth.events import kinds
+from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
+from wsgiauth.feature import event_kinds_of
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
@@ -63,7 +66,7 @@ from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
-from wsgiauth.features.registry import COMPOSERS, WAYS_IN
+from wsgiauth.features.registry import COMPOSERS, FEATURES, WAYS_IN
 from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
@@ -71,6 +74,9 @@ from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.web.clients import Client
 
 pytestmark = pytest.mark.promise(30)
+
+KINDS_OF_EVENTS = event_kinds_of(FEATURES)
+LEVELS = {each.name: each.level for each in KINDS_OF_EVENTS}
 
 ADDRESS, OTHER_ADDRESS = "192.0.2.7", "2001:db8::7"
 NEW_PASSWORD = "other unrelated birds"
@@ -916,13 +922,13 @@ def test_a_hash_that_is_replaced_by_a_dearer_one_is_no_change_of_password(scene)
 def test_no_event_is_left_out_of_these_tables():
     tables = (OVER_HTTP, IN_CODE, BY_COMMAND)
     expected = {name for table in tables for row in table for (name, *_) in row.values[1]}
-    assert expected == events.LEVELS.keys()
+    assert expected == LEVELS.keys()
 
 
-def test_the_source_emits_exactly_the_events_that_have_a_level():
+def test_the_source_emits_exactly_the_declared_events():
     sources = [path.read_text("utf-8") for path in Path(wsgiauth.__file__).parent.rglob("*.py")]
     emitted = [
-        call.args[0].value
+        ast.unparse(call.args[0]).removeprefix("kinds.").lower()
         for source in sources
         if "emit(" in source  # to parse the others takes most of the time
         for call in ast.walk(ast.parse(source))
@@ -930,15 +936,21 @@ def test_the_source_emits_exactly_the_events_that_have_a_level():
         and isinstance(call.func, ast.Attribute | ast.Name)
         and getattr(call.func, "attr", getattr(call.func, "id", "")) == "emit"
     ]
-    assert set(emitted) == events.LEVELS.keys()
+    assert set(emitted) == LEVELS.keys()
 
 
 def test_what_failed_is_a_warning_and_what_was_done_is_not():
-    warnings = {name for name, level in events.LEVELS.items() if level == logging.WARNING}
+    warnings = {name for name, level in LEVELS.items() if level == logging.WARNING}
     failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
     failed |= {"mail_failed", "logout_failed", "provider_failed"}
     assert warnings == failed | {"refresh_reused", "passkey_cloned", "grant_reused"}
-    assert set(events.LEVELS.values()) == {logging.INFO, logging.WARNING}
+    assert set(LEVELS.values()) == {logging.INFO, logging.WARNING}
+
+
+def test_each_event_is_declared_once_by_a_name_that_its_column_can_store():
+    names = [each.name for each in KINDS_OF_EVENTS]
+    assert len(names) == len({*names})
+    assert max(map(len, names)) <= RecordedEvent.name.max_length
 
 
 # Transactions of the application.
@@ -1044,9 +1056,9 @@ def test_the_name_of_a_group_cannot_add_another_pair(scene, logged):
 
 
 def test_an_event_is_logged_at_its_level(logged):
-    for name in events.LEVELS:
-        events.emit(name)
-    assert [(record.event, record.levelno) for record in logged()] == [*events.LEVELS.items()]
+    for kind in KINDS_OF_EVENTS:
+        events.emit(kind)
+    assert [(record.event, record.levelno) for record in logged()] == [*LEVELS.items()]
 
 
 def test_a_json_formatter_finds_every_field(scene, logged):
@@ -1126,7 +1138,7 @@ def test_a_server_that_tells_no_address_is_no_trouble(scene, logged):
 
 
 def test_an_event_outside_any_site_is_logged_all_the_same(scene, logged):
-    Context().run(events.emit, "refused", reason="busy")
+    Context().run(events.emit, kinds.REFUSED, reason="busy")
     assert [(each.event, each.reason) for each in logged()] == [("refused", "busy")]
     assert scene.heard == []
 

@@ -14,6 +14,7 @@ from wsgiauth.accounts.names import check_permission
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import LackingSession
 from wsgiauth.authentication.methods import has_second_factor
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import MiddlewareMissingError, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -101,7 +102,7 @@ class Guard(NamedTuple):
 
 def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> Response:
     """Emit an event about a missing permission, and return the 403."""
-    events.emit("refused", user_id=user.id, reason=f"lacks {permission}")
+    events.emit(kinds.REFUSED, user_id=user.id, reason=f"lacks {permission}")
     if environ["wsgiauth.key"] is not None:
         return refuse_key(environ, _("The API key does not have the permission that this needs."))
     return failure(

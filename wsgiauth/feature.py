@@ -1,8 +1,8 @@
 """The declaration of a feature, which the kernel reads without importing the feature."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
@@ -14,7 +14,8 @@ from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
-from wsgiauth.events import Recorder
+from wsgiauth.events import Recorder, kinds
+from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
 from wsgiauth.parts import PartFactories
@@ -85,6 +86,8 @@ class Feature:
         factor_kinds: The kinds of second factors that it adds.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.
+        events: The kinds of its events.
+        event_reasons: The words of reasons that it gives to events of the kernel.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a site's templates.
@@ -113,6 +116,8 @@ class Feature:
     factor_kinds: tuple[FactorKind, ...] = ()
     staff_sections: Callable[[Settings], Iterable[StaffSection]] = lambda settings: ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
+    events: tuple[EventKind, ...] = ()
+    event_reasons: Mapping[Change, Reasons] = field(default_factory=dict)
     composers: Mapping[str, Composer] = field(default_factory=dict)
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, "Site | None"], Recorder | None] = lambda settings, site: None
@@ -120,6 +125,21 @@ class Feature:
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
+
+
+def event_kinds_of(features: Iterable[Feature]) -> list[EventKind]:
+    """Return the kinds of events of the kernel and of the features."""
+    return [*kinds.KINDS, *(kind for each in features for kind in each.events)]
+
+
+def changes_of(features: Collection[Feature]) -> dict[str, Change]:
+    """Return the kinds of changes by name, with the words of all reasons."""
+    changes = {each.name: each for each in event_kinds_of(features) if isinstance(each, Change)}
+    for feature in features:
+        for kind, reasons in feature.event_reasons.items():
+            known = changes[kind.name]
+            changes[kind.name] = replace(known, reasons={**known.reasons, **reasons})
+    return changes
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:

@@ -1,6 +1,6 @@
 """The objects that the endpoints of a site use, made from its settings."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
@@ -21,10 +21,12 @@ from wsgiauth.authentication.second_factors import (
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
+from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
     Feature,
     at_first_proof_of,
+    changes_of,
     composers_of,
     letter_samples_of,
     personal_data_of,
@@ -34,7 +36,7 @@ from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
-from wsgiauth.parts import Parts
+from wsgiauth.parts import PartFactories, Parts
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
@@ -70,6 +72,7 @@ class Site:
     outbox: Outbox | None  # None without MAIL_URL
     registration: Registration
     personal_data: PersonalData
+    changes: Mapping[str, Change]  # by name, for the words of the audit trail
     parts: Parts  # of the features
 
     @classmethod
@@ -111,7 +114,7 @@ class Site:
             (kind for each in features for kind in each.credential_kinds(settings)),
         )
         form_accounts = FormAccounts(settings)
-        own = {Sessions: lambda _: sessions}
+        own: PartFactories = {Sessions: lambda _: sessions}
         parts = Parts(
             {"kernel": own, **{each.name: each.parts(settings, tokens) for each in features}}
         )
@@ -162,6 +165,7 @@ class Site:
             make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
             registration or Registration(),
             PersonalData(personal_data_of(features), personal_data),
+            changes_of(features),
             parts,
         )
 

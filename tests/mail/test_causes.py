@@ -13,6 +13,7 @@ from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts.tables import CODE, INVITATION, RESET, OneTimeSecret
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.links.letters import send_reset
+from wsgiauth.features.registry import CHANGES as KINDS
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import context
 from wsgiauth.testing import mailbox, make_user
@@ -53,7 +54,7 @@ def ask_for_code(site, user):
 
 
 def guess(site, user):
-    events.emit("factor_guessed", user_id=user.id)
+    events.emit(KINDS["factor_guessed"], user_id=user.id)
 
 
 def choose_password(site, user):

@@ -6,10 +6,13 @@ from tests.docs.pages import PAGES, section
 from tests.public_surface.names import documented_attributes
 from wsgiauth import User
 from wsgiauth.cli import COMMANDS
-from wsgiauth.events import CHANGES, LEVELS, Event
+from wsgiauth.events import Event
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.feature import event_kinds_of
+from wsgiauth.features.registry import CHANGES, FEATURES
 from wsgiauth.mail.outbox import Mail
 
+EVENTS = {each.name for each in event_kinds_of(FEATURES)}
 # Whose other columns are internal.
 COLUMNS = {
     User: {"id", *documented_attributes(User)},
@@ -25,7 +28,7 @@ def lines():
             if column.column_name in public:
                 table = f"table {model._meta.table_name}"
                 yield f"{table} | {column.column_name}: {type(column).field_type}"
-    for name in LEVELS:
+    for name in EVENTS:
         yield f"event {name}: {'log and audit trail' if name in CHANGES else 'log'}"
     for name in Event._fields:
         yield f"log {'event' if name == 'name' else name}"
@@ -39,4 +42,4 @@ def lines():
 def is_reason(quoted):
     """Return whether code in the table is a reason, and not a name of something else."""
     is_other = quoted.isupper() or "/" in quoted or quoted.startswith("python ")
-    return not is_other and quoted not in {"reason", *LEVELS, *COMMANDS}
+    return not is_other and quoted not in {"reason", *EVENTS, *COMMANDS}

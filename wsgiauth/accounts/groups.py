@@ -18,6 +18,7 @@ from wsgiauth.accounts.tables import (
     RightsHolder,
     insert_new,
 )
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -137,7 +138,7 @@ class Group(RightsHolder):
         self._report(f"{change} {what} {'to' if change == 'granted' else 'from'}")
 
     def _report(self, change: str) -> None:
-        events.emit("group_changed", reason=f"{change} {self.name}")
+        events.emit(kinds.GROUP_CHANGED, reason=f"{change} {self.name}")
 
 
 class UserRights(RightsHolder):
@@ -248,7 +249,7 @@ class UserRights(RightsHolder):
         lock_users(users, [self.id])
 
     def _report_rights(self, change: str, what: str) -> None:
-        events.emit("rights_changed", user_id=self.id, reason=f"{change} {what}")
+        events.emit(kinds.RIGHTS_CHANGED, user_id=self.id, reason=f"{change} {what}")
 
 
 def keep_group_names(user: UserRights, found: Sequence[str]) -> None:

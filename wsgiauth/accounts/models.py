@@ -27,6 +27,7 @@ from wsgiauth.accounts.tables import (
     forget_former_password,
     revoke_keys,
 )
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import InUseError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
@@ -233,7 +234,7 @@ class User(UserRights):
             old = self._stored_email()
             deleted: int = super().delete_instance(*args, **kwargs)
             details = {**old, "email": old["old_email"], "username": self.username}
-            events.emit("user_deleted", user_id=self.id, details=details)
+            events.emit(kinds.USER_DELETED, user_id=self.id, details=details)
         return deleted
 
     def _end_credentials(self, changed: set[str]) -> None:
@@ -295,25 +296,25 @@ class User(UserRights):
         return row
 
     def _report_registration(self) -> None:
-        events.emit("registration", user_id=self.id)
+        events.emit(kinds.REGISTRATION, user_id=self.id)
         for flag in ("is_staff", "is_superuser"):
             if getattr(self, flag):
                 self._report_rights(flag, "on")
 
     def _report_changes(self, changed: set[str], old: dict[str, str]) -> None:
         if "hashed_password" in changed:
-            events.emit("password_changed", user_id=self.id)
+            events.emit(kinds.PASSWORD_CHANGED, user_id=self.id)
         if "email" in changed:
             details = {**old, "email": self.email, "username": self.username}
             details["new_unproven"] = "" if self.email_verified_at else self.email
-            events.emit("names_changed", user_id=self.id, reason="email", details=details)
+            events.emit(kinds.NAMES_CHANGED, user_id=self.id, reason="email", details=details)
         if "language" in changed:
-            events.emit("language_changed", user_id=self.id, reason=self.language)
+            events.emit(kinds.LANGUAGE_CHANGED, user_id=self.id, reason=self.language)
         if "username" in changed:
-            events.emit("names_changed", user_id=self.id, reason="username")
+            events.emit(kinds.NAMES_CHANGED, user_id=self.id, reason="username")
         if "email_verified_at" in changed and "email" not in changed:
             verified = "not verified" if self.email_verified_at is None else "verified"
-            events.emit("names_changed", user_id=self.id, reason=f"email {verified}")
+            events.emit(kinds.NAMES_CHANGED, user_id=self.id, reason=f"email {verified}")
         for flag in sorted(changed.intersection(_FLAGS)):
             self._report_rights(flag, "on" if getattr(self, flag) else "off")
 

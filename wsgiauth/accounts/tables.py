@@ -14,6 +14,7 @@ import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import names
+from wsgiauth.events import kinds
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import BoundModel, Model, UTCDateTimeField, utc_now
@@ -379,7 +380,7 @@ def revoke_keys(user_id: int) -> int:
     with database.atomic():
         revoked: int = Key.delete().where(Key.user == user_id).execute()
         if revoked:
-            events.emit("key_ended", user_id=user_id, reason="all keys")
+            events.emit(kinds.KEY_ENDED, user_id=user_id, reason="all keys")
     return revoked
 
 
@@ -391,7 +392,7 @@ def end_trust(user_id: int) -> None:
     with database.atomic():
         # Not by listed ids: a snapshot of MariaDB can hide rows.
         if TrustedBrowser.delete().where(TrustedBrowser.user == user_id).execute():
-            events.emit("trust_ended", user_id=user_id, reason="all browsers")
+            events.emit(kinds.TRUST_ENDED, user_id=user_id, reason="all browsers")
 
 
 def forget_former_password(user_id: int) -> None:

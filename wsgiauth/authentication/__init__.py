@@ -19,6 +19,7 @@ from wsgiauth.accounts.passwords import (
     representation_problem,
 )
 from wsgiauth.accounts.tables import forget_former_password
+from wsgiauth.events import kinds
 from wsgiauth.storage import database
 
 
@@ -74,7 +75,7 @@ def authenticate_user(
         user_id, reason = None, "no such user"
         if user is not None:
             user_id, reason = user.id, "inactive" if is_right else "wrong password"
-        events.emit("login_failed", user_id=user_id, reason=reason)
+        events.emit(kinds.LOGIN_FAILED, user_id=user_id, reason=reason)
         on_failure(reason)
         return None
     is_former = stored is not None and (not is_current or needs_rehash(stored, rounds=rounds))

@@ -20,6 +20,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, MINUTE
 from wsgiauth.authentication.methods import PASSWORD, has_second_factor
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
+from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -98,7 +99,7 @@ def confirm(
             if federated_login is not None:
                 federated_login.record(issued.session_id, is_first=False)
             details = {"former_session": session_id, "session": issued.session_id}
-            events.emit("confirmed", user_id=user.id, reason=methods, details=details)
+            events.emit(kinds.CONFIRMED, user_id=user.id, reason=methods, details=details)
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return None
     if federated_login is not None and federated_login.has_ended():  # meanwhile

@@ -11,6 +11,7 @@ from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
+from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -107,7 +108,7 @@ def make_reset_link(
 def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: float) -> str:
     """Return a new link for an operator to hand over, and report it."""
     with database.atomic():
-        events.emit("link_sent", user_id=user.id, reason=f"{RESET}, printed")
+        events.emit(kinds.LINK_SENT, user_id=user.id, reason=f"{RESET}, printed")
         return make_reset_link(user, settings, mount=mount, now=now, is_mailed=False)
 
 

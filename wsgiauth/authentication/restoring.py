@@ -22,6 +22,7 @@ from wsgiauth.accounts.tables import RESTORE, OneTimeSecret, end_secrets, revoke
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
 from wsgiauth.authentication.sessions import revoke_all
+from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 
@@ -134,5 +135,5 @@ def restore_address(restoration: Restoration) -> bool:
             email_verified_at=datetime.fromisoformat(former.verified_at),
             email_verified_by=former.verified_by,
         )
-        events.emit("address_restored", user_id=user.id)
+        events.emit(kinds.ADDRESS_RESTORED, user_id=user.id)
     return True

@@ -22,6 +22,7 @@ from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import Claims, IssuedTokens, Tokens
+from wsgiauth.events import kinds
 from wsgiauth.storage import Statement, context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
@@ -128,7 +129,7 @@ def _insert(
                 federated_login.record(session.id, is_first=True)
             # The language from before this login, which can be a thief's.
             details = {"agent": session.agent, "language": user.language}
-            events.emit("login", user_id=user.id, reason=session.methods, details=details)
+            events.emit(kinds.LOGIN, user_id=user.id, reason=session.methods, details=details)
             return True
     except peewee.IntegrityError:  # a foreign key's: the user or the identity was just deleted
         return False
@@ -142,7 +143,7 @@ def _record_language(user: User, client: Client) -> None:
     if client.chosen and client.chosen != user.language:
         is_same = (User.id == user.id) & (User.security_stamp == user.security_stamp)
         if User.update(language=client.chosen).where(is_same, User.is_active).execute():
-            events.emit("language_changed", user_id=user.id, reason=client.chosen)
+            events.emit(kinds.LANGUAGE_CHANGED, user_id=user.id, reason=client.chosen)
     elif client.language and not user.language:
         unknown = (User.id == user.id) & (User.language == "")
         User.update(language=client.language).where(unknown).execute()
@@ -359,7 +360,7 @@ def end_copied(session_id: str, user_id: int) -> None:
             Session.id == session_id, Session.user == user_id, Session.stamp != REUSED
         )
         if ended.execute():
-            events.emit("refresh_reused", user_id=user_id)
+            events.emit(kinds.REFRESH_REUSED, user_id=user_id)
 
 
 @repeated_after_conflict
@@ -368,7 +369,7 @@ def revoke(session_id: str, user: User) -> None:
     with database.atomic():
         of_user = Session.delete().where(Session.id == session_id, Session.user == user.id)
         if of_user.execute():
-            events.emit("logout", user_id=user.id)
+            events.emit(kinds.LOGOUT, user_id=user.id)
 
 
 @repeated_after_conflict
@@ -388,7 +389,7 @@ def revoke_all(user: User, *, except_id: str | None = None) -> int:
         lock_user(user.id)  # a login inserts several rows: on MariaDB, the two could deadlock
         revoked: int = valid.execute()
         if revoked:
-            events.emit("logout", user_id=user.id, reason=which)
+            events.emit(kinds.LOGOUT, user_id=user.id, reason=which)
         end_trust(user.id)
     return revoked
 
@@ -416,7 +417,7 @@ def revoke_every_session() -> int:
     """
     number = Session.select().join(User).where(IS_VALID_SESSION).count()
     if number:  # before the batches, each of which is a transaction: no batch lacks the event
-        events.emit("logout", reason="all sessions of all users")
+        events.emit(kinds.LOGOUT, reason="all sessions of all users")
     purge_expired(Session, _LATEST)
     purge_expired(TrustedBrowser, _LATEST)
     return number

@@ -10,6 +10,7 @@ from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.endpoints.register import is_open
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
@@ -181,7 +182,7 @@ def _log_in_with_passkey(submission: Submission) -> IssuedTokens:
     if proof is not None:
         issued = start_browser_session(submission, proof.user, methods=proof.methods)
     if issued is None:  # or the user has just changed
-        events.emit("login_failed", reason="passkey")
+        events.emit(kinds.LOGIN_FAILED, reason="passkey")
         raise invalid_passkey()
     return issued
 

@@ -18,6 +18,7 @@ import peewee
 
 from wsgiauth import storage
 from wsgiauth.events import actors, models
+from wsgiauth.events.kinds import Change, EventKind
 from wsgiauth.storage import context
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now, utc_text
@@ -25,56 +26,6 @@ from wsgiauth.storage.models import utc_now, utc_text
 __all__ = ["Event"]
 
 logger: logging.Logger = logging.getLogger("wsgiauth")
-
-REFUSALS = (
-    "login_failed",
-    "second_factor_failed",
-    "throttled",
-    "refused",
-    "provider_failed",
-    "mail_failed",
-    "logout_failed",
-)
-CHANGES = (
-    "registration",
-    "login",
-    "logout",
-    "confirmed",
-    "password_changed",
-    "names_changed",
-    "address_restored",
-    "language_changed",
-    "rights_changed",
-    "group_changed",
-    "user_deleted",
-    "refresh_reused",
-    "factor_added",
-    "factor_removed",
-    "factor_guessed",
-    "trust_given",
-    "trust_ended",
-    "recovery_code_used",
-    "passkey_cloned",
-    "identity_connected",
-    "identity_disconnected",
-    "link_sent",
-    "invitation_ended",
-    "key_created",
-    "key_ended",
-    "consent_given",
-    "consent_revoked",
-    "grant_reused",
-    "offline_access_given",
-    "device_allowed",
-    "device_refused",
-    "client_created",
-    "client_changed",
-    "client_removed",
-    "users_exported",
-    "data_exported",
-)
-_WARNINGS = (*REFUSALS, "refresh_reused", "factor_guessed", "passkey_cloned", "grant_reused")
-LEVELS = dict.fromkeys(CHANGES, logging.INFO) | dict.fromkeys(_WARNINGS, logging.WARNING)
 
 _PLAIN = re.compile(r"(?!-$)[\w.:/-]+", re.ASCII)  # a single dash means None
 
@@ -137,7 +88,7 @@ def record(database: peewee.Database, recorders: Iterable[Recorder]) -> None:
 
 
 def emit(
-    name: str,
+    kind: EventKind,
     *,
     user_id: int | None = None,
     reason: str | None = None,
@@ -147,37 +98,39 @@ def emit(
 
     Call this in the transaction of the change, so that both are committed together; without one,
     the trail and the emails of recorders have their own. The log and the subscribers get the event
-    after the commit, and never after a rollback. One of `REFUSALS` is not
-    recorded, and is logged immediately.
+    after the commit, and never after a rollback. A `Refusal` is not recorded, and is logged
+    immediately.
 
     Args:
-        name: One of `LEVELS`.
+        kind: One that the kernel or a feature declares.
         user_id: The account.
         reason: The cause or the detail. Never anything that a client sent.
         details: Further values for recorders alone.
     """
-    is_change = name not in REFUSALS
+    is_change = isinstance(kind, Change)
     chosen = storage.current_or_none() if is_change else context.database()
     actor = actors.current(chosen, user_id if is_change else None)
-    event = Event(name, utc_now(), user_id, context.client_address(), reason, actor)
+    event = Event(kind.name, utc_now(), user_id, context.client_address(), reason, actor)
     if chosen is None or not is_change:
-        _deliver(event, chosen)
+        _deliver(event, kind, chosen)
         return
-    _record(event, chosen, details or {})
+    _record(event, kind, chosen, details or {})
 
 
 @repeated_after_conflict
-def _record(event: Event, database: peewee.Database, details: Mapping[str, str]) -> None:
+def _record(
+    event: Event, kind: EventKind, database: peewee.Database, details: Mapping[str, str]
+) -> None:
     with nullcontext() if database.in_transaction() else database.atomic():
         _write(event)
         for recorder in _recorders.get(database, ()):
             recorder(event, details)
-        database.after_commit(lambda: _deliver(event, database))
+        database.after_commit(lambda: _deliver(event, kind, database))
 
 
-def _deliver(event: Event, database: peewee.Database | None) -> None:
+def _deliver(event: Event, kind: EventKind, database: peewee.Database | None) -> None:
     fields = {name: getattr(event, name) for name in ("user_id", "address", "reason", "actor")}
-    logger.log(LEVELS[event.name], "%s", event, extra={"event": event.name, **fields})
+    logger.log(kind.level, "%s", event, extra={"event": event.name, **fields})
     if database is None:
         return
     with context.using(database), actors.acting(actors.CODE):
@@ -186,7 +139,7 @@ def _deliver(event: Event, database: peewee.Database | None) -> None:
                 subscriber(event)
             except Exception:
                 logger.exception("a subscriber failed on the event %s", event.name)
-        if event.name not in REFUSALS:
+        if isinstance(kind, Change):
             models.purge_some_events(database, event.time.timestamp())
 
 

@@ -23,7 +23,7 @@ class RecordedEvent(Model):
     # Never used twice. Of concurrent changes, a lower one can be committed later.
     id: peewee.BigAutoField[int] = peewee.BigAutoField()
     time: peewee.BigIntegerField[int] = peewee.BigIntegerField()  # seconds since the epoch
-    name: peewee.CharField[str] = peewee.CharField(max_length=32)  # one of `events.CHANGES`
+    name: peewee.CharField[str] = peewee.CharField(max_length=32)  # of a `kinds.Change`
     # The account, or None for an event of all accounts.
     user_id: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
     actor: peewee.CharField[str] = peewee.CharField(max_length=32)  # without these details:

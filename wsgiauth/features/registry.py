@@ -2,7 +2,7 @@
 
 from wsgiauth.accounts.former import FormerHash
 from wsgiauth.events import Recorder
-from wsgiauth.feature import composers_of, letter_samples_of, ways_in_of
+from wsgiauth.feature import changes_of, composers_of, letter_samples_of, ways_in_of
 from wsgiauth.features.audit.feature import FEATURE as AUDIT
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
@@ -41,6 +41,7 @@ FEATURES = (
     FORMER_PASSWORDS,
 )
 
+CHANGES = changes_of(FEATURES)
 COMPOSERS = composers_of(FEATURES)
 LETTER_SAMPLES = letter_samples_of(FEATURES)
 WAYS_IN = ways_in_of(FEATURES)

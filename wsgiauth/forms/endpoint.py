@@ -9,7 +9,7 @@ from wsgiauth import events
 from wsgiauth.access import refusal_of
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.events import actors
+from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
@@ -232,7 +232,7 @@ def require_opened(environ: WSGIEnvironment, *destinations: str, admits_head: bo
 
 def refused(code: str, detail: str) -> RequestError:
     """Emit an event about a refused request, and return the 403."""
-    events.emit("refused", reason=code.replace("_", "-"))
+    events.emit(kinds.REFUSED, reason=code.replace("_", "-"))
     return RequestError(HTTPStatus.FORBIDDEN, code, detail)
 
 

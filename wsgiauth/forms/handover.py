@@ -14,6 +14,7 @@ from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLo
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import EMAIL, PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import ClaimsError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.forms.done import done_cookies
@@ -129,7 +130,7 @@ def start_session(submission: Submission, user: User, methods: str) -> IssuedTok
     else:
         issued = start_browser_session(submission, user, methods=methods)
     if issued is None:
-        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
+        events.emit(kinds.LOGIN_FAILED, user_id=user.id, reason="changed meanwhile")
     return issued
 
 

@@ -24,6 +24,7 @@ from wsgiauth.authentication.methods import (
 from wsgiauth.authentication.pending import PENDING
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import unauthorized
@@ -140,13 +141,13 @@ def require_factor(
         if has_entered_password or has_entered_email_code:
             throttle.recognise(user, submission.networks)
         return proven
-    events.emit("second_factor_failed", user_id=user.id, reason=reason)
+    events.emit(kinds.SECOND_FACTOR_FAILED, user_id=user.id, reason=reason)
     other_step = "email, " if has_entered_email_code else "provider, "
     after = "" if has_entered_password else other_step
     attempt.failed(f"{after}wrong {reason or 'code'}")
     if attempt.is_last_free():
         known = None if has_entered_password else "without the password"
-        events.emit("factor_guessed", user_id=user.id, reason=known)
+        events.emit(kinds.FACTOR_GUESSED, user_id=user.id, reason=known)
     raise error
 
 

@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.form_accounts import ShownTo
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -28,7 +29,7 @@ def require_shown_to(
     """
     shown_to, user_id = site.form_accounts.read(sent), 0 if user is None else user.id
     if shown_to != ShownTo(user_id, identity_id):
-        events.emit("refused", user_id=user_id or None, reason="other account")
+        events.emit(kinds.REFUSED, user_id=user_id or None, reason="other account")
         detail = _detail(shown_to, user, is_missing=not sent)
         error = RequestError(HTTPStatus.FORBIDDEN, "other_account", detail)
         error.pages = {page: _("Open the page again")}

@@ -24,6 +24,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
+from wsgiauth.events import kinds
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Queue
@@ -203,7 +204,7 @@ class Outbox(Queue):
             reason, is_final = str(error), error.is_final
         if is_final or row.attempts > len(RETRIES):
             _delete(row)
-            events.emit("mail_failed", user_id=user_id, reason=f"{row.kind}: {reason}")
+            events.emit(kinds.MAIL_FAILED, user_id=user_id, reason=f"{row.kind}: {reason}")
             return
         wait = RETRIES[row.attempts - 1]
         _postpone(row, int(self.now()) + wait, row.attempts)

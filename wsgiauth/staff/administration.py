@@ -13,6 +13,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.listing import permissions_by_user
 from wsgiauth.accounts.locks import change_locked
 from wsgiauth.accounts.models import User
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import ForbiddenError
 from wsgiauth.messages import _
 from wsgiauth.storage import database
@@ -190,7 +191,7 @@ def invitation_refusal_now(actor_id: int, *, gives_rights: bool) -> str | None:
 
 def refused(actor: User, right: str, detail: str) -> ForbiddenError:
     """Report that a user lacks a right, such as `TO_INVITE`; return the exception to raise."""
-    events.emit("refused", user_id=actor.id, reason=f"lacks the right {right}")
+    events.emit(kinds.REFUSED, user_id=actor.id, reason=f"lacks the right {right}")
     return ForbiddenError(detail)
 
 

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import NoReturn, Self
 
 from wsgiauth import events
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.messages import Joined, ngettext
 from wsgiauth.throttling.counts import Counter
@@ -97,7 +98,7 @@ class PasswordAttempt(Attempt):
 
 
 def _refuse(counter: Counter, seconds: int) -> NoReturn:
-    events.emit("throttled", reason=counter.limit.reason)
+    events.emit(kinds.THROTTLED, reason=counter.limit.reason)
     raise RetryLaterError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "throttled",

@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from wsgiauth import events
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -139,12 +140,12 @@ class HashSlots:
                 if len(self._refused_until) >= MAX_KEYS:
                     self._refused_until.clear()
                 self._refused_until[claim.networks[-1]] = self._clock() + RETRY_AFTER
-            events.emit("refused", reason=reason)
+            events.emit(kinds.REFUSED, reason=reason)
             raise _busy()
         try:
             yield
         except MemoryError:
-            events.emit("refused", reason=NO_MEMORY)
+            events.emit(kinds.REFUSED, reason=NO_MEMORY)
             raise _busy() from None
         finally:
             with self._changed:

@@ -33,6 +33,7 @@ from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import SAMPLES, TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
+from wsgiauth.features.registry import CHANGES as KINDS
 from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import plain_text_of, secret_in
@@ -257,7 +258,7 @@ def test_an_address_that_is_saved_again_or_a_user_who_is_deleted_gets_no_notice(
     assert not Mail.select().exists()
     delete_user(ada)
     Mail.delete().execute()
-    events.emit("factor_guessed", user_id=ada.id)
+    events.emit(KINDS["factor_guessed"], user_id=ada.id)
     assert not Mail.select().exists()
 
 
@@ -358,7 +359,7 @@ def test_a_notice_says_which_browser_became_trusted_and_that_recovery_codes_are_
 ):
     details = {"agent": FIREFOX}
     for _ in range(6):
-        events.emit("trust_given", user_id=ada.id, details=details)
+        events.emit(KINDS["trust_given"], user_id=ada.id, details=details)
     assert deliver() == [EMAIL] * 5
     assert post.messages[0]["Subject"] == "Trusted browser at example.org"
     assert "With: Firefox on Linux" in plain_text_of(post.messages[0])
@@ -377,7 +378,7 @@ ALLOWED = {"client": "Wiki", "scopes": "email openid reports.publish"}
 def test_the_owner_is_told_which_app_can_do_what(site, ada, deliver, post):
     update_user(ada, email_verified_at=datetime.now(UTC))
     for _ in range(6):
-        events.emit("consent_given", user_id=ada.id, details=ALLOWED)
+        events.emit(KINDS["consent_given"], user_id=ada.id, details=ALLOWED)
     assert deliver() == [EMAIL] * 5
     assert post.messages[0]["Subject"] == "An app can use your account at example.org"
     text = plain_text_of(post.messages[0])
@@ -393,7 +394,7 @@ def test_a_notice_of_an_app_has_no_link_if_the_mount_is_not_known(
     site, ada, deliver, post, settings
 ):
     record(site.database, [Notices(with_mail(settings))])  # a command's
-    events.emit("consent_given", user_id=ada.id, details=ALLOWED)
+    events.emit(KINDS["consent_given"], user_id=ada.id, details=ALLOWED)
     deliver()
     assert body(post).endswith("on the page “Apps that use your account”.")
     assert "/auth/" not in body(post)
@@ -405,7 +406,9 @@ def test_the_owner_is_told_of_each_device(site, ada, deliver, post, settings, ha
     if not has_page:
         record(site.database, [Notices(with_mail(settings))])  # a command's
     update_user(ada, email_verified_at=datetime.now(UTC) if has_page else None)
-    events.emit("device_allowed", user_id=ada.id, details={"client": "TV", "scopes": "email"})
+    events.emit(
+        KINDS["device_allowed"], user_id=ada.id, details={"client": "TV", "scopes": "email"}
+    )
     assert deliver() == [EMAIL]
     assert post.messages[0]["Subject"] == "A device can use your account at example.org"
     sentence = "was used to log in to an app on a device. It can: - See your email address"
@@ -428,7 +431,7 @@ def test_the_owner_is_told_of_lasting_access_once_in_an_hour_for_an_app(
     update_user(ada, email_verified_at=datetime.now(UTC))
 
     def give(name, client_id="wiki"):
-        events.emit(name, user_id=ada.id, reason=client_id, details=OFFLINE)
+        events.emit(KINDS[name], user_id=ada.id, reason=client_id, details=OFFLINE)
         return deliver()
 
     assert give(first) == [EMAIL]
@@ -439,8 +442,8 @@ def test_the_owner_is_told_of_lasting_access_once_in_an_hour_for_an_app(
 
 
 def test_a_consent_without_lasting_access_does_not_hide_a_later_one(site, ada, deliver):
-    events.emit("consent_given", user_id=ada.id, reason="wiki", details=ALLOWED)
-    events.emit("offline_access_given", user_id=ada.id, reason="wiki", details=OFFLINE)
+    events.emit(KINDS["consent_given"], user_id=ada.id, reason="wiki", details=ALLOWED)
+    events.emit(KINDS["offline_access_given"], user_id=ada.id, reason="wiki", details=OFFLINE)
     assert deliver() == [EMAIL] * 2
 
 
@@ -450,14 +453,14 @@ def test_a_notice_names_an_app_that_registered_itself_by_its_host(
 ):
     update_user(ada, email_verified_at=datetime.now(UTC) if is_proven else None)
     details = {**OFFLINE, "client": "Your bank", "client_host": "editor.example"}
-    events.emit("consent_given", user_id=ada.id, details=details)
+    events.emit(KINDS["consent_given"], user_id=ada.id, details=details)
     deliver()
     assert "bank" not in body(post)
     assert ("App: editor.example" in body(post)) is is_proven
 
 
 def test_an_app_without_scopes_knows_that_there_is_an_account(site, ada, deliver, post):
-    events.emit("consent_given", user_id=ada.id, details={**ALLOWED, "scopes": ""})
+    events.emit(KINDS["consent_given"], user_id=ada.id, details={**ALLOWED, "scopes": ""})
     assert deliver() == [EMAIL]
     assert "can now: - Know that you have an account here When:" in body(post)
 
@@ -476,7 +479,7 @@ def test_the_owner_is_told_of_a_token_of_an_app_that_was_used_twice(
 ):
     update_user(ada, email_verified_at=datetime.now(UTC))
     for _ in range(6):
-        events.emit("grant_reused", user_id=ada.id, details={"client": "Wiki"})
+        events.emit(KINDS["grant_reused"], user_id=ada.id, details={"client": "Wiki"})
     assert deliver() == [EMAIL] * 5
     assert post.messages[0]["Subject"] == "An app was logged out at example.org for safety"
     text = plain_text_of(post.messages[0])
@@ -496,7 +499,7 @@ def test_the_owner_is_told_of_a_token_of_an_app_that_was_used_twice(
 @pytest.mark.parametrize("event", ["consent_given", "device_allowed", "grant_reused"])
 def test_a_notice_does_not_name_such_an_app(site, ada, deliver, post, event, name, is_proven):
     update_user(ada, email_verified_at=datetime.now(UTC) if is_proven else None)
-    events.emit(event, user_id=ada.id, details={**ALLOWED, "client": name})
+    events.emit(KINDS[event], user_id=ada.id, details={**ALLOWED, "client": name})
     deliver()
     assert "App:" not in body(post)
     assert name not in body(post)

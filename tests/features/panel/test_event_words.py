@@ -2,12 +2,9 @@
 
 from datetime import UTC, datetime
 
-from wsgiauth.events import CHANGES, Event
-from wsgiauth.features.panel.event_words import (
-    TITLES,
-    reason_in_words,
-    title_of,
-)
+from wsgiauth.events import Event
+from wsgiauth.features.panel import event_words
+from wsgiauth.features.registry import CHANGES
 from wsgiauth.messages import Message
 from wsgiauth.staff.people import actor_in_words
 
@@ -16,8 +13,17 @@ def event(name, reason):
     return Event(name, datetime(2026, 11, 2, tzinfo=UTC), 7, None, reason, None)
 
 
-def test_every_event_has_a_title():
-    assert TITLES.keys() == set(CHANGES)
+def title_of(event):
+    return event_words.title_of(event, CHANGES.get(event.name))
+
+
+def reason_in_words(event):
+    return event_words.reason_in_words(event, CHANGES.get(event.name))
+
+
+def test_every_title_can_be_translated():
+    titles = [title for each in CHANGES.values() for title in (each.title, *each.titles.values())]
+    assert {type(each) for each in titles} == {Message}
 
 
 def test_a_flag_of_a_user_is_the_title():
@@ -74,6 +80,7 @@ def test_a_reason_without_words_stays():
         "key_created": "4fD8sKq2ZxLw",
         "logout": "some day",
         "rights_changed": "7",
+        "unknown": "a reason",
     }.items():
         shown = reason_in_words(event(name, reason))
         assert (type(shown), shown) == (str, reason)

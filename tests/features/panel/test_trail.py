@@ -10,6 +10,7 @@ from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.panel.user_actions import ACTIONS
+from wsgiauth.features.registry import CHANGES as KINDS
 
 EVENTS = "/auth/admin/events"
 
@@ -78,7 +79,7 @@ def test_a_user_who_was_deleted_has_only_a_number_and_an_event_of_a_group_no_use
 @pytest.mark.every_database
 def test_the_pages_have_each_event_once(browser, program, boss):
     for number in range(120):
-        events.emit("rights_changed", user_id=boss.id, reason=str(number))
+        events.emit(KINDS["rights_changed"], user_id=boss.id, reason=str(number))
     page = browser.get(f"{EVENTS}?name=rights_changed&user=Boss")
     reasons = [row[0] for row in rows(page)]
     while page.html.find("a", string="Older events"):
@@ -99,9 +100,9 @@ def test_a_filter_leaves_the_events_that_match(program, boss, make):
     forget("login")
     RecordedEvent.update(actor=f"user {boss.id}").execute()
     for user in (boss, tim):
-        events.emit("registration", user_id=user.id)
+        events.emit(KINDS["registration"], user_id=user.id)
     with actors.acting(actors.APP):
-        events.emit("client_created")
+        events.emit(KINDS["client_created"])
     counts = {
         "user=Tim": 1,
         "user=tim@example.org": 1,
@@ -157,7 +158,7 @@ def test_an_empty_list_says_what_to_do(browser):
 def test_the_page_of_a_user_has_the_newest_events(browser, make):
     tim = make("Tim")
     for number in range(12):
-        events.emit("rights_changed", user_id=tim.id, reason=str(number))
+        events.emit(KINDS["rights_changed"], user_id=tim.id, reason=str(number))
     page = browser.get(f"/auth/admin/users/{tim.id}")
     assert [row[0] for row in rows(page)] == [f"Rights changed {n}" for n in range(11, 1, -1)]
     assert len(rows(page.click("All events of this user"))) == 12
@@ -194,8 +195,8 @@ def test_an_api_key_is_named_beside_its_user(browser, program, make):
 
 @pytest.mark.promise(58)
 def test_how_a_user_logged_in_is_said_in_words_and_a_reason_is_escaped(browser, program, boss):
-    events.emit("rights_changed", user_id=boss.id, reason="<script>alert(1)</script>")
-    events.emit("login", user_id=boss.id, reason="pwd hwk user")
+    events.emit(KINDS["rights_changed"], user_id=boss.id, reason="<script>alert(1)</script>")
+    events.emit(KINDS["login"], user_id=boss.id, reason="pwd hwk user")
     page = browser.get(EVENTS)
     page.mustcontain("password, passkey, fingerprint, face or PIN", no="pwd")
     page.mustcontain("&lt;script&gt;", no="<script>alert")
@@ -211,7 +212,7 @@ def test_a_link_that_was_asked_for_is_no_event(site, program, make):
 
 def test_a_method_of_two_step_verification_is_named_in_words(browser, program, boss):
     for name in ("factor_added", "factor_removed"):
-        events.emit(name, user_id=boss.id, reason="otp")
+        events.emit(KINDS[name], user_id=boss.id, reason="otp")
         title = f"Two-step verification method {name.removeprefix('factor_')}"
         assert rows(browser.get(EVENTS))[0][0] == f"{title} authenticator app"
         assert program(EVENTS).json["events"][0]["reason"] == "otp"

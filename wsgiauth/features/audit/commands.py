@@ -13,8 +13,9 @@ from wsgiauth.accounts.names import typed
 from wsgiauth.console.command import Arguments, CommandError, open_database
 from wsgiauth.console.output import Table, print_json_line
 from wsgiauth.console.parser import USER, Parser, positive
-from wsgiauth.events import CHANGES, Event, actors
+from wsgiauth.events import Event, actors
 from wsgiauth.features.audit.trail import Entry, Filters, Follower, stream
+from wsgiauth.features.registry import CHANGES
 from wsgiauth.storage.models import utc_text
 
 FOLLOWED = 10  # events that --follow prints first, without --limit

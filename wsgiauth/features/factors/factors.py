@@ -10,8 +10,10 @@ from wsgiauth.accounts.names import is_handle
 from wsgiauth.accounts.tables import end_trust
 from wsgiauth.authentication.methods import HARDWARE_KEY, ONE_TIME_CODE, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
+from wsgiauth.features.factors.event_kinds import FACTOR_REMOVED
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import Totp
@@ -190,7 +192,7 @@ def _remove(
     if removed:
         names = ", ".join(each.name for each in listed if handle in (None, each.id))
         details = {"factor": names}
-        events.emit("factor_removed", user_id=user.id, reason=reason, details=details)
+        events.emit(FACTOR_REMOVED, user_id=user.id, reason=reason, details=details)
     return removed
 
 
@@ -211,5 +213,5 @@ def remove_all(user: User) -> int:
         if removed:
             stamp = User.security_stamp + 1
             User.update(security_stamp=stamp).where(User.id == user.id).execute()
-            events.emit("logout", user_id=user.id, reason="all sessions")
+            events.emit(kinds.LOGOUT, user_id=user.id, reason="all sessions")
     return removed

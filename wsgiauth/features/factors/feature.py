@@ -10,6 +10,7 @@ from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.features.factors.endpoints.second import SecondStep
 from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
+from wsgiauth.features.factors.event_kinds import EVENTS
 from wsgiauth.features.factors.factors import KINDS, remove_unproven
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
@@ -42,6 +43,7 @@ FEATURE = Feature(
     way_in=passkeys.can_log_in,
     is_way_in=lambda settings: settings.PASSKEYS,
     factor_kinds=KINDS,
+    events=EVENTS,
     personal_data={
         "wsgiauth_totp": Records("authenticator_apps", totp.own_apps),
         "wsgiauth_passkey": Records("passkeys", passkeys.own_passkeys),

@@ -18,6 +18,7 @@ from wsgiauth.accounts.tables import OneTimeSecret, end_trust
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.exceptions import UnauthenticatedError
+from wsgiauth.features.factors.event_kinds import FACTOR_ADDED, RECOVERY_CODE_USED
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -77,7 +78,7 @@ def replace(user: User, *, rounds: int = ROUNDS) -> list[str]:
         remove_all(user)
         end_trust(user.id)  # a thief of the former codes may have used one
         OneTimeSecret.insert_many(rows).execute()
-        events.emit("factor_added", user_id=user.id, reason="recovery codes")
+        events.emit(FACTOR_ADDED, user_id=user.id, reason="recovery codes")
     return ["-".join(_groups(code)) for code in codes]
 
 
@@ -126,7 +127,7 @@ def _use_up(user: User, row_id: str) -> bool:
     with database.atomic():
         is_ours = bool(used.execute())
         if is_ours:
-            events.emit("recovery_code_used", user_id=user.id)
+            events.emit(RECOVERY_CODE_USED, user_id=user.id)
     return is_ours
 
 

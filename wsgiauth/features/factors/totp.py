@@ -22,6 +22,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
 from wsgiauth.authentication.typed_codes import digits_in
+from wsgiauth.features.factors.event_kinds import FACTOR_ADDED
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -183,7 +184,7 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
         if is_ours:
             device.id = device_id
             details = {"factor": device.name}
-            events.emit("factor_added", user_id=device.user_id, reason="otp", details=details)
+            events.emit(FACTOR_ADDED, user_id=device.user_id, reason="otp", details=details)
     return is_ours
 
 

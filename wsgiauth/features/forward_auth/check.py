@@ -19,7 +19,7 @@ from wsgiauth.access import Guard
 from wsgiauth.accounts.groups import group_names
 from wsgiauth.accounts.names import group_problem, is_permission, key
 from wsgiauth.authentication.identity import set_caller
-from wsgiauth.events import actors
+from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _, ngettext
@@ -89,7 +89,7 @@ class Check(Endpoint):
         if admitted is not None:
             return admitted
         reason = f"Remote-Groups would be longer than {MAX_GROUPS} characters"
-        events.emit("refused", user_id=user.id, reason=reason)
+        events.emit(kinds.REFUSED, user_id=user.id, reason=reason)
         detail = _("Your account is in too many groups for this page.")
         return failure(original, HTTPStatus.FORBIDDEN, "forbidden", detail)
 

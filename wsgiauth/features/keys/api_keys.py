@@ -33,6 +33,7 @@ from wsgiauth.accounts.personal_data import rows_of
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import TooManyKeysError, ValidationError
 from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.settings import Settings
@@ -44,6 +45,8 @@ MAX_KEYS = 20  # of one user
 MAX_PERMISSIONS = 100  # of one key
 MAX_DAYS = 3650
 DEFAULT_DAYS = 90
+
+KEY_CREATED = kinds.Change("key_created", _("API key created"))
 
 PREFIX = "wsgiauth_"
 _ALPHABET = digits + ascii_uppercase + ascii_lowercase
@@ -210,7 +213,7 @@ def create(
             created_at=int(now),
             expires_at=int(now) + days * DAY,
         )
-        events.emit("key_created", user_id=owner.id, reason=key_id)
+        events.emit(KEY_CREATED, user_id=owner.id, reason=key_id)
     purge_some(Key, now)
     return MadeKey(row, text)
 
@@ -233,7 +236,7 @@ def revoke(user: User, key_id: str) -> bool:
     with database.atomic():
         revoked = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
         if revoked:
-            events.emit("key_ended", user_id=user.id, reason=key_id)
+            events.emit(kinds.KEY_ENDED, user_id=user.id, reason=key_id)
     return bool(revoked)
 
 

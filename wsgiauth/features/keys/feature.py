@@ -39,4 +39,5 @@ FEATURE = Feature(
     pages=_pages,
     personal_data={"wsgiauth_key": Records("api_keys", api_keys.own_keys)},
     expiring={"API key": Key},
+    events=(keys.KEY_CREATED,),
 )

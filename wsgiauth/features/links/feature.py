@@ -7,6 +7,7 @@ from wsgiauth.features.links import letters
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
 from wsgiauth.features.links.mail_limits import MailLimits
+from wsgiauth.features.links.open_invitations import INVITATION_ENDED
 from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.restore import Restore
 from wsgiauth.features.links.verified_register import Registration
@@ -35,6 +36,8 @@ FEATURE = Feature(
         MailLimits: lambda _: MailLimits(settings),
     },
     pages=_pages,
+    events=(INVITATION_ENDED,),
+    event_reasons=letters.REASONS,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,
 )

@@ -14,7 +14,7 @@ from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.one_time import link_url
-from wsgiauth.events import actors
+from wsgiauth.events import actors, kinds
 from wsgiauth.settings import Settings
 from wsgiauth.staff.administration import invitation_refusal_now
 from wsgiauth.storage import database
@@ -144,7 +144,7 @@ def accept_invitation(
                     user.join(Group.get_by_id(group.id))
                 except Group.DoesNotExist:  # deleted since the invitation
                     reason = f"invited to the group {group.name}, now gone"
-                    events.emit("refused", user_id=user.id, reason=reason)
+                    events.emit(kinds.REFUSED, user_id=user.id, reason=reason)
         account.answers.pass_on(user)
     # After the commit: two links of one address could otherwise wait for each other. If the process
     # is killed before, the account itself makes the links useless.

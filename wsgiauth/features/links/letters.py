@@ -15,6 +15,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Inviter
 from wsgiauth.features.links.address_links import make_address_link
@@ -28,6 +29,7 @@ from wsgiauth.features.links.invitations import (
 )
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
+from wsgiauth.messages import pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
@@ -87,7 +89,7 @@ def send_reset(outbox: Outbox, user: User, *, mount: str) -> None:
     """Send a link to choose a new password to the user's stored address, and report it."""
     with database.atomic():
         ask_for(outbox, RESET, user=user, data={"mount": mount})
-        events.emit("link_sent", user_id=user.id, reason=RESET)
+        events.emit(kinds.LINK_SENT, user_id=user.id, reason=RESET)
 
 
 def request_address_link(outbox: Outbox, user: User, email: str, *, mount: str) -> None:
@@ -119,11 +121,21 @@ def issue_invitation(
     reason += [f"group {each.name}" for each in invitation.groups]
     reason += ["printed"] if outbox is None else []
     with database.atomic():
-        events.emit("link_sent", reason=", ".join(reason))
+        events.emit(kinds.LINK_SENT, reason=", ".join(reason))
         if outbox is None:
             return make_invitation_link(invitation, settings, mount=mount, now=now)
         _enqueue(outbox, invitation, mount)
         return None
+
+
+# Further words for the reasons of `issue_invitation`.
+REASONS: Mapping[kinds.Change, kinds.Reasons] = {
+    kinds.LINK_SENT: {
+        INVITATION: pgettext("reason of an event", "invitation"),
+        "is_staff": pgettext("reason of an event", "member of the staff"),
+        "group (.*)": lambda name: pgettext("reason of an event", "group %(name)s", name=name),
+    }
+}
 
 
 class LinkInviter(Inviter):

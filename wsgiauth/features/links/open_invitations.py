@@ -12,10 +12,14 @@ from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.events.kinds import Change
 from wsgiauth.features.links.invitations import parse_invitation
 from wsgiauth.mail.outbox import Mail
+from wsgiauth.messages import _
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, json_fields
+
+INVITATION_ENDED = Change("invitation_ended", _("Invitation revoked"))
 
 # In `data`, which is JSON. A string of a client cannot contain it: JSON escapes quotes.
 _OF_INVITER = '"is_requested": false'
@@ -79,7 +83,7 @@ def end_invitations(email: str) -> None:
             Mail.delete().where(Mail.id.in_(mails)).execute()
         # Not by listed ids: a snapshot of MariaDB could hide the link that was just made.
         OneTimeSecret.delete().where(_is_secret(email)).execute()
-        events.emit("invitation_ended")
+        events.emit(INVITATION_ENDED)
 
 
 def _is_secret(email: str | None = None) -> Any:

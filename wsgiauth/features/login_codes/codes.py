@@ -23,6 +23,7 @@ from wsgiauth.accounts.tables import CODE, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.typed_codes import digits_in
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.links.letters import compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
@@ -230,7 +231,9 @@ def _code_of(row: OneTimeSecret, key: bytes) -> str:
 
 def _report_failure(row: OneTimeSecret | None) -> RequestError:
     """Emit `login_failed`, and return the answer to the client."""
-    events.emit("login_failed", user_id=None if row is None else row.user_id, reason="email code")
+    events.emit(
+        kinds.LOGIN_FAILED, user_id=None if row is None else row.user_id, reason="email code"
+    )
     return invalid_code()
 
 

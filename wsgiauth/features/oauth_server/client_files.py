@@ -23,6 +23,7 @@ from wsgiauth.features.oauth_server.clients import (
     rows_of_clients,
     write,
 )
+from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -104,7 +105,7 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
             row = Client.get_or_none(Client.id == each["id"])
             if row is None:
                 Client.insert(id=each["id"], **columns).execute()
-                events.emit("client_created", reason=each["id"])
+                events.emit(CLIENT_CREATED, reason=each["id"])
                 created += 1
             elif row.expires_at is not None:  # it would be deleted when unused, even if trusted
                 raise _invalid(f"Client {row.id} has registered itself here: remove it first.")

@@ -17,6 +17,11 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.oauth_server.event_kinds import (
+    CLIENT_CHANGED,
+    CLIENT_CREATED,
+    CLIENT_REMOVED,
+)
 from wsgiauth.features.oauth_server.redirect_uris import (
     can_receive_logouts,
     is_of_this_computer,
@@ -261,7 +266,7 @@ def create(
     )
     with database.atomic():
         row.save(force_insert=True)
-        events.emit("client_created", reason=row.id)
+        events.emit(CLIENT_CREATED, reason=row.id)
     return MadeClient(row, secret)
 
 
@@ -342,7 +347,7 @@ def write(client: Client, columns: Mapping[str, object]) -> bool:
     with database.atomic():
         if not Client.update(changes).where(Client.id == client.id).execute():
             raise ValidationError({"client": [_("The client was removed meanwhile.")]})
-        events.emit("client_changed", reason=client.id)
+        events.emit(CLIENT_CHANGED, reason=client.id)
     return True
 
 
@@ -363,7 +368,7 @@ def renew_secret(client: Client) -> str:
         if not Client.update(new).where(is_same & has_one).execute():
             problem = _("Only a client with one secret can get another one.")
             raise ValidationError({"secret": [problem]})
-        events.emit("client_changed", reason=client.id)
+        events.emit(CLIENT_CHANGED, reason=client.id)
     return secret
 
 
@@ -374,7 +379,7 @@ def end_former(client: Client) -> bool:
     with database.atomic():
         is_ended = bool(Client.update(former_digest="").where(has_former).execute())
         if is_ended:
-            events.emit("client_changed", reason=client.id)
+            events.emit(CLIENT_CHANGED, reason=client.id)
     return is_ended
 
 
@@ -384,7 +389,7 @@ def remove(client: Client) -> bool:
     with database.atomic():
         is_removed = bool(Client.delete().where(Client.id == client.id).execute())
         if is_removed:
-            events.emit("client_removed", reason=client.id)
+            events.emit(CLIENT_REMOVED, reason=client.id)
     return is_removed
 
 

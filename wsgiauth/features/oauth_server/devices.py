@@ -19,6 +19,7 @@ from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server.event_kinds import DEVICE_ALLOWED, DEVICE_REFUSED
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.scopes import granted_in, recorded
 from wsgiauth.features.oauth_server.tables import Client, DeviceRequest
@@ -110,7 +111,7 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         )
         if is_allowed:
             events.emit(
-                "device_allowed", user_id=session.user.id, reason=row.client_id, details=details
+                DEVICE_ALLOWED, user_id=session.user.id, reason=row.client_id, details=details
             )
         else:
             transaction.rollback()
@@ -124,7 +125,7 @@ def refuse(row: DeviceRequest, user: User, now: float) -> bool:
         is_ours = (DeviceRequest.id == row.id) & _waits(now)
         is_refused = bool(DeviceRequest.update(is_refused=True).where(is_ours).execute())
         if is_refused:
-            events.emit("device_refused", user_id=user.id, reason=row.client_id)
+            events.emit(DEVICE_REFUSED, user_id=user.id, reason=row.client_id)
     return is_refused
 
 

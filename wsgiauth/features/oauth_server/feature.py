@@ -22,6 +22,7 @@ from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegiste
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
+from wsgiauth.features.oauth_server.event_kinds import EVENTS
 from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
 from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
 from wsgiauth.features.oauth_server.metadata import well_known_urls
@@ -85,6 +86,7 @@ FEATURE = Feature(
     },
     well_known=well_known_urls,
     parts=_parts,
+    events=EVENTS,
     staff_sections=_sections,
     pages=_pages,
     recorder=_recorder,

@@ -23,6 +23,12 @@ from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
 from wsgiauth.features.oauth_server.clients import shown_name
+from wsgiauth.features.oauth_server.event_kinds import (
+    CONSENT_GIVEN,
+    CONSENT_REVOKED,
+    GRANT_REUSED,
+    OFFLINE_ACCESS_GIVEN,
+)
 from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
 from wsgiauth.features.oauth_server.scopes import (
     bound,
@@ -196,7 +202,7 @@ def allow(client: Client, user: User, scopes: list[str], now: float, *, resource
         allowed = record(client, user, scopes, now, resource=resource)
         if allowed:
             details = {**named(client), "scopes": " ".join(allowed)}
-            events.emit("consent_given", user_id=user.id, reason=client.id, details=details)
+            events.emit(CONSENT_GIVEN, user_id=user.id, reason=client.id, details=details)
     return allowed is not None
 
 
@@ -246,7 +252,7 @@ def revoke(user: User, client_id: str, now: float) -> bool:
         allowed = (DeviceRequest.user == user.id) & (DeviceRequest.client == client_id)
         DeviceRequest.delete().where(allowed).execute()
         if is_allowed or is_granted:
-            events.emit("consent_revoked", user_id=user.id, reason=client_id)
+            events.emit(CONSENT_REVOKED, user_id=user.id, reason=client_id)
     return is_allowed or is_granted
 
 
@@ -342,7 +348,7 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
         row: Grant | None = Grant.get_or_none(is_open)
         if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
             details = {**named(client), "sid": row.sid}
-            events.emit("grant_reused", user_id=row.user_id, reason=client.id, details=details)
+            events.emit(GRANT_REUSED, user_id=row.user_id, reason=client.id, details=details)
 
 
 def list_grants(user: User, now: float) -> list[Grant]:
@@ -405,7 +411,7 @@ def _insert(
             app_sessions.begin(row, session_ends_at)
         if is_offline:
             details = {**named(client), "scopes": " ".join(sorted(scopes))}
-            events.emit("offline_access_given", user_id=user.id, reason=client.id, details=details)
+            events.emit(OFFLINE_ACCESS_GIVEN, user_id=user.id, reason=client.id, details=details)
     return Grant(**row)
 
 

@@ -22,6 +22,7 @@ from wsgiauth import events, storage
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.events import Event
 from wsgiauth.features.oauth_server import app_sessions, logout_sending, renewed_sessions
+from wsgiauth.features.oauth_server.event_kinds import LOGOUT_FAILED
 from wsgiauth.features.oauth_server.logout_sending import UnansweredError
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -188,7 +189,7 @@ class Logouts(Queue):
 
     def _give_up(self, row: AppSession, reason: str) -> None:
         app_sessions.delete(row)
-        events.emit("logout_failed", user_id=row.user_id, reason=f"{row.client_id}: {reason}")
+        events.emit(LOGOUT_FAILED, user_id=row.user_id, reason=f"{row.client_id}: {reason}")
 
 
 class EndedSessions:

@@ -18,6 +18,7 @@ from wsgiauth.accounts import names
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.events import actors
 from wsgiauth.features.oauth_server.clients import MOST_URIS
+from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import (
     has_own_scheme,
@@ -96,7 +97,7 @@ def register(row: Client) -> None:
     """Store a client that has described itself."""
     with database.atomic(), actors.acting(actors.APP):
         row.save(force_insert=True)
-        events.emit("client_created", reason=row.id)
+        events.emit(CLIENT_CREATED, reason=row.id)
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:

@@ -10,7 +10,7 @@ from wsgiauth.features.panel.panel import Panel
 from wsgiauth.features.panel.several import ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser
-from wsgiauth.features.panel.users import Users, UsersCsv
+from wsgiauth.features.panel.users import USERS_EXPORTED, Users, UsersCsv
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.staff.administration import MANAGE_USERS
@@ -55,6 +55,7 @@ FEATURE = Feature(
         "/admin/events": Events(),
     },
     permissions=_permissions,
+    events=(USERS_EXPORTED,),
     staff_sections=_sections,
     pages=_pages,
 )

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.endpoints.samples import SESSION, THEN
+from wsgiauth.events.kinds import LOGIN, LOGOUT
 from wsgiauth.features.factors.factors import UserFactors
 from wsgiauth.features.keys.samples import KEY
 from wsgiauth.features.links.invitations_page import InvitationsPage, ListedInvitation
@@ -253,6 +254,7 @@ PAGES: tuple[Page, ...] = (
     EventsPage(
         frame=_FRAME,
         rows=(_ROW, _ROW._replace(user=Person(8, ""), actor="command line ada")),
+        titles={each.name: each.title for each in (LOGIN, LOGOUT)},
         fields={"user": "grace", "actor": "", "name": "", "since": "2026-11-02", "until": ""},
         newest_url="/auth/admin/events?user=grace&since=2026-11-02",
         next_url="/auth/admin/events?before=1793610300-7",

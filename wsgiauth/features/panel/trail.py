@@ -9,15 +9,11 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.names import typed
-from wsgiauth.events import CHANGES, actors
+from wsgiauth.events import actors
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Entry, Filters, Position
-from wsgiauth.features.panel.event_words import (
-    TITLES,
-    reason_in_words,
-    title_of,
-)
+from wsgiauth.features.panel.event_words import reason_in_words, title_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -64,7 +60,7 @@ class EventsPage(PanelPage):
     users_url = UrlBelow("admin/users")
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]  # of the form, as sent
-    titles: Mapping[str, str] = TITLES  # the events to choose from
+    titles: Mapping[str, str]  # the events to choose from
     newest_url: str  # the first page; empty if it is this one
     next_url: str  # empty if there is no next page
     is_filtered: bool  # a field has a value
@@ -83,7 +79,7 @@ class Events(PanelEndpoint):
         fields = {name: typed(given[name]) for name in _FIELDS}
         position = _POSITION.fullmatch(given[_BEFORE])
         after = None if position is None else Position(int(position[1]), int(position[2]))
-        entries = trail.page(_filters(fields), after=after, size=PAGE + 1)
+        entries = trail.page(_filters(fields, site), after=after, size=PAGE + 1)
         events_url = f"{panel_url(environ)}/{EVENTS}"
         chosen = {name: value for name, value in fields.items() if value}
         next_url = ""
@@ -97,6 +93,7 @@ class Events(PanelEndpoint):
             frame=frame_of(environ, member, EVENTS),
             rows=tuple(trail_rows(entries[:PAGE], site)),
             fields=fields,
+            titles={each.name: each.title for each in site.changes.values()},
             newest_url=f"{events_url}?{urlencode(chosen)}" if after else "",
             next_url=next_url,
             is_filtered=bool(chosen),
@@ -113,18 +110,18 @@ def trail_rows(entries: list[Entry], site: Site) -> list[TrailRow]:
     return [
         TrailRow(
             time=event.time,
-            title=title_of(event),
+            title=title_of(event, site.changes.get(event.name)),
             user=person(event.user_id, names),
             actor=person(actor_id, names, actors.key_of(event.actor or ""))
             or (event.actor and actor_in_words(event.actor)),
             address=event.address or "",
-            reason=reasons.get(event) or reason_in_words(event),
+            reason=reasons.get(event) or reason_in_words(event, site.changes.get(event.name)),
         )
         for event, actor_id in zip(events, acting, strict=True)
     ]
 
 
-def _filters(fields: dict[str, str]) -> Filters:
+def _filters(fields: dict[str, str], site: Site) -> Filters:
     errors: dict[str, list[str]] = {}
     for name in ("since", "until"):
         if fields[name] and _time(fields[name]) is None:
@@ -133,7 +130,7 @@ def _filters(fields: dict[str, str]) -> Filters:
                 field=name,
             )
             errors[name] = [message]
-    if fields["name"] not in ("", *CHANGES):
+    if fields["name"] not in ("", *site.changes):
         errors["name"] = [_("name must be the name of an event.")]
     if errors:
         raise ValidationError(errors)

@@ -12,6 +12,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.accounts.models import is_proven
+from wsgiauth.events.kinds import Change
 from wsgiauth.features.links.invitations_page import invitations_url
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
 from wsgiauth.features.panel.several import SharedAction, shared_actions
@@ -36,6 +37,16 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import path_asked_for
+
+USERS_EXPORTED = Change(
+    "users_exported",
+    _("Users downloaded"),
+    is_list=True,
+    reasons={
+        "all users": pgettext("reason of an event", "all users"),
+        "a search": pgettext("reason of an event", "a search"),
+    },
+)
 
 _NOTICES = {"delete": _("The account has been deleted."), INVITED: SENT}
 
@@ -174,7 +185,7 @@ class UsersCsv(PanelEndpoint):
         chunks = _chunks(all_users(query.criteria, query.sort))
         first = next(chunks)  # the database can fail before the answer begins
         if environ["REQUEST_METHOD"] == "GET":  # HEAD gets no users
-            events.emit("users_exported", reason=str(query))
+            events.emit(USERS_EXPORTED, reason=str(query))
         return Response(
             HTTPStatus.OK,
             content_type="text/csv; charset=utf-8; header=present",

@@ -15,7 +15,7 @@ from wsgiauth.console.command import (
 from wsgiauth.console.output import print_error, print_pieces
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ApplicationError
-from wsgiauth.features.personal_data.file import ASCII, pieces
+from wsgiauth.features.personal_data.file import ASCII, DATA_EXPORTED, pieces
 from wsgiauth.settings import Settings
 
 
@@ -39,7 +39,7 @@ def print_personal_data(arguments: Arguments) -> None:
         first = next(written)
     except ApplicationError as error:
         raise CommandError(str(error)) from None
-    events.emit("data_exported", user_id=user.id)
+    events.emit(DATA_EXPORTED, user_id=user.id)
     if arguments.app is None:
         print_error("note: without --app, the application's data is missing")
     print_pieces(chain([first], written))

@@ -8,7 +8,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import InsufficientAuthenticationError, UnauthenticatedError
-from wsgiauth.features.personal_data.file import pieces
+from wsgiauth.features.personal_data.file import DATA_EXPORTED, pieces
 from wsgiauth.forms.endpoint import (
     LEAVING,
     AccountLink,
@@ -64,7 +64,7 @@ class Data(Endpoint):
         Attempt(site.tokens.now, [counter]).require_turn().begin()
         blocks = _blocks(pieces(user, site.settings, site.personal_data))
         first = next(blocks)  # the function or the database can fail before the answer begins
-        events.emit("data_exported", user_id=user.id)
+        events.emit(DATA_EXPORTED, user_id=user.id)
         return _file(chain([first], blocks))
 
 

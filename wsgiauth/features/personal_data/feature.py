@@ -2,6 +2,12 @@
 
 from wsgiauth.feature import Feature
 from wsgiauth.features.personal_data.data import Data
+from wsgiauth.features.personal_data.file import DATA_EXPORTED
 from wsgiauth.features.personal_data.records import TABLES
 
-FEATURE = Feature(name="personal_data", urls={"/data": Data()}, personal_data=TABLES)
+FEATURE = Feature(
+    name="personal_data",
+    urls={"/data": Data()},
+    events=(DATA_EXPORTED,),
+    personal_data=TABLES,
+)

@@ -5,8 +5,12 @@ from collections.abc import Iterator
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData
+from wsgiauth.events.kinds import Change
 from wsgiauth.features.personal_data.records import claims
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+
+DATA_EXPORTED = Change("data_exported", _("Personal data downloaded"))
 
 _READABLE = json.JSONEncoder(ensure_ascii=False)
 ASCII = json.JSONEncoder()

@@ -11,6 +11,7 @@ from wsgiauth.features.providers.endpoints.identities import Identities
 from wsgiauth.features.providers.endpoints.oidc import ProviderLogin
 from wsgiauth.features.providers.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
+from wsgiauth.features.providers.event_kinds import EVENTS, REASONS
 from wsgiauth.features.providers.identities import own_identities, remove_all
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_in
@@ -51,6 +52,8 @@ FEATURE = Feature(
     way_in=can_log_in,
     is_way_in=lambda settings: bool(settings.OIDC_PROVIDERS),
     parts=_parts,
+    events=EVENTS,
+    event_reasons=REASONS,
     composers=addresses.COMPOSERS,
     letter_samples=addresses.SAMPLES,
     confirmations={BUTTON: ask_provider},

@@ -23,6 +23,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
+from wsgiauth.features.providers.event_kinds import IDENTITY_CONNECTED, IDENTITY_DISCONNECTED
 from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import ProviderEntry
@@ -190,7 +191,7 @@ def add(user: User, account: ProviderAccount, now: float, *, is_new_user: bool =
     )
     if is_new:
         details = {"is_new_user": "yes"} if is_new_user else None  # a new user needs no notice
-        events.emit("identity_connected", user_id=user.id, reason=account.provider, details=details)
+        events.emit(IDENTITY_CONNECTED, user_id=user.id, reason=account.provider, details=details)
         added = _of(account)
         if added is not None and account.groups:
             _follow_groups(added, account.groups)
@@ -269,7 +270,7 @@ def remove(row: Identity) -> None:
     with database.atomic():
         _follow_groups(row, ())
         Identity.delete().where(Identity.id == row.id).execute()
-        events.emit("identity_disconnected", user_id=row.user_id, reason=row.provider)
+        events.emit(IDENTITY_DISCONNECTED, user_id=row.user_id, reason=row.provider)
 
 
 def remove_all(user: User) -> int:

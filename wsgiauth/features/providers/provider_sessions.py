@@ -20,6 +20,7 @@ from wsgiauth.accounts.tables import OneTimeSecret, Session
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW, HOST_SKEW, MINUTE
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.events import kinds
 from wsgiauth.features.providers.identities import Identity, identity_id
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -227,7 +228,7 @@ def _revoke(began: peewee.ModelSelect[Session], reason: str) -> int:
         if owners:
             Session.delete().where(Session.id.in_(list(owners))).execute()
         for user_id in dict.fromkeys(owners.values()):
-            events.emit("logout", user_id=user_id, reason=reason)
+            events.emit(kinds.LOGOUT, user_id=user_id, reason=reason)
     return len(owners)
 
 

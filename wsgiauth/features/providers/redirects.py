@@ -8,6 +8,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
 from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError, ValidationError
+from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.features.providers.oidc.failures import BUSY
@@ -116,5 +117,5 @@ def reporting(provider: Provider, what: str = "") -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
-        events.emit("provider_failed", reason=f"{provider.entry.name}: {what}{error.reason}")
+        events.emit(PROVIDER_FAILED, reason=f"{provider.entry.name}: {what}{error.reason}")
         raise

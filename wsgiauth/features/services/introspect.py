@@ -4,7 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.events import actors
+from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
 from wsgiauth.forms.endpoint import Endpoint
@@ -57,7 +57,7 @@ def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
         )
     actors.identify(caller.user.id, caller.key_id)
     if not caller.user.has_permission(INTROSPECT):
-        events.emit("refused", user_id=caller.user.id, reason=f"lacks {INTROSPECT}")
+        events.emit(kinds.REFUSED, user_id=caller.user.id, reason=f"lacks {INTROSPECT}")
         detail = _(
             "The API key does not have the permission %(permission)s.", permission=INTROSPECT
         )

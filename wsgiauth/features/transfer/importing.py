@@ -15,6 +15,7 @@ from wsgiauth import events
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import FormerPassword, Permission
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import ApplicationError, ValidationError
 from wsgiauth.features.providers.identities import Identity, add
 from wsgiauth.features.transfer.rows import ImportedRow, identity_cell, named_errors
@@ -134,11 +135,11 @@ def _insert(rows: Sequence[ImportedRow]) -> None:
         Permission.insert_many(granted[first : first + BATCH]).execute()
     for row in rows:
         user_id = ids[row.keys[0]]
-        events.emit("registration", user_id=user_id, reason="import")
+        events.emit(kinds.REGISTRATION, user_id=user_id, reason="import")
         rights = [f"{flag} on" for flag in ("is_staff", "is_superuser") if row.values[flag]]
         rights += [f"granted {name}" for name in row.permissions]
         for right in rights:
-            events.emit("rights_changed", user_id=user_id, reason=right)
+            events.emit(kinds.RIGHTS_CHANGED, user_id=user_id, reason=right)
         for account in row.identities:
             if not add(User(id=user_id), account, utc_now().timestamp(), is_new_user=True):
                 raise peewee.IntegrityError("an account of a provider was connected meanwhile")

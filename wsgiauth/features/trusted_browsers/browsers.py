@@ -23,6 +23,8 @@ from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrowsers
+from wsgiauth.events import kinds
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -30,6 +32,8 @@ from wsgiauth.storage.models import from_timestamp, json_fields
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.clients import Client, user_agent_in_words
 from wsgiauth.web.cookies import OwnCookie
+
+TRUST_GIVEN = kinds.Change("trust_given", _("Browser trusted"))
 
 MOST_BROWSERS = 50  # of a user; the oldest ends
 MOST_USERS = 5  # of a browser; the longest ago has to enter a code again
@@ -111,7 +115,7 @@ class Browsers(TrustedBrowsers):
             lock_user(user.id)  # as a login that skips the second step does
             is_ended = bool(own.execute())
             if is_ended:
-                events.emit("trust_ended", user_id=user.id)
+                events.emit(kinds.TRUST_ENDED, user_id=user.id)
         return is_ended
 
 
@@ -172,7 +176,7 @@ def _insert(
         if ids:
             TrustedBrowser.delete().where(TrustedBrowser.id.in_(ids)).execute()
         TrustedBrowser.insert(row).execute()
-        events.emit("trust_given", user_id=user.id, details={"agent": row["agent"]})
+        events.emit(TRUST_GIVEN, user_id=user.id, details={"agent": row["agent"]})
     return True
 
 

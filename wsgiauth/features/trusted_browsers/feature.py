@@ -6,7 +6,7 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature, Finding, Question
-from wsgiauth.features.trusted_browsers.browsers import Browsers, own_browsers
+from wsgiauth.features.trusted_browsers.browsers import TRUST_GIVEN, Browsers, own_browsers
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -27,6 +27,7 @@ def _useless(site: Site) -> Iterator[Finding]:
 FEATURE = Feature(
     name="trusted_browsers",
     parts=_parts,
+    events=(TRUST_GIVEN,),
     personal_data={"wsgiauth_trusted_browser": Records("trusted_browsers", own_browsers)},
     expiring={"trusted browser": TrustedBrowser},
     questions=(Question(_useless, needs_database=False),),

@@ -17,6 +17,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.features.factors.event_kinds import FACTOR_ADDED, PASSKEY_CLONED
 from wsgiauth.features.factors.passkeys import challenges
 from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
@@ -148,7 +149,7 @@ def add(
         ).on_conflict_ignore()
         if not (challenges.use(challenge) and insert.as_rowcount().execute()):
             raise ValidationError({"credential": [_("This passkey has already been added.")]})
-        events.emit("factor_added", user_id=owner.id, reason="passkey", details={"factor": name})
+        events.emit(FACTOR_ADDED, user_id=owner.id, reason="passkey", details={"factor": name})
 
 
 def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:
@@ -162,7 +163,7 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
     if stored is None:
         return False
     if (sign_count or stored.sign_count) and sign_count <= stored.sign_count:
-        events.emit("passkey_cloned", user_id=stored.user_id)
+        events.emit(PASSKEY_CLONED, user_id=stored.user_id)
     Passkey.update(sign_count=sign_count, is_backed_up=is_backed_up, last_used_at=int(now)).where(
         Passkey.id == stored.id
     ).execute()

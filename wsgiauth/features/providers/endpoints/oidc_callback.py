@@ -18,7 +18,7 @@ from wsgiauth.authentication import freshness, one_time
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.methods import has_second_factor
-from wsgiauth.events import actors
+from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import ProviderError, RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import Identity
@@ -208,7 +208,7 @@ def _start_session(
         return ask_for_second_step(submission, user, methods=account.methods, federated_login=login)
     issued = start_browser_session(submission, user, methods=account.methods, federated_login=login)
     if issued is None:
-        events.emit("login_failed", user_id=user.id, reason="changed meanwhile")
+        events.emit(kinds.LOGIN_FAILED, user_id=user.id, reason="changed meanwhile")
         detail = _("Your account has just changed. Log in again.")
         raise ProviderError(HTTPStatus.BAD_REQUEST, "changed meanwhile", detail)
     return hand_over(submission, issued)
@@ -223,7 +223,7 @@ def _require_active(user: User) -> None:
     """Refuse a deactivated user, and say so, because the provider has proven their identity."""
     if user.is_active:
         return
-    events.emit("login_failed", user_id=user.id, reason="inactive")
+    events.emit(kinds.LOGIN_FAILED, user_id=user.id, reason="inactive")
     raise RequestError(
         HTTPStatus.FORBIDDEN,
         "inactive",

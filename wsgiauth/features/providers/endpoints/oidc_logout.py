@@ -12,6 +12,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.exceptions import ProviderError, RequestError
 from wsgiauth.features.providers import provider_sessions
+from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.redirects import ProviderEndpoint, reporting, require_provider
 from wsgiauth.messages import _
@@ -30,7 +31,7 @@ class BackChannelLogout(ProviderEndpoint):
             reason = _end_sessions(_token(environ), provider, site.tokens.now())
         if not reason:
             return json_response({"detail": _("The sessions have ended.")})
-        events.emit("provider_failed", reason=f"{provider.entry.name}: logout: {reason}")
+        events.emit(PROVIDER_FAILED, reason=f"{provider.entry.name}: logout: {reason}")
         # Without the reason, because anyone can ask.
         refused = {"error": "invalid_request", "error_description": "The token was refused."}
         return json_response(refused, status=HTTPStatus.BAD_REQUEST)

@@ -1,0 +1,18 @@
+"""The events of logins with other providers."""
+
+from wsgiauth.events.kinds import LOGOUT, Change, Refusal
+from wsgiauth.messages import _, pgettext
+
+IDENTITY_CONNECTED = Change("identity_connected", _("Account of another provider connected"))
+IDENTITY_DISCONNECTED = Change(
+    "identity_disconnected", _("Account of another provider disconnected")
+)
+PROVIDER_FAILED = Refusal("provider_failed")
+
+EVENTS = (IDENTITY_CONNECTED, IDENTITY_DISCONNECTED, PROVIDER_FAILED)
+REASONS = {
+    LOGOUT: {
+        "provider": pgettext("reason of an event", "provider"),
+        "identity disconnected": pgettext("reason of an event", "identity disconnected"),
+    }
+}
