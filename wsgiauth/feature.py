@@ -86,6 +86,7 @@ class Feature:
         factor_kinds: The kinds of second factors that it adds.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.
+        headlines: The headlines of error pages with its codes, by code.
         events: The kinds of its events.
         event_reasons: The words of reasons that it gives to events of the kernel.
         composers: The functions that write its emails, by the kind of the email. See `Outbox`.
@@ -116,6 +117,7 @@ class Feature:
     factor_kinds: tuple[FactorKind, ...] = ()
     staff_sections: Callable[[Settings], Iterable[StaffSection]] = lambda settings: ()
     pages: Callable[[], Iterable[Page]] = lambda: ()
+    headlines: Mapping[str, str] = field(default_factory=dict)
     events: tuple[EventKind, ...] = ()
     event_reasons: Mapping[Change, Reasons] = field(default_factory=dict)
     composers: Mapping[str, Composer] = field(default_factory=dict)
@@ -140,6 +142,11 @@ def changes_of(features: Collection[Feature]) -> dict[str, Change]:
             known = changes[kind.name]
             changes[kind.name] = replace(known, reasons={**known.reasons, **reasons})
     return changes
+
+
+def headlines_of(features: Iterable[Feature]) -> dict[str, str]:
+    """Return the headlines of error pages, by code."""
+    return {code: headline for each in features for code, headline in each.headlines.items()}
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:

@@ -28,6 +28,7 @@ from wsgiauth.feature import (
     at_first_proof_of,
     changes_of,
     composers_of,
+    headlines_of,
     letter_samples_of,
     personal_data_of,
     ways_in_of,
@@ -157,6 +158,7 @@ class Site:
                 staff_sections=(
                     section for each in features for section in each.staff_sections(settings)
                 ),
+                headlines=headlines_of(features),
             ),
             Destinations(settings.NEXT_HOSTS),
             Clients(),

@@ -10,6 +10,8 @@ from tests.support.sites import BROWSER, SAME_ORIGIN
 from tests.support.tables import row_by_row
 from tests.web.pages import PAGES, REQUEST
 from wsgiauth.app import ROUTES
+from wsgiauth.feature import headlines_of
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.web.failures import HEADLINES, failure
 from wsgiauth.web.pages import Pages
 from wsgiauth.web.responses import Response, json_response, problem, redirect
@@ -216,6 +218,11 @@ def test_every_failure_has_a_headline_for_people():
         for code in codes_of(each["allOf"][1]["properties"]["code"])
     }
     about_fields = {"invalid", "taken", "invalid_credentials"}  # told on the form itself
-    assert codes - about_fields <= HEADLINES.keys()
+    assert codes - about_fields <= HEADLINES.keys() | headlines_of(FEATURES).keys()
     phrases = {status.phrase for status in HTTPStatus}
-    assert phrases.isdisjoint(HEADLINES.values())
+    assert phrases.isdisjoint((*HEADLINES.values(), *headlines_of(FEATURES).values()))
+
+
+def test_each_code_has_one_headline():
+    codes = [*HEADLINES, *(code for each in FEATURES for code in each.headlines)]
+    assert len(codes) == len({*codes})

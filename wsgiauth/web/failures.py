@@ -45,7 +45,8 @@ FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL show
 _REFUSED = _("This request was refused")
 _UNREADABLE = _("The form could not be read")
 
-# For error pages. Problem details have the name of the HTTP status instead.
+# By code, for error pages; features declare those of theirs. Problem details have the name of the
+# HTTP status instead.
 HEADLINES = {
     "already_done": _("This was done already"),
     "application_error": _("An error occurred on this site"),
@@ -58,38 +59,20 @@ HEADLINES = {
     "insufficient_scope": _("An API key cannot be used here"),
     "insufficient_user_authentication": _("Confirm that it is you"),
     "invalid": _("The address of this page is not valid"),
-    "invalid_client": _("This app is not known here"),
     "invalid_code": _("The code is wrong"),
     "invalid_grant": _("You are not logged in"),
     "invalid_passkey": _("The passkey was not accepted"),
-    "invalid_redirect_uri": _("This app cannot be opened"),
-    "invalid_request": _("This app cannot be opened"),
-    "invalid_scope": _("The request for a token was refused"),
-    "invalid_target": _("The request for a token was refused"),
     "invalid_token": _("You are not logged in"),
     "last_way_in": _("The last way to log in cannot be removed"),
     "last_superuser": _("This account cannot be closed"),
     "length_required": _UNREADABLE,
-    "link_expired": _("This link can no longer be used"),
     "malformed": _UNREADABLE,
     "method_not_allowed": _("This page cannot be used in this way"),
     "no_such_login": _("This session has already ended"),
-    "no_such_app": _("This app has already been revoked"),
-    "no_such_device": _("No device waits for this code"),
-    "no_such_invitation": _("This invitation is no longer open"),
-    "no_such_key": _("This API key has already been revoked"),
     "not_found": _("This page does not exist"),
     "other_account": _("This page is for another account"),
     "prefetch": _REFUSED,
     "throttled": _("Too many attempts"),
-    "no_second_factor": _("Two-step verification is not set up"),
-    "identity_taken": _("This account is connected already"),
-    "other_browser": _("This link is for another browser"),
-    "provider_failed": _("The login was not completed"),
-    "provider_login_expired": _("Log in with the provider again"),
-    "provider_unavailable": _("The provider does not answer"),
-    "too_many_identities": _("There are too many connected accounts"),
-    "too_many_keys": _("There are too many API keys"),
     "too_large": _("The form is too long"),
     "second_factor_required": _("Enter a code"),
     "second_factor_switched_off": _("Your two-step verification is switched off"),
@@ -147,7 +130,7 @@ def failure(
     page = ErrorPage(
         around=around,
         status=status.value,
-        title=HEADLINES.get(code, phrase(status)),
+        title=renderer.headlines.get(code, HEADLINES.get(code, phrase(status))),
         detail=Joined(chain.from_iterable((errors or {}).values())) or _ADVICE.get(code, detail),
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,

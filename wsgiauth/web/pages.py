@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote, urlencode
 from wsgiref.types import WSGIEnvironment
@@ -185,6 +186,7 @@ class Pages:
         is_logout_elsewhere: Whether a logout can lead to a provider; most pages have its form.
         onward: The parts of the site whose URLs redirect to other sites.
         staff_sections: The sections of the staff panel.
+        headlines: Of error pages, by the codes of features.
     """
 
     def __init__(
@@ -206,8 +208,10 @@ class Pages:
         is_logout_elsewhere: bool = False,
         onward: Sequence[OnwardRedirects] = (),
         staff_sections: Iterable[StaffSection] = (),
+        headlines: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.mount = mount
+        self.headlines = headlines
         self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._onward = onward

@@ -116,7 +116,7 @@ def problem(
     """Return a failure as problem details (RFC 9457).
 
     Args:
-        code: A stable name of the cause for programs, see `failures.HEADLINES`.
+        code: A stable name of the cause for programs.
         detail: A sentence, for people.
         errors: Messages by field.
         further: Extension members.

@@ -14,6 +14,7 @@ from wsgiauth.features.factors.event_kinds import EVENTS
 from wsgiauth.features.factors.factors import KINDS, remove_unproven
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
+from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -49,4 +50,7 @@ FEATURE = Feature(
         "wsgiauth_passkey": Records("passkeys", passkeys.own_passkeys),
     },
     questions=QUESTIONS,
+    headlines={
+        "no_second_factor": _("Two-step verification is not set up"),
+    },
 )

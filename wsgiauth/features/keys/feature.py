@@ -10,6 +10,7 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
+from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -39,5 +40,9 @@ FEATURE = Feature(
     pages=_pages,
     personal_data={"wsgiauth_key": Records("api_keys", api_keys.own_keys)},
     expiring={"API key": Key},
-    events=(keys.KEY_CREATED,),
+    events=(api_keys.KEY_CREATED,),
+    headlines={
+        "too_many_keys": _("There are too many API keys"),
+        "no_such_key": _("This API key has already been revoked"),
+    },
 )

@@ -12,6 +12,7 @@ from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.restore import Restore
 from wsgiauth.features.links.verified_register import Registration
 from wsgiauth.features.links.verify import Verify
+from wsgiauth.messages import _
 from wsgiauth.web.pages import Page
 
 
@@ -40,4 +41,8 @@ FEATURE = Feature(
     event_reasons=letters.REASONS,
     composers=letters.COMPOSERS,
     letter_samples=letters.SAMPLES,
+    headlines={
+        "link_expired": _("This link can no longer be used"),
+        "no_such_invitation": _("This invitation is no longer open"),
+    },
 )

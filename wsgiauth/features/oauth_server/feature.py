@@ -103,4 +103,11 @@ FEATURE = Feature(
         "unused app": Client,
     },
     questions=QUESTIONS,
+    headlines={
+        "invalid_client": _("This app is not known here"),
+        "invalid_redirect_uri": _("This app cannot be opened"),
+        "invalid_request": _("This app cannot be opened"),
+        "no_such_app": _("This app has already been revoked"),
+        "no_such_device": _("No device waits for this code"),
+    },
 )

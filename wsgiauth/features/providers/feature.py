@@ -18,6 +18,7 @@ from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_
 from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
 from wsgiauth.features.providers.redirects import BUTTON, ask_provider
+from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
@@ -62,4 +63,12 @@ FEATURE = Feature(
         "wsgiauth_provider_session": Records("provider_logins", own_logins),
     },
     questions=QUESTIONS,
+    headlines={
+        "identity_taken": _("This account is connected already"),
+        "too_many_identities": _("There are too many connected accounts"),
+        "other_browser": _("This link is for another browser"),
+        "provider_failed": _("The login was not completed"),
+        "provider_unavailable": _("The provider does not answer"),
+        "provider_login_expired": _("Log in with the provider again"),
+    },
 )

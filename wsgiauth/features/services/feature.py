@@ -10,6 +10,7 @@ from wsgiauth.features.services.jwks import PublishedKeys, well_known_urls
 from wsgiauth.features.services.service_tokens import ServiceTokens
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.features.services.token import Token
+from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
@@ -36,4 +37,8 @@ FEATURE = Feature(
     well_known=well_known_urls,
     permissions=lambda settings: (INTROSPECT,) if settings.SERVICE_KEYS else (),
     parts=_parts,
+    headlines={
+        "invalid_scope": _("The request for a token was refused"),
+        "invalid_target": _("The request for a token was refused"),
+    },
 )
