@@ -1,4 +1,4 @@
-"""The exceptions of wsgiauth, all derived from `WsgiAuthError`.
+"""The exceptions of the kernel, all derived from `WsgiAuthError`.
 
 Expected outcomes (a wrong password, no token) are return values, not exceptions.
 """
@@ -8,7 +8,21 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import NamedTuple
 
-from wsgiauth.messages import Joined, _, ngettext
+from wsgiauth.messages import _
+
+# The public ones. The others are internal, and only become responses.
+__all__ = [
+    "ApplicationError",
+    "ClaimsError",
+    "ConfigurationError",
+    "InUseError",
+    "LastSuperuserError",
+    "MiddlewareMissingError",
+    "RetryLaterError",
+    "TakenError",
+    "ValidationError",
+    "WsgiAuthError",
+]
 
 # RFC 9470 section 3: the session is valid, but its proof is not enough for the request.
 INSUFFICIENT_AUTHENTICATION = "insufficient_user_authentication"
@@ -133,9 +147,9 @@ class RequestError(WsgiAuthError):
         code: A stable, machine-readable name of the cause.
         detail: One sentence for people. It never repeats input of the client.
         headers: Additional headers of the response.
-        pages: Links for the user: their texts, by the path below the mount.
-        again: The login that a button begins again, or None.
-        errors: Other mistakes in the fields of a form: messages for people, by field name.
+        pages: Internal: links for the user: their texts, by the path below the mount.
+        again: Internal: the login that a button begins again, or None.
+        errors: Internal: other mistakes in the fields of a form: messages, by field name.
     """
 
     errors: Mapping[str, list[str]] = MappingProxyType({})
@@ -241,52 +255,8 @@ class KeyNotAcceptedError(RequestError):
         super().__init__(HTTPStatus.FORBIDDEN, INSUFFICIENT_SCOPE, detail)
 
 
-class LinkExpiredError(RequestError):
-    """The link of an email was used before, has expired, or ended with a change of the account."""
-
-    def __init__(self, advice: str, pages: Mapping[str, str]) -> None:
-        reason = _(
-            "This link is incomplete, was used before, has expired, or ended because the account"
-            " has changed since."
-        )
-        super().__init__(HTTPStatus.GONE, "link_expired", Joined([reason, advice]))
-        self.pages = pages
-
-
-class TooManyKeysError(RequestError):
-    """A user has the maximum number of API keys."""
-
-    def __init__(self, limit: int) -> None:
-        detail = ngettext(
-            "A user can have %(num)s API key. Revoke it, then create the new one.",
-            "A user can have %(num)s API keys. Revoke one, then create the new one.",
-            limit,
-        )
-        super().__init__(HTTPStatus.CONFLICT, "too_many_keys", detail)
-
-
 class RetryLaterError(RequestError):
     """A request is refused for a limited time, which `Retry-After` states."""
 
     def __init__(self, status: HTTPStatus, code: str, detail: str, *, seconds: int) -> None:
         super().__init__(status, code, detail, headers=(("Retry-After", str(seconds)),))
-
-
-class ProviderError(RequestError):
-    """An OpenID provider cannot be used now, or its answer or the browser's request is refused.
-
-    Attributes:
-        reason: The cause for the log, in a few fixed words; never input.
-        seconds: After how many seconds to try again, for a response with status 503.
-    """
-
-    def __init__(
-        self, status: HTTPStatus, reason: str, detail: str, *, seconds: int | None = None
-    ) -> None:
-        is_unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
-        code = "provider_unavailable" if is_unavailable else "provider_failed"
-        headers = () if seconds is None else (("Retry-After", str(seconds)),)
-        super().__init__(status, code, detail, headers=headers)
-        self.reason = reason
-        self.seconds = seconds
-        self.pages: Mapping[str, str] = {"login": _("Back to the login page")}

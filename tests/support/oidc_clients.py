@@ -8,9 +8,9 @@ import pytest
 from tests.support.provider_keys import changed
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.errands import LOG_IN, Errand
+from wsgiauth.features.providers.oidc.failures import ProviderError
 
 CALLBACK = "https://example.org/auth/oidc/google/callback"
 

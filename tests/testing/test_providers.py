@@ -7,9 +7,9 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Session
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.oidc import Providers, transport
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.storage import context
 from wsgiauth.testing import (

@@ -18,13 +18,7 @@ from wsgiauth.console.command import Arguments, CommandError, UsageError, read_d
 from wsgiauth.console.output import print_error
 from wsgiauth.console.parser import USER, Parser
 from wsgiauth.events import Recorder, actors
-from wsgiauth.exceptions import (
-    ConfigurationError,
-    InUseError,
-    LastSuperuserError,
-    TooManyKeysError,
-    ValidationError,
-)
+from wsgiauth.exceptions import ConfigurationError, InUseError, LastSuperuserError, ValidationError
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
@@ -112,7 +106,7 @@ COMMANDS = {
     "check": ("cli.check", "validate the settings as the server does, and report risks"),
     "serve": ("cli.serve", "serve a WSGI application over HTTP, with waitress"),
 }
-_REFUSALS = (CommandError, InUseError, LastSuperuserError, TooManyKeysError, ValidationError)
+_REFUSALS = (CommandError, InUseError, LastSuperuserError, ValidationError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

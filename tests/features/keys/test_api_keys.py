@@ -12,9 +12,9 @@ from wsgiauth import Group, User, change_password, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.tables import Key, revoke_keys
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.exceptions import TooManyKeysError, ValidationError
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.keys import api_keys
-from wsgiauth.features.keys.api_keys import MAX_KEYS, ListedKey, make_key
+from wsgiauth.features.keys.api_keys import MAX_KEYS, ListedKey, TooManyKeysError, make_key
 from wsgiauth.storage.connections import BUSY_TIMEOUT
 from wsgiauth.storage.upkeep import purge_expired
 

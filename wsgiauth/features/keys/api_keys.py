@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
+from http import HTTPStatus
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import NamedTuple
 
@@ -34,7 +35,7 @@ from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.lifetimes import DAY, HOUR
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.events import kinds
-from wsgiauth.exceptions import TooManyKeysError, ValidationError
+from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
@@ -62,6 +63,18 @@ _CACHE_SIZE = 4096  # keys, and lists of permissions
 _LAST_USE_PRECISION = HOUR
 
 _writes = OptionalWrites("the last use of API keys is not written for now")
+
+
+class TooManyKeysError(RequestError):
+    """A user has the maximum number of API keys."""
+
+    def __init__(self, limit: int) -> None:
+        detail = ngettext(
+            "A user can have %(num)s API key. Revoke it, then create the new one.",
+            "A user can have %(num)s API keys. Revoke one, then create the new one.",
+            limit,
+        )
+        super().__init__(HTTPStatus.CONFLICT, "too_many_keys", detail)
 
 
 class _NotAKeyError(Exception):

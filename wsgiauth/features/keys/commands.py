@@ -7,7 +7,7 @@ from wsgiauth.console.command import Arguments, CommandError, open_database, req
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser, positive
 from wsgiauth.features.keys import api_keys
-from wsgiauth.features.keys.api_keys import list_keys
+from wsgiauth.features.keys.api_keys import TooManyKeysError, list_keys
 from wsgiauth.messages import counted
 
 _COLUMNS = {
@@ -54,9 +54,12 @@ def create_key(arguments: Arguments) -> None:
     """Create an API key, and print it alone, for scripts."""
     open_database(arguments)
     user = require_user(arguments.user)
-    created = api_keys.create(
-        user, arguments.name, arguments.permission, days=arguments.days, now=time.time()
-    )
+    try:
+        created = api_keys.create(
+            user, arguments.name, arguments.permission, days=arguments.days, now=time.time()
+        )
+    except TooManyKeysError as error:
+        raise CommandError(str(error)) from None
     if created is None:
         raise CommandError(f"{user} is not active")
     print_line(created.text)

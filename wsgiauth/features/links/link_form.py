@@ -1,16 +1,30 @@
 """The base classes of the forms that links in emails open."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.exceptions import LinkExpiredError
+from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import TOKEN, FormPage, PublicForm, Refusal, Submission
-from wsgiauth.messages import _
+from wsgiauth.messages import Joined, _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
+
+
+class LinkExpiredError(RequestError):
+    """The link of an email was used before, has expired, or ended with a change of the account."""
+
+    def __init__(self, advice: str, pages: Mapping[str, str]) -> None:
+        reason = _(
+            "This link is incomplete, was used before, has expired, or ended because the account"
+            " has changed since."
+        )
+        super().__init__(HTTPStatus.GONE, "link_expired", Joined([reason, advice]))
+        self.pages = pages
 
 
 class LinkForm(PublicForm):

@@ -2,9 +2,8 @@
 
 from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.authentication.password import find_holder, reset_password
-from wsgiauth.exceptions import LinkExpiredError
 from wsgiauth.features.links.detours import forget_next, kept_next
-from wsgiauth.features.links.link_form import LinkForm
+from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings

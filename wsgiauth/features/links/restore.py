@@ -3,8 +3,7 @@
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.restoring import Restoration, find_restoration, restore_address
-from wsgiauth.exceptions import LinkExpiredError
-from wsgiauth.features.links.link_form import LinkForm
+from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings

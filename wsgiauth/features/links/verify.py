@@ -9,16 +9,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.tokens import IssuedTokens
-from wsgiauth.exceptions import (
-    LinkExpiredError,
-    RequestError,
-    UnauthenticatedError,
-    ValidationError,
-)
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.links.address_links import AddressProof, prove_address, read_address_proof
 from wsgiauth.features.links.detours import forget_next, kept_next
 from wsgiauth.features.links.invitations import accept_invitation, read_invitation
-from wsgiauth.features.links.link_form import LinkForm, LinkPurpose, has_account
+from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm, LinkPurpose, has_account
 from wsgiauth.features.providers.addresses import PROVIDER_ADDRESS
 from wsgiauth.features.providers.endpoints.provider_address import ProviderAddressLink
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, see_other

@@ -7,11 +7,11 @@ from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.exceptions import Again, NotFoundError, ProviderError, RequestError, ValidationError
+from wsgiauth.exceptions import Again, NotFoundError, RequestError, ValidationError
 from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
-from wsgiauth.features.providers.oidc.failures import BUSY
+from wsgiauth.features.providers.oidc.failures import BUSY, ProviderError
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.forms import MemberSubmission, Submission
 from wsgiauth.forms.endpoint import Endpoint

@@ -9,8 +9,8 @@ from tests.support.oauth_providers import ADA, GitHub
 from tests.support.oidc_clients import CALLBACK, Client
 from tests.support.provider_answers import Answer, Endless, HangUp, Json, Redirect
 from tests.support.provider_keys import DROP
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, Errand
+from wsgiauth.features.providers.oidc.failures import ProviderError
 
 TOKEN, USER, EMAILS = "/login/oauth/access_token", "/api/v3/user", "/api/v3/user/emails"
 

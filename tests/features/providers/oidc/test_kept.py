@@ -5,8 +5,7 @@ import threading
 import pytest
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
-from wsgiauth.exceptions import ProviderError
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.oidc.kept import Kept
 from wsgiauth.features.providers.oidc.transport import REST
 

@@ -13,10 +13,11 @@ from tests.support.provider_answers import Answer, HangUp, Held, Json, Redirect
 from tests.support.provider_keys import DROP, half_hash, signing_key
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
-from wsgiauth.exceptions import ConfigurationError, ProviderError
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, LOG_IN, Errand
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
 from wsgiauth.web.cookies import TAG_LENGTH

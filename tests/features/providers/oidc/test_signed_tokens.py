@@ -24,10 +24,9 @@ from tests.support.provider_keys import (
 )
 from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.discovery import ALGORITHMS, read_metadata
 from wsgiauth.features.providers.oidc.errands import LOG_IN, Errand, Errands
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.oidc.kept import Kept
 from wsgiauth.features.providers.oidc.key_sets import read_key_set
 from wsgiauth.features.providers.oidc.signed_tokens import (

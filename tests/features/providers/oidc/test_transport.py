@@ -13,8 +13,7 @@ from tests.support.mail_servers import make_certificate
 from tests.support.provider_answers import Answer, Drip, Endless, HangUp, Held, Redirect, Slow
 from tests.support.sites import free_port
 from wsgiauth import storage
-from wsgiauth.exceptions import ProviderError
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.oidc.transport import MAX_SIZE, REST, Request, Response, Transport
 from wsgiauth.settings.oidc import parse_proxy
 from wsgiauth.web.certificates import UNKNOWN_AUTHORITY

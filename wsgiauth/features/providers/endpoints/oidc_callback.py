@@ -19,13 +19,13 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import actors, kinds
-from wsgiauth.exceptions import ProviderError, RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, BegunErrand
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.providers.redirects import (
     PAGES,

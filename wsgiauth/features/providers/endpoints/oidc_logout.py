@@ -10,10 +10,11 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.exceptions import ProviderError, RequestError
+from wsgiauth.exceptions import RequestError
 from wsgiauth.features.providers import provider_sessions
 from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.features.providers.redirects import ProviderEndpoint, reporting, require_provider
 from wsgiauth.messages import _
 from wsgiauth.site import Site

@@ -4,8 +4,8 @@ from http import HTTPStatus
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.tables import OneTimeSecret
-from wsgiauth.exceptions import LinkExpiredError, RequestError, ValidationError
-from wsgiauth.features.links.link_form import LinkPurpose, has_account
+from wsgiauth.exceptions import RequestError, ValidationError
+from wsgiauth.features.links.link_form import LinkExpiredError, LinkPurpose, has_account
 from wsgiauth.features.providers.addresses import ProviderAddress, read_provider_address
 from wsgiauth.features.providers.identities import identity_id
 from wsgiauth.features.providers.oidc import Provider

@@ -6,7 +6,6 @@ PKCE and `state` bind to this browser, and only asks the provider's own API who 
 
 from collections.abc import Callable, Mapping
 
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oauth.api import Api, ApiError
 from wsgiauth.features.providers.oauth.discord import Discord
 from wsgiauth.features.providers.oauth.github import GitHub
@@ -14,6 +13,7 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.code_flow import CodeFlow, with_query
 from wsgiauth.features.providers.oidc.documents import Document, parse_json
 from wsgiauth.features.providers.oidc.errands import CONFIRM, BegunErrand
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.features.providers.oidc.profiles import make_account
 from wsgiauth.features.providers.oidc.transport import Request
 from wsgiauth.settings.oidc import ProviderEntry, Proxy

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import Begun, BegunErrand, Errand, Errands
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.settings.oidc import OPENID, ProviderEntry, Proxy, parse_entries, parse_proxy

@@ -4,7 +4,6 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from urllib.parse import quote_plus
 
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.code_flow import CodeFlow, logger, with_query
 from wsgiauth.features.providers.oidc.discovery import (
@@ -16,6 +15,7 @@ from wsgiauth.features.providers.oidc.discovery import (
 )
 from wsgiauth.features.providers.oidc.documents import Document, optional, parse_document
 from wsgiauth.features.providers.oidc.errands import CONFIRM, BegunErrand
+from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.features.providers.oidc.kept import Kept
 from wsgiauth.features.providers.oidc.key_sets import KeySet, read_key_set
 from wsgiauth.features.providers.oidc.profiles import (

@@ -11,11 +11,10 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from wsgiauth.exceptions import ProviderError
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.documents import Document, parse_document
 from wsgiauth.features.providers.oidc.errands import BegunErrand
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.oidc.transport import (
     MAX_AT_ONCE,
     REST,

@@ -1,12 +1,33 @@
 """The failures of a provider, with their sentences for people."""
 
 import secrets
+from collections.abc import Mapping
 from http import HTTPStatus
 
-from wsgiauth.exceptions import ProviderError
+from wsgiauth.exceptions import RequestError
 from wsgiauth.messages import _
 
 BUSY = "busy"  # the reason for which a browser loads the same URL again
+
+
+class ProviderError(RequestError):
+    """An OpenID provider cannot be used now, or its answer or the browser's request is refused.
+
+    Attributes:
+        reason: The cause for the log, in a few fixed words; never input.
+        seconds: After how many seconds to try again, for a response with status 503.
+    """
+
+    def __init__(
+        self, status: HTTPStatus, reason: str, detail: str, *, seconds: int | None = None
+    ) -> None:
+        is_unavailable = status is HTTPStatus.SERVICE_UNAVAILABLE
+        code = "provider_unavailable" if is_unavailable else "provider_failed"
+        headers = () if seconds is None else (("Retry-After", str(seconds)),)
+        super().__init__(status, code, detail, headers=headers)
+        self.reason = reason
+        self.seconds = seconds
+        self.pages: Mapping[str, str] = {"login": _("Back to the login page")}
 
 
 class Failures:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
-from wsgiauth.exceptions import ProviderError
-from wsgiauth.features.providers.oidc.failures import Failures
+from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
 from wsgiauth.features.providers.oidc.transport import MAX_AT_ONCE, REST, release_connection
 
 _Value = TypeVar("_Value")
