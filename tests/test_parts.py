@@ -122,7 +122,7 @@ def test_all_parts_come_in_the_order_of_the_features():
 def test_two_features_with_the_same_part_are_refused(one, other, what):
     with pytest.raises(ConfigurationError) as refused:
         Parts({"a": factories_of(one), "b": factories_of(other)})
-    assert str(refused.value) == f"The features 'a' and 'b' both have the part {what}."
+    assert str(refused.value) == f"Two features have the part {what}: a and b."
 
 
 def test_two_parts_of_an_interface_that_has_one_are_refused():
@@ -130,13 +130,13 @@ def test_two_parts_of_an_interface_that_has_one_are_refused():
         def light(self):
             """Do something."""
 
-    with pytest.raises(ConfigurationError, match="'a' and 'b' both have the part Lamp"):
+    with pytest.raises(ConfigurationError, match="the part Lamp: a and b"):
         Parts({"a": factories_of(Candle), "b": factories_of(Lantern)})
 
 
 def test_none_of_several_parts_is_the_one():
     parts = Parts({"a": factories_of(Gong), "b": factories_of(Chime)})
-    with pytest.raises(ConfigurationError, match="'a' and 'b' both have the part Bell"):
+    with pytest.raises(ConfigurationError, match="the part Bell: a and b"):
         parts.find(Bell)
 
 

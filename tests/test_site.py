@@ -59,5 +59,7 @@ def test_parts_between_which_an_order_would_decide_are_refused(interface, name, 
 
     assert len(parts(own, type(own)("x")).all(interface)) == 2
     for other in others:
-        with pytest.raises(ConfigurationError, match=f"both have the part {interface.__name__}"):
+        with pytest.raises(
+            ConfigurationError, match=f"Two features have the part {interface.__name__}"
+        ):
             parts(own, other)

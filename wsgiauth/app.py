@@ -35,6 +35,7 @@ from wsgiauth.exceptions import (
     UnmetDemandError,
     ValidationError,
 )
+from wsgiauth.feature import confirmations_of, endpoints_of
 from wsgiauth.features.registry import FEATURES, page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
@@ -57,7 +58,7 @@ from wsgiauth.web.request import IS_NAVIGATION, prefers_html
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ROUTE, ROUTING_ARGS, Router, mount_url
 
-_ENDPOINTS: Mapping[str, Endpoint] = {
+_OWN: Mapping[str, Endpoint] = {
     "/register": Register(),
     "/login": LogIn(),
     "/logout": Logout(),
@@ -68,14 +69,13 @@ _ENDPOINTS: Mapping[str, Endpoint] = {
     "/language": ChooseLanguage(),
     "/sessions": Sessions(),
     "/close": Close(),
-    **{path: each for feature in FEATURES for path, each in feature.urls.items()},
 }
-_CONFIRMATIONS = {field: way for each in FEATURES for field, way in each.confirmations.items()}
+_ENDPOINTS = endpoints_of(FEATURES, _OWN, reserved=("/account", "/confirm", "/openapi.json"))
 # The pages of these two list the endpoints above.
 _DESCRIBED = {
     **_ENDPOINTS,
     "/account": Account(_ENDPOINTS),
-    "/confirm": Confirm(SiteMap(_ENDPOINTS), _CONFIRMATIONS),
+    "/confirm": Confirm(SiteMap(_ENDPOINTS), confirmations_of(FEATURES)),
 }
 ROUTES: Mapping[str, Endpoint] = MappingProxyType(
     {**_DESCRIBED, "/openapi.json": OpenApi(_DESCRIBED)}

@@ -3,7 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
@@ -18,17 +19,22 @@ from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
-from wsgiauth.parts import PartFactories
+from wsgiauth.parts import PartFactories, conflict
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
 from wsgiauth.web.pages import Page, StaffSection
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import overlap
 
 if TYPE_CHECKING:
     from wsgiauth.forms import MemberSubmission
     from wsgiauth.forms.endpoint import Endpoint
     from wsgiauth.site import Site
 
+
+KERNEL = "the kernel"  # beside the names of features
+
+_Declared = TypeVar("_Declared")
 
 WellKnown = Callable[[WSGIEnvironment], Response]
 ConfirmationWay = Callable[["MemberSubmission"], Response]
@@ -69,10 +75,16 @@ class Inviter(ABC):
 class Feature:
     """One feature, as `features.registry` lists it.
 
+    The order of the list is only the order in which things are shown: links on the account page,
+    sections of the staff panel, lists on the page of a user, factors, and answers of `check`. What
+    two features declare for the same purpose is an error at start. The functions that wsgiauth
+    calls for every feature do not depend on each other.
+
     Attributes:
         name: One word.
-        urls: Its endpoints, by path below the mount; they can replace endpoints of the kernel.
+        urls: Its endpoints, by path below the mount.
         well_known: Returns its functions for paths above the mount (RFC 8615).
+        replaces: Those of these paths where the kernel or another feature also answers.
         permissions: Returns the permissions that it asks for.
         parts: Returns the functions that make the objects that it adds to a site, by their
             classes; none if the feature is off. See `Parts`. A `Queue` among them sends in a
@@ -107,6 +119,7 @@ class Feature:
     name: str
     urls: Mapping[str, "Endpoint"] = field(default_factory=dict)
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
+    replaces: frozenset[str] = frozenset()
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
     parts: Callable[[Settings, Tokens], PartFactories] = lambda settings, tokens: {}
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
@@ -129,9 +142,67 @@ class Feature:
     questions: tuple[Question, ...] = ()
 
 
+def joined(
+    features: Iterable[Feature],
+    what: str,
+    declared: Callable[[Feature], Mapping[str, _Declared]],
+    *,
+    kernel: Mapping[str, _Declared] | None = None,
+    reserved: Iterable[str] = (),
+) -> dict[str, _Declared]:
+    """Return what the kernel and the features declare under names.
+
+    Args:
+        what: What is declared, in words, for the error.
+        declared: Returns the declarations of a feature, by name.
+        kernel: Those of the kernel, which `Feature.replaces` can replace.
+        reserved: Further names of the kernel, which nothing can replace.
+
+    Raises:
+        ConfigurationError: Two of them have the same name, and none or both of them replace it.
+    """
+    found: dict[str, _Declared] = dict(kernel or {})
+    replacing: dict[str, _Declared] = {}
+    owners = {(name, False): KERNEL for name in found}
+    owners |= {(name, replaces): KERNEL for name in reserved for replaces in (False, True)}
+    for feature in features:
+        for name, each in declared(feature).items():
+            replaces = name in feature.replaces
+            if (name, replaces) in owners:
+                raise conflict(f"{what} {name}", owners[name, replaces], feature.name)
+            owners[name, replaces] = feature.name
+            (replacing if replaces else found)[name] = each
+    return found | replacing
+
+
+def named(features: Iterable[Feature]) -> dict[str, Feature]:
+    """Return the features by their names, or raise ConfigurationError if two have the same."""
+    return joined(features, "the name", lambda each: {each.name: each})
+
+
+def endpoints_of(
+    features: Iterable[Feature], kernel: Mapping[str, "Endpoint"], *, reserved: Iterable[str]
+) -> dict[str, "Endpoint"]:
+    """Return the endpoints by path; see `joined`.
+
+    Raises:
+        ConfigurationError: Two features have the same path, or patterns that a path may fit both.
+    """
+    features = tuple(features)
+    patterns = [(path, of.name) for of in features for path in of.urls if "{" in path]
+    for (one, name), (other, other_name) in combinations(patterns, 2):
+        if name != other_name and overlap(one, other):
+            raise conflict(f"the URL {other}", name, other_name)
+    return joined(features, "the URL", lambda of: of.urls, kernel=kernel, reserved=reserved)
+
+
 def event_kinds_of(features: Iterable[Feature]) -> list[EventKind]:
     """Return the kinds of events of the kernel and of the features."""
-    return [*kinds.KINDS, *(kind for each in features for kind in each.events)]
+    own = {each.name: each for each in kinds.KINDS}
+    declared = joined(
+        features, "the event", lambda of: {each.name: each for each in of.events}, kernel=own
+    )
+    return [*declared.values()]
 
 
 def changes_of(features: Collection[Feature]) -> dict[str, Change]:
@@ -146,22 +217,50 @@ def changes_of(features: Collection[Feature]) -> dict[str, Change]:
 
 def headlines_of(features: Iterable[Feature]) -> dict[str, str]:
     """Return the headlines of error pages, by code."""
-    return {code: headline for each in features for code, headline in each.headlines.items()}
+    return joined(features, "the headline", lambda each: each.headlines)
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
     """Return the composers by the kind of the email."""
-    return {kind: compose for each in features for kind, compose in each.composers.items()}
+    return joined(features, "the email", lambda each: each.composers)
 
 
 def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
     """Return how a person's own data is read, by table."""
-    return {table: each for of in features for table, each in of.personal_data.items()}
+    features = tuple(features)
+    joined(features, "the list", lambda of: {each.name: each for each in of.personal_data.values()})
+    return joined(features, "the table", lambda each: each.personal_data)
 
 
 def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
     """Return the models whose rows expire, by what a row is."""
-    return {name: model for each in features for name, model in each.expiring.items()}
+    return joined(features, "the row", lambda each: each.expiring)
+
+
+def confirmations_of(features: Iterable[Feature]) -> dict[str, ConfirmationWay]:
+    """Return the alternatives to the password at /auth/confirm, by the field of the button."""
+    return joined(features, "the field", lambda each: each.confirmations)
+
+
+def credential_kinds_of(features: Iterable[Feature], settings: Settings) -> list[CredentialKind]:
+    """Return the kinds of credentials; ConfigurationError: two cannot be told apart."""
+    found = [(each, of.name) for of in features for each in of.credential_kinds(settings)]
+    for (one, name), (other, other_name) in combinations(found, 2):
+        if one.conflicts_with(other):
+            raise conflict(
+                f"the credentials {other.scheme} {other.prefix}".strip(), name, other_name
+            )
+    return [each for each, _name in found]
+
+
+def staff_sections_of(features: Iterable[Feature], settings: Settings) -> list[StaffSection]:
+    """Return the sections of the staff panel."""
+    sections = joined(
+        features,
+        "the section",
+        lambda of: {each.name: each for each in of.staff_sections(settings)},
+    )
+    return [*sections.values()]
 
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:

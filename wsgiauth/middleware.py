@@ -35,7 +35,7 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
-from wsgiauth.feature import Feature, Inviter, WellKnown
+from wsgiauth.feature import Feature, Inviter, WellKnown, joined
 from wsgiauth.gate import GatedApp, PathRules, Require
 from wsgiauth.mail.transports import Transport
 from wsgiauth.mail.worker import Queue
@@ -306,12 +306,8 @@ def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, We
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")
 
-    answers: dict[str, WellKnown] = {}
-    if site.settings.PASSWORD_LOGIN:
-        answers[_CHANGE_PASSWORD] = change_password
-    for feature in features:
-        answers |= feature.well_known(site)
-    return answers
+    own = {_CHANGE_PASSWORD: change_password} if site.settings.PASSWORD_LOGIN else {}
+    return joined(features, "the URL", lambda each: each.well_known(site), kernel=own)
 
 
 def _at_root(answers: Mapping[str, WellKnown], settings: Settings) -> Mapping[str, WellKnown]:

@@ -102,4 +102,4 @@ PartFactories = Mapping[type, Callable[[Parts], object]]
 
 def conflict(what: str, one: str, other: str) -> ConfigurationError:
     """Return the error about two features that declare the same."""
-    return ConfigurationError(f"The features {one!r} and {other!r} both have {what}.")
+    return ConfigurationError(f"Two features have {what}: {one} and {other}.")

@@ -24,13 +24,17 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
+    KERNEL,
     Feature,
     at_first_proof_of,
     changes_of,
     composers_of,
+    credential_kinds_of,
     headlines_of,
     letter_samples_of,
+    named,
     personal_data_of,
+    staff_sections_of,
     ways_in_of,
 )
 from wsgiauth.languages import Languages
@@ -91,8 +95,8 @@ class Site:
 
         Raises:
             ConfigurationError: Users have no way to log in; a key, the layout of the pages or a
-                catalogue in TRANSLATIONS is missing or invalid, or a package that a setting needs
-                is not installed.
+                catalogue in TRANSLATIONS is missing or invalid; a package that a setting needs is
+                not installed; or two features declare the same.
         """
         features = tuple(features)
         if not (settings.PASSWORD_LOGIN or any(each.is_way_in(settings) for each in features)):
@@ -108,16 +112,15 @@ class Site:
         second_factor = SecondFactorDemand(settings, factors)
         asked = [second_factor] if demands_second_factor(settings) else []
         sessions = Sessions(tokens, Admission((*asked, *demands)))
-        identifier = Identifier(
-            settings,
-            tokens,
-            sessions,
-            (kind for each in features for kind in each.credential_kinds(settings)),
-        )
+        kinds = credential_kinds_of(features, settings)
+        identifier = Identifier(settings, tokens, sessions, kinds)
         form_accounts = FormAccounts(settings)
         own: PartFactories = {Sessions: lambda _: sessions}
         parts = Parts(
-            {"kernel": own, **{each.name: each.parts(settings, tokens) for each in features}}
+            {
+                KERNEL: own,
+                **{name: each.parts(settings, tokens) for name, each in named(features).items()},
+            }
         )
         readers = Readers(
             Languages(settings.LANGUAGES, settings.TRANSLATIONS),
@@ -155,9 +158,7 @@ class Site:
                 provider_origins=local_origins(entries),
                 is_logout_elsewhere=any(each.logout == "provider" for each in entries),
                 onward=parts.all(OnwardRedirects),
-                staff_sections=(
-                    section for each in features for section in each.staff_sections(settings)
-                ),
+                staff_sections=staff_sections_of(features, settings),
                 headlines=headlines_of(features),
             ),
             Destinations(settings.NEXT_HOSTS),

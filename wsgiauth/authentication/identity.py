@@ -59,6 +59,12 @@ class CredentialKind(NamedTuple):
     prefix: str = ""  # of the credentials, if other kinds have the same scheme
     is_ambient: bool = False  # whether browsers send them by themselves
 
+    def conflicts_with(self, other: "CredentialKind") -> bool:
+        """Return whether the same credentials can be of both kinds."""
+        if self.scheme != other.scheme or self.scheme != BEARER:
+            return self.scheme == other.scheme
+        return self.prefix.startswith(other.prefix) or other.prefix.startswith(self.prefix)
+
 
 class UserSession(NamedTuple):
     """A session's user and id."""

@@ -215,6 +215,14 @@ class Router(Generic[_Target]):
         return None
 
 
+def overlap(one: str, other: str) -> bool:
+    """Return whether a path may fit both patterns of a `Router`."""
+    parts, others = one.split("/"), other.split("/")
+    return len(parts) == len(others) and all(
+        a == b or "{" in a or "{" in b for a, b in zip(parts, others, strict=True)
+    )
+
+
 def routing_argument(environ: WSGIEnvironment, name: str) -> str:
     """Return a named part of the path of this request."""
     argument: str = environ[ROUTING_ARGS][1][name]

@@ -25,7 +25,7 @@ from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
 from wsgiauth.features.oauth_server.event_kinds import EVENTS
 from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
 from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
-from wsgiauth.features.oauth_server.metadata import well_known_urls
+from wsgiauth.features.oauth_server.metadata import AUTHORIZATION_SERVER, well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import AppSession, Client, DeviceRequest, Grant
@@ -85,6 +85,7 @@ FEATURE = Feature(
         "/admin/apps/{client}/{action}": ChangeApp(),
     },
     well_known=well_known_urls,
+    replaces=frozenset({AUTHORIZATION_SERVER}),
     parts=_parts,
     events=EVENTS,
     staff_sections=_sections,
