@@ -71,6 +71,7 @@ from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots
+from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Client
 
 pytestmark = pytest.mark.promise(30)
@@ -130,8 +131,9 @@ class Scene:
         return {"Authorization": f"Bearer {self.log_in().json['access_token']}"}
 
     def limit(self, **settings):
-        """Go on with a site that has other settings, and waits that no test outlasts."""
-        self.monkeypatch.setattr("wsgiauth.throttling.throttle.DOUBLING", (60,))
+        """Go on with a site that has other settings, and a clock that stands still for waits."""
+        stopped = partial(Throttle, clock=partial(int, time.time()))
+        self.monkeypatch.setattr("wsgiauth.site.Throttle", stopped)
         self.client = self.client_of(self.made_anew(**settings))
 
     def while_hashing(self, action):

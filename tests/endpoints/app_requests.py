@@ -7,8 +7,8 @@ from webtest import TestApp
 
 from tests.support.oauth_apps import DEVICE_GRANT, VERIFIER, App, code_in
 from wsgiauth import Settings
+from wsgiauth.features.oauth_server.limits import DEVICE_CODES
 from wsgiauth.testing import api_key, bearer, make_group, make_user
-from wsgiauth.throttling.throttle import DEVICE_CODES
 
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -26,13 +26,14 @@ from tests.support.mails import MAIL, Post  # noqa: E402
 from tests.support.sites import SECRET_KEY, echo, serving  # noqa: E402
 from wsgiauth import AuthMiddleware, Settings, storage  # noqa: E402
 from wsgiauth.accounts.models import User  # noqa: E402
+from wsgiauth.features.login_codes import codes, limits  # noqa: E402
 from wsgiauth.features.login_codes.codes import LIFETIME  # noqa: E402
+from wsgiauth.features.login_codes.limits import CODE_TRIES  # noqa: E402
 from wsgiauth.storage import context  # noqa: E402
 from wsgiauth.storage.models import utc_now  # noqa: E402
 from wsgiauth.storage.schema import migrate  # noqa: E402
 from wsgiauth.testing import mailbox  # noqa: E402
 from wsgiauth.throttling.counts import AttemptCount  # noqa: E402
-from wsgiauth.throttling.throttle import CODE_TRIES, Throttle  # noqa: E402
 
 HOUR, DAY = 60 * 60, 24 * 60 * 60
 USERS = 10_000
@@ -198,8 +199,7 @@ def main(url):
     with context.using(site.database):
         insert_users(USERS)
         User.update(email_verified_at=utc_now(), email_verified_by="link").execute()
-    tries_of_code = Throttle.tries_of_code
-    Throttle.tries_of_code = lambda *each: Tries(tries_of_code(*each))
+    codes.tries_of = lambda *each: Tries(limits.tries_of(*each))
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-for"}}
     with serving(site, **proxy) as address:
         print(LINE.format(*HEAD), flush=True)

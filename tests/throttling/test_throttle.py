@@ -2,7 +2,6 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 from threading import Barrier
 from unittest.mock import patch
@@ -881,26 +880,6 @@ def test_a_login_at_a_known_address_clears_its_own_count_alone(client, throttle,
 
 
 # Many at once
-
-
-@pytest.mark.every_database
-@pytest.mark.promise(82)
-def test_wrong_codes_from_emails_count_for_an_address_during_a_day(settings, database, clock):
-    throttle = Throttle(replace(settings, LOGIN_FAILURES_PER_ADDRESS=FREE), clock=lambda: clock.now)
-    waits = []
-    for _ in range(FREE + len(WAITS)):
-        throttle.email_code((THERE,)).begin()
-        with suppress(RetryLaterError):
-            throttle.email_code((THERE,))
-            continue
-        waits.append(seconds(refusal(lambda: throttle.email_code((THERE,)))))
-        clock.now += waits[-1]
-    assert waits == [*WAITS, 900]
-    throttle.email_code((ELSEWHERE,))
-    throttle.login(USERNAME, (THERE,))  # passwords have a count of their own
-    clock.now = START + DAY
-    throttle.email_code((THERE,)).begin()
-    throttle.email_code((THERE,))
 
 
 def test_an_attempt_that_others_overtook_waits_as_long_as_they_do(throttle, clock):

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple, Protocol
 
 from wsgiauth.accounts.models import User
+from wsgiauth.throttling.counts import Limit
 
 
 class Purpose(NamedTuple):
@@ -39,7 +40,13 @@ class BrowserKeys(ABC):
     """The part of a site that verifies keys; see `Site.part`.
 
     `bound_to` is the session or the pending login that an answer is for, if there is one.
+
+    Attributes:
+        limit: Of the attempts of an address to log in by a key alone, which names its user only
+            when it is right.
     """
+
+    limit: Limit
 
     @abstractmethod
     def request_options(

@@ -192,9 +192,9 @@ def _accept_passkey(submission: Submission) -> KeyProof | None:
     site = submission.site
     keys, now = site.part(BrowserKeys), site.tokens.now()
     presented = keys.read(submission.fields[CREDENTIAL], LOG_IN, now=now) if keys else None
-    if presented is None:
+    if keys is None or presented is None:
         return None
-    attempt = site.throttle.passkey(submission.networks)
+    attempt = site.throttle.of_client(keys.limit, submission.networks)
     attempt.begin()
     proof = presented.accept()
     if proof is not None:

@@ -45,12 +45,6 @@ logging in. All sessions of a user together have SESSIONS_SHARE times the free f
 then wait at the same pace, so thieves of any number of cookies have about 150 guesses a day. Those
 who know the password have another 100.
 
-**Codes in emails** are guessed against a request for a code, which has `CODE_TRIES`, and from an
-address, for which failures count during a day: eight digits are few, and a person who enters a code
-has it in view. They never count for an account, so no client can make its owner wait by failing.
-Requests by clients that the name knows are marked as such, and their failures count for the request
-alone, so a neighbour at the same address does not keep them waiting either.
-
 **Successful logins** cost a hash too. People do not log in once a second for a minute, and programs
 keep their token, so a client that logs in so often is slowed down. Only a client with the password
 can cause that.
@@ -93,8 +87,6 @@ DAY = 24 * HOUR
 DOUBLING = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 15 * MINUTE)
 
 CODE_FAILURES = 5  # wrong codes of a second factor before a wait
-DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
-CODE_TRIES = 5  # of one request for a code in an email
 
 # All sessions of a user together have this many times the free failures of one.
 SESSIONS_SHARE = 10
@@ -104,37 +96,36 @@ class Throttle:
     """Decides which attempts to log in or register must wait.
 
     A method that returns an attempt raises RetryLaterError (429) if it must wait. The attempt is
-    not counted yet.
+    not counted yet. A feature counts against limits of its own by `attempt` and `of_client`.
+
+    Attributes:
+        counters: Makes the counters of a limit.
     """
 
     def __init__(self, settings: Settings, *, clock: Callable[[], float] = time.time) -> None:
         per_address = settings.LOGIN_FAILURES_PER_ADDRESS
         self._now = clock
         self._key = settings.require_secret_key().encode()
-        self._counters = Counters(self._key)
+        self.counters: Counters = Counters(self._key)
         self._account = Limit("account", settings.LOGIN_FAILURES_PER_ACCOUNT, DOUBLING, DAY)
         self._account_of_sessions = replace(self._account, free=SESSIONS_SHARE * self._account.free)
         self._address = Limit("address", per_address, DOUBLING, HOUR)
         # Only counted, without a wait: see the module's docstring.
         self._known_names = Limit("known names", per_address, (0,), HOUR)
         self._logins = Limit("logins", settings.LOGINS_PER_ACCOUNT, DOUBLING, MINUTE)
-        # Apart from passwords, whose failures must not keep the owner of a passkey waiting.
-        self._passkeys = Limit("passkeys", per_address, DOUBLING, HOUR)
-        self._providers = Limit("providers", per_address, DOUBLING, HOUR)  # likewise
-        self._email_codes = Limit("email codes", per_address, DOUBLING, DAY)
-        # Longer than the request is valid, also on a host whose clock is behind.
-        self._code_tries = Limit("tries of an email code", CODE_TRIES, (HOUR,), HOUR)
-        self._clients = Limit(
-            "registrations of apps", settings.OAUTH_REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
-        )
-        self._devices = Limit("devices", per_address, DOUBLING, HOUR)
-        self._device_codes = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
-        self._device_codes_of_address = replace(self._device_codes, free=per_address)
         self._registrations = Limit(
             "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
         )
         self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
         self._codes_of_sessions = replace(self._codes, free=SESSIONS_SHARE * CODE_FAILURES)
+
+    def attempt(self, *counters: Counter, failures: FailureLog | None = None) -> Attempt:
+        """Return an attempt that `counters` count; `failures` records for the staff if it fails."""
+        return Attempt(self._now, counters, failures=failures).require_turn()
+
+    def of_client(self, limit: Limit, networks: Networks) -> Attempt:
+        """Return an attempt that counts for the address of a client, against a limit."""
+        return self.attempt(*self.counters.of_networks(limit, networks))
 
     def login(self, name: str, networks: Networks) -> PasswordAttempt:
         """Return an attempt to log in under `name`, as the client sent it."""
@@ -143,10 +134,10 @@ class Throttle:
         known = self._failures_of_known(account, networks[0])
         if known is not None:
             return self._login_of_known(account, known, networks)
-        shared = self._counters.one(self._account, account)
+        shared = self.counters.one(self._account, account)
         return PasswordAttempt(
             self._now,
-            [shared, *self._counters.of_networks(self._address, networks)],
+            [shared, *self.counters.of_networks(self._address, networks)],
             reset=shared,
             failures=FailureLog.of(self._key, account),
             claim=Claim(networks, shared.id),
@@ -161,12 +152,12 @@ class Throttle:
         known = self._failures_of_known(account, networks[0])
         if known is not None:
             return self._login_of_known(account, known, networks)
-        own = self._counters.one(self._account, user_id, "session", session_id)
-        all_sessions = self._counters.one(self._account_of_sessions, user_id, "sessions")
-        shared = self._counters.one(self._account, account)
+        own = self.counters.one(self._account, user_id, "session", session_id)
+        all_sessions = self.counters.one(self._account_of_sessions, user_id, "sessions")
+        shared = self.counters.one(self._account, account)
         return PasswordAttempt(
             self._now,
-            [own, all_sessions, *self._counters.of_networks(self._address, networks)],
+            [own, all_sessions, *self.counters.of_networks(self._address, networks)],
             reset=own,
             passive=shared,
             claim=Claim(networks, shared.id),
@@ -181,42 +172,17 @@ class Throttle:
         strangers who know the password cannot keep the owner waiting.
         """
         user_id = str(user.id)
-        own = known = self._counters.one(self._codes, user_id, networks[0])
+        own = known = self.counters.one(self._codes, user_id, networks[0])
         further = []
         failures = self._failures_of(user) if session_id is None else None
         if not known.exists(int(self._now())):
-            own = self._counters.one(self._codes, user_id)
+            own = self.counters.one(self._codes, user_id)
             if session_id is not None:
-                own = self._counters.one(self._codes, user_id, "session", session_id)
-                further = [self._counters.one(self._codes_of_sessions, user_id, "sessions")]
+                own = self.counters.one(self._codes, user_id, "session", session_id)
+                further = [self.counters.one(self._codes_of_sessions, user_id, "sessions")]
         return Attempt(
             self._now, [own, *further], reset=own, known=known, failures=failures
         ).require_turn()
-
-    def passkey(self, networks: Networks) -> Attempt:
-        """Return an attempt to log in by a passkey, which names its user only when it is right."""
-        return self._of_client(self._passkeys, networks)
-
-    def provider(self, networks: Networks) -> Attempt:
-        """Return an attempt to log in by a provider, whose answer names the user."""
-        return self._of_client(self._providers, networks)
-
-    def email_code(
-        self, networks: Networks, *, is_known: bool = False, log_id: str = ""
-    ) -> Attempt:
-        """Return an attempt to enter a code from an email.
-
-        Args:
-            is_known: Whether a client that the name knows asked for the code; see `knows`.
-            log_id: The id of the log of that name, from `failure_log`; empty: nothing is recorded.
-        """
-        counters = [] if is_known else self._counters.of_networks(self._email_codes, networks)
-        failures = FailureLog(log_id) if log_id else None
-        return Attempt(self._now, counters, failures=failures).require_turn()
-
-    def tries_of_code(self, request_id: str) -> Counter:
-        """Return the count of the tries of one request for a code."""
-        return self._counters.one(self._code_tries, request_id)
 
     def knows(self, name: str, networks: Networks) -> bool:
         """Return whether a client has logged in under a name, without a look-up of its account."""
@@ -227,27 +193,13 @@ class Throttle:
         """Return the log of the failed logins under a name, as the client sent it."""
         return FailureLog.of(self._key, names.key(name[: names.EMAIL_MAX_LENGTH]))
 
-    def client_registration(self, networks: Networks) -> Attempt:
-        """Return an attempt of an app to register itself."""
-        return self._of_client(self._clients, networks)
-
-    def device(self, networks: Networks) -> Attempt:
-        """Return the request of a device for codes."""
-        return self._of_client(self._devices, networks)
-
-    def device_code(self, user: User, networks: Networks) -> Attempt:
-        """Return an attempt of a user to enter the code of a device."""
-        own = self._counters.one(self._device_codes, str(user.id))
-        of_client = self._counters.of_networks(self._device_codes_of_address, networks)
-        return Attempt(self._now, [own, *of_client]).require_turn()
-
     def registration(self, networks: Networks) -> Attempt:
         """Return an attempt to register."""
-        return self._of_client(self._registrations, networks)
+        return self.of_client(self._registrations, networks)
 
     def login_without_password(self, user: User) -> Attempt:
         """Return a login by another proof than the password, to count it with the other logins."""
-        return Attempt(self._now, [self._counters.one(self._logins, names.key(user.username))])
+        return Attempt(self._now, [self.counters.one(self._logins, names.key(user.username))])
 
     def failed_logins(self, user: User, most: int = LISTED) -> list[FailedLogin]:
         """Return the last failed logins under the present names of the user, whoever had them."""
@@ -256,7 +208,7 @@ class Throttle:
 
     def waits(self, user: User, addresses: Iterable[str | None]) -> list[Wait]:
         """Return why logins of a user are refused now, also from these addresses; one SELECT."""
-        now, one, user_id = int(self._now()), self._counters.one, str(user.id)
+        now, one, user_id = int(self._now()), self.counters.one, str(user.id)
         asked: dict[Counter, tuple[str | None, str | None]] = {}
         for name, value in (("username", user.username), ("email", user.email)):
             for limit in (self._account, self._logins):
@@ -266,7 +218,7 @@ class Throttle:
         for networks in {networks_of(each): None for each in addresses if each}:
             known = self._of_user(user.id, user.security_stamp, networks[0])
             asked[known] = asked[one(self._codes, user_id, networks[0])] = None, networks[0]
-            clients[known] = self._counters.of_networks(self._address, networks)
+            clients[known] = self.counters.of_networks(self._address, networks)
             asked.update(zip(clients[known], [(None, each) for each in networks], strict=True))
         waits = read_waits(asked, now)
         # Failures under other names concern only strangers.
@@ -323,14 +275,11 @@ class Throttle:
         row = self._of_user(user.id, user.security_stamp, networks[0])
         return row.exists(int(self._now()))
 
-    def _of_client(self, limit: Limit, networks: Networks) -> Attempt:
-        return Attempt(self._now, self._counters.of_networks(limit, networks)).require_turn()
-
     def _login_of_known(self, account: str, known: Counter, networks: Networks) -> PasswordAttempt:
-        known_names = self._counters.one(self._known_names, networks[0])
+        known_names = self.counters.one(self._known_names, networks[0])
         if known_names.is_used_up(int(self._now())):
             known = known.with_one_free()
-        logins = self._counters.one(self._logins, account)
+        logins = self.counters.one(self._logins, account)
         # `recognise` resets the failures at the account, after a second factor.
         return PasswordAttempt(
             self._now,
@@ -363,10 +312,10 @@ class Throttle:
             self._under_name(names.key(name), network).remember(int(self._now()), KNOWN_FOR)
 
     def _under_name(self, name_key: str, network: str) -> Counter:
-        return self._counters.one(self._account, name_key, network)
+        return self.counters.one(self._account, name_key, network)
 
     def _failures_of(self, user: User) -> FailureLog:
         return FailureLog.of(self._key, "user", str(user.id))
 
     def _of_user(self, user_id: int | None, stamp: int | None, network: str) -> Counter:
-        return self._counters.one(self._account, "user", str(user_id), str(stamp), network)
+        return self.counters.one(self._account, "user", str(user_id), str(stamp), network)

@@ -19,9 +19,9 @@ from wsgiauth.events import record
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION as STALE
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.devices import ALPHABET, LENGTH, LIFETIME
+from wsgiauth.features.oauth_server.limits import DEVICE_CODES
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant
 from wsgiauth.testing import api_key, logged_in
-from wsgiauth.throttling.throttle import DEVICE_CODES
 from wsgiauth.web.clients import Client as Sender
 
 DEVICE, PAGE = "/auth/oauth/device", "/auth/device"

@@ -28,6 +28,7 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.features.links.letters import compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.login_codes.letter import CodeLetter
+from wsgiauth.features.login_codes.limits import code_attempt, tries_of
 from wsgiauth.forms import Submission
 from wsgiauth.forms.endpoint import require_part, unauthorized
 from wsgiauth.forms.handover import REMEMBER
@@ -122,13 +123,11 @@ def require_code(
     site, now = submission.site, submission.site.tokens.now()
     row = _find(secret, now)
     asked = _Asked() if row is None else _Asked(**json.loads(row.data))
-    attempt = site.throttle.email_code(
-        submission.networks, is_known=asked.is_known, log_id=asked.log_id
-    )
+    attempt = code_attempt(site, submission.networks, is_known=asked.is_known, log_id=asked.log_id)
     attempt.begin()
     if row is None:
         raise _report_failure(None)
-    tries = site.throttle.tries_of_code(row.id)
+    tries = tries_of(site, row.id)
     has_try = tries.add(now)
     user = _user_of(row, digits_in(typed, DIGITS), site.settings)
     if user is None or not has_try or owner not in (None, user):

@@ -20,6 +20,8 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.storage import database
+from wsgiauth.throttling.counts import Limit
+from wsgiauth.throttling.throttle import DOUBLING, HOUR
 
 HANDLE_LENGTH = 32  # bytes
 
@@ -46,6 +48,9 @@ class RelyingParty(BrowserKeys):
             from wsgiauth.features.factors.passkeys.webauthn import Ceremonies
         except ImportError:
             raise missing_package("PASSKEYS", "fido2", "passkeys") from None
+        # Apart from passwords, whose failures must not keep the owner of a passkey waiting.
+        free = settings.LOGIN_FAILURES_PER_ADDRESS
+        self.limit = Limit("passkeys", free, DOUBLING, HOUR)
         parts = urlsplit(settings.PUBLIC_URL or "")
         self.host: str = passkeys.host_of(settings)
         self._origin = f"{parts.scheme}://{parts.netloc}"

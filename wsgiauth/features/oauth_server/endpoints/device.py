@@ -8,7 +8,7 @@ from http import HTTPStatus
 
 from wsgiauth.authentication.scopes import ScopeInWords, in_words, with_resource
 from wsgiauth.exceptions import InsufficientAuthenticationError, RequestError, ValidationError
-from wsgiauth.features.oauth_server import devices, grants
+from wsgiauth.features.oauth_server import devices, grants, limits
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
 from wsgiauth.features.oauth_server.scopes import lacking, offered
 from wsgiauth.features.oauth_server.tables import DeviceRequest
@@ -116,7 +116,7 @@ def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
 
 def _require_device(submission: MemberSubmission, typed: str) -> DeviceRequest:
     site = submission.site
-    attempt = site.throttle.device_code(submission.member.user, submission.networks)
+    attempt = limits.device_code(site, submission.member.user, submission.networks)
     attempt.begin()
     row = devices.find(typed, site.tokens.now())
     if row is None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.features.oauth_server import devices
+from wsgiauth.features.oauth_server import devices, limits
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.oauth_errors import (
     UNAUTHORIZED_CLIENT,
@@ -37,7 +37,7 @@ class OAuthDevice(ProgramEndpoint):
         resource = find_equal(fields.get("resource", ""), services)
         if "resource" in fields and not resource:
             raise OAuthError("invalid_target", resource_problem(services))
-        site.throttle.device(site.clients.networks(environ)).begin()
+        limits.device(site, site.clients.networks(environ)).begin()
         made = devices.begin(client, scopes, resource, Sender.of(environ), site.tokens.now())
         page = f"{base_url(site)}/device"
         return json_response(

@@ -5,6 +5,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import RequestError, RetryLaterError
+from wsgiauth.features.oauth_server import limits
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import uris_of
 from wsgiauth.features.oauth_server.registration import described, register
@@ -26,7 +27,7 @@ class OAuthRegister(Endpoint):
         """Answer 201 with the client (section 3.2.1)."""
         try:
             metadata = read_json_alone(environ)
-            attempt = site.throttle.client_registration(site.clients.networks(environ))
+            attempt = limits.registration(site, site.clients.networks(environ))
             settings, now = site.settings, site.tokens.now()
             site_name = settings.SITE_NAME or ""
             row = described(metadata, settings.OAUTH_SCHEMES, now, site_name=site_name)

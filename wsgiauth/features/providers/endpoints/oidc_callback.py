@@ -45,6 +45,8 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.upkeep import purge_some
+from wsgiauth.throttling.counts import Limit
+from wsgiauth.throttling.throttle import DOUBLING, HOUR
 from wsgiauth.web.cookies import TAG_LENGTH, is_tag
 from wsgiauth.web.request import query_fields
 from wsgiauth.web.responses import Response
@@ -155,7 +157,9 @@ def _ask(
     """Exchange the code for the account; a failure counts as an attempt of the client."""
     if site.tokens.now() >= begun.expires_at:
         raise _failures(provider).callback("state")
-    attempt = site.throttle.provider(site.clients.networks(environ))
+    # Apart from passwords, whose failures must not keep the owner of an account there waiting.
+    limit = Limit("providers", site.settings.LOGIN_FAILURES_PER_ADDRESS, DOUBLING, HOUR)
+    attempt = site.throttle.of_client(limit, site.clients.networks(environ))
     attempt.begin()
     ends_at = begun.expires_at + CLOCK_SKEW  # a slow clock accepts the errand for longer
     if not one_time.record(begun.state, "used state", expires_at=ends_at):
