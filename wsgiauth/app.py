@@ -158,6 +158,7 @@ class AuthApp:
                 error.status,
                 error.code,
                 error.detail,
+                further=error.members,
                 headers=error.headers,
                 pages=error.pages,
                 again=error.again,

@@ -153,6 +153,7 @@ class RequestError(WsgiAuthError):
     """
 
     errors: Mapping[str, list[str]] = MappingProxyType({})
+    members: Mapping[str, object] = MappingProxyType({})
     pages: Mapping[str, str] = MappingProxyType({})
     again: Again | None = None
 
@@ -223,7 +224,6 @@ class UnmetDemandError(RequestError):
         says_unsent: Whether the page says that a form was not processed; see `failures.RESEND`.
         reachable: What the session reaches nevertheless: paths below the mount, as the routes of
             endpoints have them.
-        members: Further members of the JSON.
     """
 
     def __init__(

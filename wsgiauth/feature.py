@@ -10,6 +10,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.accounts.registration import FeatureField
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind
@@ -91,6 +92,7 @@ class Feature:
             thread of its own.
         credential_kinds: Returns the kinds of credentials that it adds.
         demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
+        registration_fields: Returns the fields that it adds to the creation of an account.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
         way_in: Returns whether a user can log in by this feature.
@@ -124,6 +126,7 @@ class Feature:
     parts: Callable[[Settings, Tokens], PartFactories] = lambda settings, tokens: {}
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
     demands: Callable[[Settings], Iterable[Demand]] = lambda settings: ()
+    registration_fields: Callable[[Settings], Iterable[FeatureField]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
     is_way_in: Callable[[Settings], bool] = lambda settings: False

@@ -70,14 +70,21 @@ class GatedApp:
         """Refuse one request, or pass it on (PEP 3333)."""
         for name in _OF_OTHER_PATHS:
             environ.pop(name, None)
-        needed = self._rules.needed(environ.get("PATH_INFO", ""))
-        if needed is not None:
+        path = environ.get("PATH_INFO", "")
+        needed = self._rules.needed(path)
+        if needed is not None and not _is_open(environ, path):
             guards = [self._guards[each] for each in sorted(needed)] or [self._login]
             for guard in guards:
                 refusal = guard.refusal(environ, self._app)
                 if refusal is not None:
                     return refusal(environ, start_response)
         return self._app(environ, start_response)
+
+
+def _is_open(environ: WSGIEnvironment, path: str) -> bool:
+    """Return whether a request reads what everyone must be able to read before an account."""
+    is_reading = environ["REQUEST_METHOD"] in ("GET", "HEAD")
+    return is_reading and path in environ["wsgiauth.site"].admission.open_paths
 
 
 class PathRules:

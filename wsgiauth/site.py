@@ -166,7 +166,9 @@ class Site:
             Throttle(settings),
             HashSlots(settings),
             make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
-            registration or Registration(),
+            (registration or Registration()).with_asked(
+                field for each in features for field in each.registration_fields(settings)
+            ),
             PersonalData(personal_data_of(features), personal_data),
             changes_of(features),
             parts,

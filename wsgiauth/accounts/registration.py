@@ -1,16 +1,19 @@
-"""Fields that the application adds to the creation of an account, and its function for the values.
+"""Fields that the application and features add to the creation of an account.
 
-`AuthMiddleware` takes them as `registration` and `on_registered`. wsgiauth checks the values,
-passes them on once, and stores none.
+`AuthMiddleware` takes those of the application as `registration`, and its function for the values
+as `on_registered`. wsgiauth checks these values, passes them on once, and stores none.
 """
 
 import inspect
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
 
 from wsgiauth.accounts.field_kinds import (
     KINDS,
+    TICKED,
     KindName,
     is_blank,
     is_refused,
@@ -159,6 +162,16 @@ class Field:
         filled_in = {"autocomplete": self.autocomplete} if self.autocomplete else {}
         return {**kind.attributes, **own, **filled_in}
 
+    @property
+    def ticked(self) -> str:
+        """The value that a browser sends of a ticked checkbox."""
+        return TICKED
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """Links below the field: URLs by their texts."""
+        return {}
+
     def __repr__(self) -> str:
         return f"<Field {self.name}>"
 
@@ -206,12 +219,32 @@ class Field:
         return None if found is None else of_application(found)
 
 
+class FeatureField(Field):
+    """A field that a feature adds, and whose values it stores itself.
+
+    A file to import cannot have it. The application cannot have a field of the same name.
+    """
+
+    @abstractmethod
+    def record(self, user: User, value: str) -> object:
+        """Store a valid value, in the transaction that creates `user`."""
+
+    def from_json(self, value: object) -> str:
+        """Return the value that JSON has, as a form would have sent it."""
+        return value if isinstance(value, str) else ""
+
+    @abstractmethod
+    def schema(self) -> dict[str, object]:
+        """Return the JSON Schema of a value."""
+
+
 @dataclass(frozen=True)
 class Answers:
-    """The values of a new user for the fields of the application.
+    """The values of a new user for the fields of the application, and for those of features.
 
     Attributes:
         values: By field; an empty string for a missing value.
+        asked: The fields of features.
         errors: A message for each field that is refused.
         are_telling: Whether the errors can reveal a secret of the application, such as taken
             values, so that requests must be limited.
@@ -221,6 +254,7 @@ class Answers:
     errors: dict[str, list[str]]
     are_telling: bool
     on_registered: OnRegistered | None
+    asked: tuple[FeatureField, ...] = ()
 
     @property
     def are_passed_on(self) -> bool:
@@ -228,27 +262,39 @@ class Answers:
         return self.on_registered is not None
 
     def pass_on(self, user: User) -> None:
-        """Call `on_registered`, in the transaction that creates `user`.
+        """Record the values for features, and call `on_registered` with those for the application.
+
+        Call this in the transaction that creates `user`.
 
         Raises:
             ValidationError: It refused a value.
             ApplicationError: It failed, or ended the transaction.
         """
+        for field_ in self.asked:
+            field_.record(user, self.values[field_.name])
         if self.on_registered is None:
             return
+        names = [each.name for each in self.asked]
+        values = {name: value for name, value in self.values.items() if name not in names}
         try:
             # The inner `atomic` is a savepoint. It fails if the function has ended the transaction,
             # as any CREATE TABLE does on MariaDB, or has hidden an error after which PostgreSQL
             # turns a commit into a rollback.
             with application_code("on_registered", passes=(ValidationError,)), database.atomic():
-                self.on_registered(user, dict(self.values))
+                self.on_registered(user, values)
         except ValidationError as refusal:
             kind = TakenError if isinstance(refusal, TakenError) else ValidationError
             raise kind(_as_messages(refusal.errors)) from refusal
 
 
 class Registration:
-    """The fields of a site, in their order on the page, and the function for their values."""
+    """The fields of a site, in their order on the page, and the function for their values.
+
+    Attributes:
+        asked: The fields of features, the last ones.
+    """
+
+    asked: tuple[FeatureField, ...] = ()
 
     def __init__(
         self, fields: Iterable[Field] = (), on_registered: OnRegistered | None = None
@@ -272,6 +318,34 @@ class Registration:
             require_function(on_registered, "on_registered")
         self.on_registered: OnRegistered | None = on_registered
 
+    def with_asked(self, asked: Iterable[FeatureField]) -> "Registration":
+        """Return the same registration with the fields of features.
+
+        Raises:
+            ConfigurationError: The application has a field of one of these names.
+        """
+        both = copy(self)
+        both.asked = tuple(asked)
+        for each in both.asked:
+            if each.name in self.names:
+                raise ConfigurationError(
+                    f"registration has a field with the name {each.name}, which is a field of"
+                    " wsgiauth with the settings of this site."
+                )
+        both.fields = (*self.fields, *both.asked)
+        both.names = tuple(each.name for each in both.fields)
+        return both
+
+    def of_application(self) -> "Registration":
+        """Return the same registration without the fields of features."""
+        own = self.fields[: len(self.fields) - len(self.asked)]
+        return Registration(own, self.on_registered)
+
+    def from_json(self, sent: dict[str, object]) -> dict[str, object]:
+        """Return the fields of a JSON object, those of features as a form would have sent them."""
+        asked = {each.name: each for each in self.asked if each.name in sent}
+        return {**sent, **{name: each.from_json(sent[name]) for name, each in asked.items()}}
+
     def read(self, sent: Mapping[str, str]) -> Answers:
         """Return the answers in the fields of a request, or raise ApplicationError."""
         values = {each.name: each.cleaned(sent.get(each.name, "")) for each in self.fields}
@@ -282,6 +356,7 @@ class Registration:
             errors,
             are_telling=any(each.check is not None for each in self.fields),
             on_registered=self.on_registered,
+            asked=self.asked,
         )
 
 

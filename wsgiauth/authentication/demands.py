@@ -32,6 +32,9 @@ class Demand(ABC):
         keyword: The argument of `wsgiauth.testing.logged_in` that leaves it unmet by False.
         concerns_derived: Whether it also ends what an unmet session has passed on: the grants of
             apps and service tokens.
+        open_paths: Paths of the application that its page links: the gate of `public` and `require`
+            lets everyone read exactly these.
+        page: A page below the mount that no login leads to as `next`, because it leads on itself.
         is_met_by_login: Whether another login can meet it, so that the login form is shown to such
             a session.
     """
@@ -40,6 +43,8 @@ class Demand(ABC):
     keyword: ClassVar[str]
     concerns_derived: ClassVar[bool] = False
     is_met_by_login: ClassVar[bool] = False
+    open_paths: frozenset[str] = frozenset()
+    page: ClassVar[str] = ""
 
     def columns(self, proof: Any) -> Sequence[peewee.ColumnBase]:
         """Return what `is_met` needs, as columns of the one SELECT of a request.
@@ -124,6 +129,11 @@ class Admission:
     def errors(self) -> frozenset[str]:
         """The values of `environ["wsgiauth.error"]` of sessions that lack something."""
         return frozenset(each.error for each in self.demands)
+
+    @cached_property
+    def open_paths(self) -> frozenset[str]:
+        """The paths that everyone can read, as PATH_INFO has them."""
+        return frozenset[str]().union(*(each.open_paths for each in self.demands))
 
     @cached_property
     def of_sessions(self) -> Chain:

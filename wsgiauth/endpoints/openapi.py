@@ -15,7 +15,7 @@ from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.field_kinds import TICKED, UNTICKED
-from wsgiauth.accounts.registration import Field
+from wsgiauth.accounts.registration import FeatureField, Field
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.languages import Languages
@@ -135,7 +135,9 @@ def _add_fields(operation: dict[str, Any], fields: Iterable[Field]) -> None:
 
 
 def _described(field: Field, is_required: bool) -> dict[str, Any]:
-    """Return the schema of a field of the application."""
+    """Return the schema of a field of the application, or of a feature."""
+    if isinstance(field, FeatureField):
+        return field.schema()
     hint = f" ({field.hint})" if field.hint else ""
     described: dict[str, Any] = {"type": "string", "description": f"{field.label}{hint}"}
     described |= {} if is_required else {"default": ""}

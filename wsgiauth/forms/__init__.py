@@ -217,7 +217,8 @@ class Form(Endpoint, Generic[Sent]):
             require_same_origin(environ, site)
         wants_json = is_program or asks_for_json(environ)
         sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
-        fields = {name: text_field(sent, name) for name in self.strings(site)}
+        strings = site.registration.from_json(sent) if is_program else sent
+        fields = {name: text_field(strings, name) for name in self.strings(site)}
         fields |= {name: typed(fields[name]) for name in _TYPED_NAMES if name in fields}
         for name in self.numbers:
             fields[name] = number_field(sent, name, is_json=is_program)
@@ -244,8 +245,14 @@ class Form(Endpoint, Generic[Sent]):
         headers: tuple[Header, ...] = (),
     ) -> Response:
         if submission.wants_json:
+            further = error.members if isinstance(error, RequestError) else None
             return problem(
-                error.status, error.code, error.detail, errors=refusal.errors, headers=headers
+                error.status,
+                error.code,
+                error.detail,
+                errors=refusal.errors,
+                further=further,
+                headers=headers,
             )
         page, status = self.page(submission, refusal), HTTPStatus(error.status)
         pages = submission.site.pages

@@ -28,7 +28,7 @@ from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import leads_to, mount_url, root_url, with_next
 
-_DEAD_ENDS = ("logout", "login", "second", "confirm")
+_DEAD_ENDS = ("/logout", "/login", "/second", "/confirm")
 REFRESH = "refresh"  # a field in JSON: whether to return a refresh token, too
 REMEMBER = "remember"  # the checkbox "Keep me logged in", and its field in JSON
 
@@ -220,7 +220,9 @@ def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
     """Return `destination`, a safe `next`, if a login can lead there; otherwise the home page."""
     home, mount = f"{root_url(environ)}/", mount_url(environ)
     # A link to the login with the logout as `next` would end every new session.
-    if any(leads_to(destination, f"{mount}/{page}") for page in _DEAD_ENDS):
+    demands = environ["wsgiauth.site"].admission.demands
+    dead_ends = [*_DEAD_ENDS, *(each.page for each in demands if each.page)]
+    if any(leads_to(destination, f"{mount}{page}") for page in dead_ends):
         return home
     return destination or home
 

@@ -4,7 +4,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
-from wsgiauth.accounts.registration import Answers, Field
+from wsgiauth.accounts.registration import Answers, FeatureField, Field
 from wsgiauth.exceptions import ApplicationError, ConfigurationError
 from wsgiauth.forms import FormPage, Submission
 from wsgiauth.settings import Settings
@@ -23,6 +23,11 @@ class NewAccountPage(FormPage):
     @abstractmethod
     def is_used(cls, settings: Settings) -> bool:
         """Return whether a site with these settings asks for the fields on this page."""
+
+    @property
+    def has_consent(self) -> bool:
+        """Whether a field of a feature asks for the consent, which the page then does not imply."""
+        return any(isinstance(each, FeatureField) for each in self.fields)
 
     @property
     def inputs(self) -> dict[str, str]:

@@ -13,12 +13,12 @@ class UserRow(NamedTuple):
     """An entry of a list; paths are below /auth/admin."""
 
     name: str
-    path: str  # of the page about it
-    text: str  # further words
     since: datetime  # UTC
-    action: str  # of the button that needs `Right.SUPPORT`
-    action_path: str
     document: dict[str, object]  # the same, ready for JSON
+    path: str = ""  # of the page about it
+    text: str = ""  # further words
+    action: str = ""  # of the button that needs `Right.SUPPORT`
+    action_path: str = ""
 
 
 class UserList(Several):

@@ -39,6 +39,8 @@ SWITCH = "switch"  # in the query of the login page: show the form even to a log
 RESEND = "resend"  # in the query of the page to confirm: the user must send a form again
 UNSENT = "unsent"  # as `done` in the query of the login page: the same
 
+# In an environ: the proxy that asks leads a browser on only after a 401.
+ONLY_UNAUTHORIZED = "wsgiauth.only_unauthorized"
 FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL shows its form
 
 
@@ -254,10 +256,10 @@ def unmet_failure(
     headers: tuple[Header, ...] = (),
 ) -> Response:
     """Return the error about an unmet demand."""
-    headers = (*error.headers, *headers)
-    return failure(
-        environ, error.status, error.code, detail, further=error.members, headers=headers
-    )
+    headers, status = (*error.headers, *headers), error.status
+    if ONLY_UNAUTHORIZED in environ and status is not HTTPStatus.UNAUTHORIZED:
+        headers, status = (*headers, challenge(None)), HTTPStatus.UNAUTHORIZED
+    return failure(environ, status, error.code, detail, further=error.members, headers=headers)
 
 
 def _is_browser(environ: WSGIEnvironment) -> bool:

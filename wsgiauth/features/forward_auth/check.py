@@ -26,7 +26,7 @@ from wsgiauth.messages import _, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import host_of
-from wsgiauth.web.failures import failure
+from wsgiauth.web.failures import ONLY_UNAUTHORIZED, failure
 from wsgiauth.web.request import JSON, MAX_QUERY, MAX_QUERY_FIELDS
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_AT, ASKED_FOR, LOGIN_AT
@@ -120,6 +120,7 @@ def _original(environ: WSGIEnvironment, site: Site) -> WSGIEnvironment:
             original[ASKED_AT] = f"https://{host}"
             original[LOGIN_AT] = (site.settings.PUBLIC_URL or "").rstrip("/")
     else:
+        original[ONLY_UNAUTHORIZED] = True
         original["HTTP_ACCEPT"] = JSON
         original.pop("HTTP_HX_REQUEST", None)
     return original

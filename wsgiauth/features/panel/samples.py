@@ -58,7 +58,7 @@ _IDENTITY = ListedIdentity(
     connected_at=_REGISTERED_AT,
     last_used_at=THEN,
 )
-_APP = UserRow("Wiki", "apps/1", "email address", THEN, "Revoke the app", "apps/1/revoke", {})
+_APP = UserRow("Wiki", THEN, {}, "apps/1", "email address", "Revoke the app", "apps/1/revoke")
 _ACCOUNT = Account(
     **_USER._asdict(),
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),

@@ -133,7 +133,7 @@ def _site(arguments: Arguments) -> tuple[Settings, Registration]:
     if arguments.app is None:
         return open_database(arguments, may_create=True), Registration()
     site = open_site(arguments)
-    return site.settings, site.registration
+    return site.settings, site.registration.of_application()
 
 
 def _options(arguments: Arguments, settings: Settings) -> Options:
