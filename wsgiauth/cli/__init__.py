@@ -82,6 +82,7 @@ COMMANDS = {
         "features.oauth_server.commands",
         "add, list, change and remove the apps with which users log in by their account here",
     ),
+    "terms": ("features.terms.commands", "count the users who have accepted the terms of use"),
     "events": ("features.audit.commands", "print the audit trail, the newest change last"),
     "mail": ("cli.mail", "send the emails that are due, as the server does"),
     "preview": (

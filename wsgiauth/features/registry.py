@@ -17,6 +17,7 @@ from wsgiauth.features.panel.feature import FEATURE as PANEL
 from wsgiauth.features.personal_data.feature import FEATURE as PERSONAL_DATA
 from wsgiauth.features.providers.feature import FEATURE as PROVIDERS
 from wsgiauth.features.services.feature import FEATURE as SERVICES
+from wsgiauth.features.terms.feature import FEATURE as TERMS
 from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
 from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
 from wsgiauth.settings import Settings
@@ -37,6 +38,7 @@ FEATURES = (
     NOTICES,
     PANEL,
     OAUTH_SERVER,
+    TERMS,
     TRANSFER,
     FORMER_PASSWORDS,
 )

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -124,6 +125,17 @@ def is_next_host(host: str) -> bool:
 def is_at_or_below(host: str, domain: str) -> bool:
     """Return whether browsers send a cookie of `domain` to `host`, a name without a port."""
     return host == domain or host.endswith(f".{domain}")
+
+
+def is_day(text: str) -> bool:
+    """Return whether a text is a date that exists, in the form YYYY-MM-DD."""
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_audience(audience: str) -> bool:

@@ -67,6 +67,7 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
         ("SERVICE_KEYS", "OAUTH_SERVER"),
         ("OAUTH_SERVER", "OAUTH_REGISTRATION"),
         ("SITE_LOGO", "SITE_LOGO_DARK"),
+        ("TERMS_URL", "TERMS_VERSION"),
     ):
         if getattr(settings, other) and not getattr(settings, name):
             yield name, _set_because(other, settings)

@@ -266,6 +266,12 @@ class Declared:
         expected="a path of the site such as /privacy, or an https URL",
         is_valid=checks.is_link,
     )
+    TERMS_VERSION: str | None = string(
+        None,
+        "the version of the terms that each user must have accepted",
+        expected="the day of the version, such as 2026-11-28",
+        is_valid=checks.is_day,
+    )
     PAGE_SOURCES: tuple[str, ...] = words(
         "other origins from which the pages can load fonts and images",
         expected="a list of https origins such as https://fonts.example.org",

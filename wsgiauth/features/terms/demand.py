@@ -1,0 +1,154 @@
+"""The demand of TERMS_VERSION, and the field in which a new user accepts the terms."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import unquote, urlsplit
+from wsgiref.types import WSGIEnvironment
+
+import peewee
+
+from wsgiauth.accounts.models import User
+from wsgiauth.accounts.registration import FeatureField
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.demands import Demand
+from wsgiauth.exceptions import RequestError, UnmetDemandError
+from wsgiauth.features.terms import acceptances
+from wsgiauth.features.terms.tables import Acceptance
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.settings.checks import is_day
+from wsgiauth.web.urls import LOGIN_AT
+
+TERMS_REQUIRED = "terms_required"
+OTHER_VERSION = "other_version"
+
+PATH = "/terms"  # of the page, below the mount
+
+
+class Terms:
+    """The terms of a site.
+
+    Attributes:
+        version: TERMS_VERSION.
+        url, privacy_url: TERMS_URL and PRIVACY_URL, or "".
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.version: str = settings.TERMS_VERSION or ""
+        self.url: str = settings.TERMS_URL or ""
+        self.privacy_url: str = settings.PRIVACY_URL or ""
+
+    @property
+    def since(self) -> datetime:
+        """The day of the version."""
+        return datetime.fromisoformat(self.version)
+
+    def members(self, environ: WSGIEnvironment) -> dict[str, object]:
+        """Return the members of JSON that name the version and its text."""
+        # The page of another host, behind a proxy, has no path of this one.
+        root = environ.get(LOGIN_AT, "") if self.url.startswith("/") else ""
+        return {"terms_url": f"{root}{self.url}", "terms_version": self.version}
+
+    def require_same(self, version: str, members: Mapping[str, object]) -> None:
+        """Raise `RequestError` (409) for another version that can exist; ignore anything else."""
+        if version != self.version and is_day(version):
+            detail = _("This site has another version of the terms by now. Read it first.")
+            error = RequestError(HTTPStatus.CONFLICT, OTHER_VERSION, detail)
+            error.members = members
+            raise error
+
+
+class TermsDemand(Demand):
+    """The demand that a user has accepted the version of TERMS_VERSION, or a later one."""
+
+    error = TERMS_REQUIRED
+    keyword = "terms"
+    page = PATH
+
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        urls = [each for each in (terms.url, terms.privacy_url) if each.startswith("/")]
+        self.open_paths = frozenset(unquote(urlsplit(each).path, "latin-1") for each in urls)
+
+    def columns(self, proof: Any) -> tuple[Any]:
+        """Return the latest version that the user has accepted."""
+        latest = Acceptance.select(peewee.fn.MAX(Acceptance.version))
+        return (latest.where(Acceptance.user == User.id),)
+
+    def is_met(self, user: User, *values: Any) -> bool:
+        """Compare the versions as text."""
+        (latest,) = values
+        return latest is not None and latest >= self._terms.version
+
+    def refusal(self, user: User, environ: WSGIEnvironment) -> UnmetDemandError:
+        """Return the error, which leads to the page of the terms."""
+        return UnmetDemandError(
+            HTTPStatus.FORBIDDEN,
+            TERMS_REQUIRED,
+            _("Accept the terms of use of this site, then try again."),
+            page=PATH,
+            reachable=(PATH, "/logout", "/language", "/data", "/close", "/me", "/confirm"),
+            members=self._terms.members(environ),
+        )
+
+    def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
+        """Let a user have accepted the version, or not."""
+        if is_met:
+            acceptances.insert(user, self._terms.version)
+        else:
+            acceptances.withdraw(user, self._terms.version)
+
+
+class TermsField(FeatureField):
+    """The checkbox of a registration, whose value is the version that the page named.
+
+    So the form of a page that was shown before TERMS_VERSION changed accepts nothing.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        super().__init__(
+            "accept_terms", _("I accept the terms of use."), required=True, kind="checkbox"
+        )
+        self._terms = terms
+
+    @property
+    def ticked(self) -> str:
+        """The version."""
+        return self._terms.version
+
+    @property
+    def links(self) -> Mapping[str, str]:
+        """The terms, and the privacy policy if there is one."""
+        named = {_("Terms of use"): self._terms.url, _("Privacy policy"): self._terms.privacy_url}
+        return {text: url for text, url in named.items() if url}
+
+    def from_json(self, value: object) -> str:
+        """Return the version for `true`."""
+        return self._terms.version if value is True else super().from_json(value)
+
+    def problem(self, value: str) -> str | None:
+        """Return why a value is refused, for people, or None.
+
+        Raises:
+            RequestError: 409 `other_version`.
+        """
+        members = {"terms_url": self._terms.url, "terms_version": self._terms.version}
+        self._terms.require_same(value, members)
+        return None if value == self._terms.version else _("Accept the terms of use to continue.")
+
+    def given(self, value: str) -> str:
+        """Return the version."""
+        return value
+
+    def record(self, user: User, value: str) -> None:
+        """Record the acceptance, beside the event of the registration."""
+        acceptances.accept(user, value)
+
+    def schema(self) -> dict[str, object]:
+        """Return the JSON Schema of a value."""
+        return {
+            "description": "The version of the terms that the user accepts, or `true`.",
+            "enum": [self._terms.version, True],
+        }

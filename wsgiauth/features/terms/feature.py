@@ -1,0 +1,81 @@
+"""What the feature `terms` declares: see `wsgiauth.feature`."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from wsgiauth.accounts.personal_data import Records
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.feature import Feature, Finding, Question
+from wsgiauth.features.terms.acceptances import TERMS_ACCEPTED, count, own_acceptances
+from wsgiauth.features.terms.demand import (
+    OTHER_VERSION,
+    TERMS_REQUIRED,
+    Terms,
+    TermsDemand,
+    TermsField,
+)
+from wsgiauth.features.terms.page import TermsOfUse
+from wsgiauth.features.terms.panel import UserTerms
+from wsgiauth.messages import _, counted
+from wsgiauth.parts import PartFactories
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import Page
+
+
+def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+    if settings.TERMS_VERSION is None:
+        return {}
+    return {Terms: lambda _: Terms(settings), UserTerms: lambda _: UserTerms()}
+
+
+def _demands(settings: Settings) -> Iterator[TermsDemand]:
+    if settings.TERMS_VERSION is not None:
+        yield TermsDemand(Terms(settings))
+
+
+def _registration_fields(settings: Settings) -> Iterator[TermsField]:
+    if settings.TERMS_VERSION is not None:
+        yield TermsField(Terms(settings))
+
+
+def _pages() -> Sequence[Page]:
+    from wsgiauth.features.terms.samples import PAGES
+
+    return PAGES
+
+
+def _who_accepted(site: Site) -> Iterator[Finding]:
+    version = site.settings.TERMS_VERSION
+    if version is None:
+        return
+    counts = count(version)
+    yield Finding(
+        f"{counted(counts.accepted, 'active user')} accepted the terms of {version};"
+        f" {counts.missing} did not, and are asked at their next visit.",
+        is_risk=False,
+    )
+
+
+def _future(site: Site) -> Iterator[Finding]:
+    version = site.settings.TERMS_VERSION or ""
+    if version > f"{datetime.now(UTC):%Y-%m-%d}":
+        sentence = f"TERMS_VERSION is {version}, a day to come; users must accept it at once."
+        yield Finding(sentence, is_risk=False)
+
+
+FEATURE = Feature(
+    name="terms",
+    urls={"/terms": TermsOfUse()},
+    parts=_parts,
+    demands=_demands,
+    registration_fields=_registration_fields,
+    pages=_pages,
+    personal_data={"wsgiauth_terms_acceptance": Records("accepted_terms", own_acceptances)},
+    questions=(Question(_future, needs_database=False), Question(_who_accepted)),
+    events=(TERMS_ACCEPTED,),
+    headlines={
+        TERMS_REQUIRED: _("Accept the terms of use"),
+        OTHER_VERSION: _("The terms have changed"),
+    },
+)

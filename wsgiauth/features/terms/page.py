@@ -1,0 +1,113 @@
+"""GET, POST /auth/terms: users accept the terms of use."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
+
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.terms.acceptances import Accepted, accept, list_accepted
+from wsgiauth.features.terms.demand import Terms
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.handover import destination_after_login
+from wsgiauth.messages import _
+from wsgiauth.settings import Settings
+from wsgiauth.site import Site
+from wsgiauth.web.pages import UrlBelow
+from wsgiauth.web.request import prefers_html, query_field
+from wsgiauth.web.responses import Response, json_response, redirect
+
+_ALL = "all"
+
+
+class TermsPage(FormPage):
+    """The version of the terms, and the form that accepts it, unless the user has."""
+
+    template = "terms.html"
+    terms_url = UrlBelow("terms")
+    logout_url = UrlBelow("logout")
+    data_url = UrlBelow("data")
+    close_url = UrlBelow("close")
+    version: str
+    since: datetime  # the day of the version
+    text_url: str  # TERMS_URL
+    privacy_url: str  # PRIVACY_URL, or ""
+    accepted_at: datetime | None = None  # when the user accepted this version, or a later one
+
+
+class TermsOfUse(ListForm):
+    """Records that the user accepts the version that the page has shown."""
+
+    step = _("Terms of use")
+    fields = ("version", "end")
+    flags = ("accept",)
+
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether the site has a version of its terms."""
+        return settings.TERMS_VERSION is not None
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page or as JSON; lead on who has accepted, perhaps in another tab."""
+        wanted = site.destinations.safe(query_field(environ, "next"))
+        if wanted and prefers_html(environ):
+            member = self.require_member(environ, site)
+            if _accepted(list_accepted(member.user), site.require(Terms)) is not None:
+                return redirect(HTTPStatus.SEE_OTHER, destination_after_login(environ, wanted))
+        return super().get(environ, site)
+
+    def act(self, submission: MemberSubmission) -> Response:
+        """Accept the version, or log out everywhere."""
+        environ, site, user = submission.environ, submission.site, submission.member.user
+        if submission.fields["end"] == _ALL:
+            sessions.revoke_all(user)
+            cleared = site.identifier.expired_cookie(environ)
+            if submission.wants_json:
+                return json_response({"detail": _("Logged out.")}, headers=(cleared,))
+            return see_other(submission, "login?done=logout", cleared)
+        terms, version = site.require(Terms), submission.fields["version"]
+        terms.require_same(version, terms.members(environ))
+        if version != terms.version:
+            raise ValidationError({"version": [_("Send the version of the terms.")]})
+        if not (submission.is_program or "accept" in submission.flags):
+            raise ValidationError({"accept": [_("Accept the terms of use to continue.")]})
+        accept(user, version)
+        location = destination_after_login(environ, submission.destination)
+        if submission.is_program:
+            return json_response(self.document(environ, submission.member, site))
+        if submission.wants_json:
+            return json_response({"detail": _("Terms accepted."), "next": location})
+        return redirect(HTTPStatus.SEE_OTHER, location)
+
+    def page(self, submission: MemberSubmission, refusal: Refusal) -> TermsPage:
+        """Return the page."""
+        terms = submission.site.require(Terms)
+        accepted = _accepted(list_accepted(submission.member.user), terms)
+        return TermsPage(
+            version=terms.version,
+            since=terms.since,
+            text_url=terms.url,
+            privacy_url=terms.privacy_url,
+            accepted_at=None if accepted is None else accepted.accepted_at,
+            next=submission.destination,
+            message=refusal.text_without("accept"),
+            errors=refusal.errors,
+        )
+
+    def document(
+        self, environ: WSGIEnvironment, member: UserSession, site: Site
+    ) -> dict[str, object]:
+        """Return the version of the site, and what the user has accepted."""
+        terms = site.require(Terms)
+        return {
+            **terms.members(environ),
+            "privacy_url": terms.privacy_url or None,
+            "accepted": [each.document() for each in list_accepted(member.user)],
+        }
+
+
+def _accepted(accepted: Sequence[Accepted], terms: Terms) -> Accepted | None:
+    """Return the acceptance of the version of the site, or of the first later one, or None."""
+    enough = [each for each in accepted if each.version >= terms.version]
+    return enough[-1] if enough else None

@@ -1,0 +1,18 @@
+"""An example of each page of the terms."""
+
+from wsgiauth.endpoints.samples import THEN
+from wsgiauth.features.terms.page import TermsPage
+from wsgiauth.web.pages import Page
+
+_TERMS = TermsPage(
+    version="2026-11-02",
+    since=THEN,
+    text_url="https://example.org/terms",
+    privacy_url="https://example.org/privacy",
+)
+
+PAGES: tuple[Page, ...] = (
+    _TERMS.replaced(message="The form was refused.", errors={"accept": ["A rule."]}, next="/x"),
+    _TERMS.replaced(accepted_at=THEN),
+    _TERMS,
+)
