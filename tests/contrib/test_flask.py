@@ -11,6 +11,7 @@ import pytest
 from flask import abort, render_template_string, request, session, stream_with_context
 from flask.views import MethodView, View
 
+from tests.support.demands import BADGE, Badge, demanded
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Group, User, log_in, log_out
 from wsgiauth.contrib.flask import (
@@ -403,6 +404,24 @@ def test_a_recent_proof_and_a_second_factor_can_be_needed(app, client, ada):
     assert client.get("/factor", headers=bearer(app.wsgi_app, ada)).status_code == 401
     add_authenticator(app.wsgi_app, ada)
     assert client.get("/factor", headers=bearer(app.wsgi_app, ada)).text == "factor"
+
+
+@pytest.mark.promise(96)
+def test_a_session_that_lacks_something_is_nobody(app, client, ada):
+    ada.grant("reports.publish")
+    app.get("/who")(lambda: str(current_user and current_user.username))
+    app.get("/mine", endpoint="mine")(login_required(lambda: "mine"))
+    app.get("/reports", endpoint="reports")(permission_required("reports.publish")(lambda: "r"))
+    with demanded(app.wsgi_app, Badge()):
+        lacking = bearer(app.wsgi_app, ada, badge=False)
+        assert "ada" not in client.get("/who", headers=lacking).text
+        browser = logged_in(app.wsgi_app, ada, badge=False)
+        for path in ("/mine", "/reports"):
+            refused = client.get(path, headers=lacking)
+            assert (refused.status_code, refused.json["code"]) == (403, BADGE)
+            led = browser.get(path, headers=BROWSER, status=302)
+            assert led.location == f"/auth/badge?next=%2F{path[1:]}"
+        assert client.get("/mine", headers=bearer(app.wsgi_app, ada)).text == "mine"
 
 
 def test_handlers_of_the_app_get_the_refusal(app, client, ada, headers):

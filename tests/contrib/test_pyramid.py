@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 from webtest import TestApp
 
+from tests.support.demands import BADGE, Badge, demanded
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
 from wsgiauth import (
     AuthMiddleware,
@@ -356,6 +357,20 @@ def test_fresh_and_second_factor_are_options_of_a_view(site, client, user):
     refused = client.post("/desk", headers=bearer(site, user), status=401)
     assert "multi-factor" in refused.headers["WWW-Authenticate"]
     client.post("/desk", headers=bearer(site, user, second_factor=True), status=200)
+
+
+@pytest.mark.promise(96)
+def test_a_session_that_lacks_something_is_nobody(site, client, user):
+    user.grant("desk.read")
+    with demanded(site, Badge()):
+        lacking = bearer(site, user, badge=False)
+        assert client.get("/", headers=lacking).json["user"] is None
+        browser = logged_in(site, user, badge=False)
+        for path in ("/account", "/desk", "/members/news"):
+            assert client.get(path, headers=lacking, status=403).json["code"] == BADGE
+            led = browser.get(path, headers=BROWSER, status=302)
+            assert led.location.startswith("/auth/badge?next=%2F")
+        assert client.get("/desk", headers=bearer(site, user)).json["user"] == user.username
 
 
 def test_a_cache_never_keeps_the_answer_for_those_who_are_refused(site, client, user):

@@ -1,12 +1,14 @@
 """A demand for tests: its user must be in a group. Its column is a subquery with a parameter."""
 
+from contextlib import contextmanager
 from http import HTTPStatus
 
 import peewee
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership
-from wsgiauth.authentication.demands import Demand
+from wsgiauth.authentication.demands import Admission, Demand
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.exceptions import UnmetDemandError
 from wsgiauth.feature import Feature
 
@@ -47,6 +49,18 @@ class Badge(Demand):
         else:
             for group in Group.select().where(Group.name == GROUP):
                 user.leave(group)
+
+
+@contextmanager
+def demanded(application, demand):
+    """Let a site that is there already demand something."""
+    of_site = vars(application.site.sessions)
+    former, site = dict(of_site), application.site
+    of_site.update(vars(Sessions(site.tokens, Admission((demand,)))))
+    try:
+        yield
+    finally:
+        of_site.update(former)
 
 
 def demanding(*demands):

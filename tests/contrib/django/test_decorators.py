@@ -1,9 +1,12 @@
 """The adapter's guards for views: they refuse as those for WSGI callables do."""
 
 import pytest
+from webtest import TestApp
 
+from tests.support.demands import BADGE, Badge, demanded
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER
+from wsgiauth import testing
 from wsgiauth.contrib.django import login_required, permission_required
 
 
@@ -43,6 +46,23 @@ def test_a_proof_must_be_recent(browser, make):
 def test_a_second_factor_is_demanded(browser, make):
     refused = browser(make()).get("/proven", status=401)
     assert "acr_values" in refused.headers["WWW-Authenticate"]
+
+
+@pytest.mark.promise(96)
+def test_a_session_that_lacks_something_is_nobody(site, make):
+    user, client = make(), TestApp(site.application)
+    with demanded(site.application, Badge()):
+        lacking = testing.bearer(site.application, user, badge=False)
+        browser = testing.logged_in(site.application, user, badge=False)
+        for path in ("/guarded", "/guarded-later", "/guarded-writer", "/recent", "/proven"):
+            refused = client.get(path, headers=lacking, status=403)
+            assert refused.json["code"] == BADGE
+            led = browser.get(path, headers=BROWSER, status=302)
+            assert led.location == f"/auth/badge?next=%2F{path[1:]}"
+        for path in ("/who", "/who-later"):
+            assert user.username not in client.get(path, headers=lacking).text
+        met = testing.bearer(site.application, user)
+        assert user.username in client.get("/guarded", headers=met).text
 
 
 def test_a_row_that_is_inactive_in_django_is_refused(browser, make, rows):
