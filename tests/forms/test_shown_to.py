@@ -17,6 +17,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation, make_invitation_link
+from wsgiauth.features.terms import acceptances
 from wsgiauth.testing import logged_in, make_user
 from wsgiauth.web.urls import Router
 
@@ -41,9 +42,12 @@ FOR_PROGRAMS |= {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/regis
 OF_APPLICATIONS = {"/logout", "/language"}
 
 
+TERMS = {"TERMS_VERSION": "2026-11-28", "TERMS_URL": "/terms"}
+
+
 @pytest.fixture
 def site(database_url, tmp_path, provider, unsent):
-    made = make_site(database_url, tmp_path, provider, LANGUAGES="en de")
+    made = make_site(database_url, tmp_path, provider, LANGUAGES="en de", **TERMS)
     yield made
     made.site.outbox.stop()
     storage.discard_connection(made.database)
@@ -121,6 +125,9 @@ def member_forms(browser, site, user):
     further = ["/auth/confirm", "/auth/login", SEVERAL, f"{address.path}?{address.query}"]
     further += [App(site).url("/auth/consent"), "/auth/device"]
     pages = [*crawl(browser), *(browser.get(url, headers=BROWSER) for url in further)]
+    acceptances.withdraw(user, TERMS["TERMS_VERSION"])
+    pages.append(browser.get("/auth/terms", headers=BROWSER))
+    acceptances.insert(user, TERMS["TERMS_VERSION"])
     for page in pages:
         yield from forms_of(page)
 

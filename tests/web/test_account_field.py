@@ -14,6 +14,7 @@ OPTIONAL = {
     ("account.html", 0),
     ("logged_in.html", 0),
     ("passkeys.html", 2),
+    ("terms.html", 1),
     ("totp.html", 3),
 }
 # The numbers of the lines with the field, by the page that checks them.

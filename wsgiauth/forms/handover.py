@@ -65,7 +65,7 @@ class GuestForm(PublicForm):
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
         page = LoggedInPage(
             username=identity.session.user.username,
-            continue_url=destination_after_login(environ, wanted),
+            continue_url=destination_after_login(environ, site, wanted),
             switch_url=with_next(f"{login}?{SWITCH}=1", wanted),
             logout_url=with_next(logout, with_next(login, wanted) if wanted else ""),
             was_sent_here=bool(wanted),
@@ -157,7 +157,7 @@ def hand_over(submission: Submission, issued: IssuedTokens) -> Response:
     """Return the cookie of a new session; a script never sees the token."""
     cookies = _new_cookies(submission, issued)
     location = _way_to_demand(submission, issued) or destination_after_login(
-        submission.environ, submission.destination
+        submission.environ, submission.site, submission.destination
     )
     if submission.wants_json:
         return json_response({"detail": _("Logged in."), "next": location}, headers=cookies)
@@ -216,12 +216,11 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
     return hand_over(submission, issued)
 
 
-def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
+def destination_after_login(environ: WSGIEnvironment, site: Site, destination: str) -> str:
     """Return `destination`, a safe `next`, if a login can lead there; otherwise the home page."""
     home, mount = f"{root_url(environ)}/", mount_url(environ)
     # A link to the login with the logout as `next` would end every new session.
-    demands = environ["wsgiauth.site"].admission.demands
-    dead_ends = [*_DEAD_ENDS, *(each.page for each in demands if each.page)]
+    dead_ends = [*_DEAD_ENDS, *(each.page for each in site.admission.demands if each.page)]
     if any(leads_to(destination, f"{mount}{page}") for page in dead_ends):
         return home
     return destination or home
@@ -230,7 +229,9 @@ def destination_after_login(environ: WSGIEnvironment, destination: str) -> str:
 def next_after_set_up(submission: Submission) -> str:
     """Return where the page of a demand leads; empty if no page asked for it."""
     wanted = submission.destination
-    return destination_after_login(submission.environ, wanted) if wanted else ""
+    if not wanted:
+        return ""
+    return destination_after_login(submission.environ, submission.site, wanted)
 
 
 def _new_cookies(submission: Submission, issued: IssuedTokens) -> tuple[Header, ...]:
@@ -250,7 +251,8 @@ def hand_over_renewed(
     """
     if has_token(submission):
         return json_response(token_document(submission.environ, submission.site, issued))
-    location = destination_after_login(submission.environ, submission.destination)
+    sent = submission.environ, submission.site, submission.destination
+    location = destination_after_login(*sent)
     if path and not submission.destination:
         location = mount_url(submission.environ) + path
     location = _way_to_demand(submission, issued) or location

@@ -42,6 +42,7 @@ from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
+from wsgiauth.features.terms import acceptances
 from wsgiauth.mail.outbox import ask_for, enqueue
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
@@ -125,6 +126,7 @@ def fill(site, user):
     browsers, factors = site.site.require(TrustedBrowsers), site.site.factors
     browsers.trust("", user, factors.state(user), factors, client=AT_HOME, now=now)
     store(FormerHash(user.hashed_password, "scrypt", "16384,8,1", "a2VlcCB0aGlzIHNlY3JldA"), user)
+    acceptances.accept(user, "2026-11-28")
     use_app(site, user, now)
     for _ in range(5):
         fail(site, name)

@@ -54,7 +54,9 @@ class TermsOfUse(ListForm):
         if wanted and prefers_html(environ):
             member = self.require_member(environ, site)
             if _accepted(list_accepted(member.user), site.require(Terms)) is not None:
-                return redirect(HTTPStatus.SEE_OTHER, destination_after_login(environ, wanted))
+                return redirect(
+                    HTTPStatus.SEE_OTHER, destination_after_login(environ, site, wanted)
+                )
         return super().get(environ, site)
 
     def act(self, submission: MemberSubmission) -> Response:
@@ -73,7 +75,7 @@ class TermsOfUse(ListForm):
         if not (submission.is_program or "accept" in submission.flags):
             raise ValidationError({"accept": [_("Accept the terms of use to continue.")]})
         accept(user, version)
-        location = destination_after_login(environ, submission.destination)
+        location = destination_after_login(environ, site, submission.destination)
         if submission.is_program:
             return json_response(self.document(environ, submission.member, site))
         if submission.wants_json:

@@ -217,7 +217,7 @@ class _Connect(_Case):
             raise ValidationError({_CONNECT: [_("Choose whether to connect the two accounts.")]})
         connect_waiting(member.user, self.waiting, site.tokens.now())
         cookie, wanted = expired_cookie(submission, self.waiting), self.waiting.destination
-        location = destination_after_login(environ, wanted) if wanted else ""
+        location = destination_after_login(environ, site, wanted) if wanted else ""
         if submission.wants_json:
             location = location or f"{mount_url(environ)}/identities"
             return json_response({"detail": _("Connected."), "next": location}, headers=(cookie,))
