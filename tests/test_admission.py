@@ -92,7 +92,7 @@ class Case:
 class RaisingBadge(Badge):
     """Fails for everyone who has no badge."""
 
-    def is_met(self, user, *values):
+    def is_met(self, user, values):
         """Raise an exception instead of returning False."""
         return bool(1 / values[0])
 

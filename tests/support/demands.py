@@ -27,7 +27,7 @@ class Badge(Demand):
         rows = Membership.select().join(Group).where(Group.name == GROUP)
         return (peewee.fn.EXISTS(rows.where(Membership.user == proof.user)),)
 
-    def is_met(self, user, *values):
+    def is_met(self, user, values):
         """Return whether the user is in the group."""
         return bool(values[0])
 

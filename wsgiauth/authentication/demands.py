@@ -58,7 +58,7 @@ class Demand(ABC):
         return ()
 
     @abstractmethod
-    def is_met(self, user: User, *values: Any) -> bool:
+    def is_met(self, user: User, values: Sequence[Any]) -> bool:
         """Return whether a session meets the demand; if it raises, the session does not.
 
         Args:
@@ -83,39 +83,36 @@ class Demand(ABC):
 class Chain:
     """Demands in their order, for one kind of credentials.
 
+    Args:
+        demands: The demands.
+        proof: See `Demand.columns`.
+        after: The number of other columns before those of the demands in a row.
+
     Attributes:
         columns: Of all demands.
         parameters: The values in `columns`, in the order of the SQL.
     """
 
-    def __init__(self, demands: Iterable[Demand], proof: Any) -> None:
+    def __init__(self, demands: Iterable[Demand], proof: Any, after: int) -> None:
         self.columns: list[peewee.ColumnBase] = []
         self._places: list[tuple[Demand, slice]] = []
         for each in demands:
-            start = len(self.columns)
+            start = after + len(self.columns)
             self.columns += each.columns(proof)
-            self._places.append((each, slice(start, len(self.columns))))
+            self._places.append((each, slice(start, after + len(self.columns))))
         self.parameters: list[Any] = [
             value for each in self.columns for value in peewee.Context().sql(each).query()[1]
         ]
 
-    def __bool__(self) -> bool:
-        return bool(self._places)
-
-    def unmet(self, user: User, values: Sequence[Any]) -> Demand | None:
-        """Return the first demand that is not met; it alone decides what the session can reach.
-
-        Args:
-            values: Those of `columns`.
-        """
+    def unmet(self, user: User, row: Sequence[Any]) -> Demand | None:
+        """Return the first demand that is not met; it alone decides what the session can reach."""
         for demand, place in self._places:
             try:
-                is_met = demand.is_met(user, *values[place])
+                if demand.is_met(user, row[place]):
+                    continue
             except Exception:
                 logger.exception("the demand %s failed, so it is not met", demand.error)
-                is_met = False
-            if not is_met:
-                return demand
+            return demand
         return None
 
 
@@ -135,15 +132,10 @@ class Admission:
         """The paths that everyone can read, as PATH_INFO has them."""
         return frozenset[str]().union(*(each.open_paths for each in self.demands))
 
-    @cached_property
-    def of_sessions(self) -> Chain:
-        """The demands on a session."""
-        return Chain(self.demands, Session)
+    def chain(self, proof: Any, after: int = 0) -> Chain:
+        """Return all demands, for a session; see `Chain`."""
+        return Chain(self.demands, proof, after)
 
-    def of_derived(self, proof: Any) -> Chain:
-        """Return the demands that also concern what a session has passed on.
-
-        Args:
-            proof: See `Demand.columns`.
-        """
-        return Chain([each for each in self.demands if each.concerns_derived], proof)
+    def derived_chain(self, proof: Any, after: int = 0) -> Chain:
+        """Return the demands that also concern what a session has passed on; see `Chain`."""
+        return Chain([each for each in self.demands if each.concerns_derived], proof, after)

@@ -207,7 +207,7 @@ class Identifier:
         return self._find_session(token)[-1] if self._sessions.admission.demands else None
 
     def _find_session(self, token: str, with_groups: bool = False) -> _Caller:
-        found = self._sessions.find(token, with_groups=with_groups)
+        found = self._sessions.find(token, with_groups)
         if found is None:
             return _REJECTED
         user, session_id, unmet = found

@@ -4,7 +4,7 @@
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from http import HTTPStatus
@@ -224,14 +224,15 @@ class SecondFactorDemand(Demand):
         """Return how the user has proven their identity."""
         return (proof.methods,)
 
-    def is_met(self, user: User, *values: str) -> bool:
+    def is_met(self, user: User, values: Sequence[str]) -> bool:
         """Return whether a second factor is among the methods, or need not be.
 
         A login in a trusted browser is enough: the user proved a second factor there before.
         """
         (methods,) = values
-        is_proven = has_second_factor(methods) or TRUSTED in methods.split()
-        return is_proven or not demands_second_factor_of(user, self._settings)
+        if has_second_factor(methods) or TRUSTED in methods.split():
+            return True
+        return not demands_second_factor_of(user, self._settings)
 
     def refusal(self, user: User, environ: WSGIEnvironment) -> UnmetDemandError:
         """Return the error, which leads to the set-up or to the page that asks for a code."""
@@ -239,6 +240,6 @@ class SecondFactorDemand(Demand):
 
     def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
         """Add a one-time code to the methods of a session that must have a second factor."""
-        if session is not None and is_met and not self.is_met(user, session.methods):
+        if session is not None and is_met and not self.is_met(user, [session.methods]):
             methods = with_method(session.methods, ONE_TIME_CODE)
             Session.update(methods=methods).where(Session.id == session.id).execute()

@@ -238,8 +238,8 @@ class _Statements(NamedTuple):
 
 @lru_cache(maxsize=16)  # the SQL of sites with the same demands is built once
 def _statements(admission: Admission) -> _Statements:
-    columns, is_named = admission.of_sessions.columns, Session.id == ""
-    derived, is_proven = admission.of_derived(Session).columns, Session.authenticated_at == 0
+    columns, is_named = admission.chain(Session).columns, Session.id == ""
+    derived, is_proven = admission.derived_chain(Session).columns, Session.authenticated_at == 0
     return _Statements(
         Statement(lambda: _callers(is_named, *columns)),
         Statement(
@@ -260,13 +260,14 @@ class Sessions:
     def __init__(self, tokens: Tokens, admission: Admission) -> None:
         self.admission: Admission = admission
         self._tokens = tokens
-        self._chain = admission.of_sessions
-        self._derived = admission.of_derived(Session)
         self._statements = _statements(admission)
+        self._find = self._statements.find
+        self._chain = admission.chain(Session, after=_FURTHER)
+        self._values = self._chain.parameters
+        self._derived = admission.derived_chain(Session, after=_FURTHER)
+        self._is_demanding = bool(admission.demands)
 
-    def find(
-        self, token: str, *, with_groups: bool = False
-    ) -> tuple[User, str, Demand | None] | None:
+    def find(self, token: str, with_groups: bool = False) -> tuple[User, str, Demand | None] | None:
         """Return the user and the id of a token's session, and the demand that it does not meet.
 
         Return None if the token is not valid. Costs one SELECT, or none if the token itself is not
@@ -279,43 +280,40 @@ class Sessions:
         claims = self._tokens.verify(token, now)
         if claims is None:
             return None
-        found = self.find_named(claims, now, with_groups=with_groups)
-        return None if found is None else (found[0], claims.session_id, found[1])
-
-    def find_named(
-        self, claims: Claims, now: int, *, with_groups: bool = False, is_question: bool = False
-    ) -> tuple[User, Demand | None] | None:
-        """Return the user of the session in verified claims, and the demand that it does not meet.
-
-        Args:
-            is_question: Whether the token was presented to another service, which does not move the
-                end of the session.
-        """
-        generation, chain = claims.generation, self._chain
-        session = claims.session_id, claims.user_id, now
-        parameters = *[generation] * _USES, now, *chain.parameters, *session
+        generation, user_id = claims.generation, claims.user_id
+        parameters = *[generation] * _USES, now, *self._values, claims.session_id, user_id, now
         rows: list[tuple[Any, ...]] = []
         if with_groups:  # a row for each of them, or one without
             rows = self._statements.find_with_groups.fetchall(*parameters)
             row = rows[0] if rows else None
         else:
-            row = self._statements.find.fetchone(*parameters)
-        if row is None:
+            row = self._find.fetchone(*parameters)
+        if row is None or (row[_USE] and not _accept(row[_USE], claims, now)):
             return None
-        use = row[_USE]
-        if use and not (is_question and use == _MOVE_END) and not _accept(use, claims, now):
-            return None
-        user = from_row(claims.user_id, row)
+        user = from_row(user_id, row)
         if with_groups:
             keep_group_names(user, [name for *_, name in rows if name is not None])
-        return user, chain.unmet(user, row[_FURTHER:]) if chain else None
+        return user, claims.session_id, self._chain.unmet(user, row) if self._is_demanding else None
 
-    def lack(self, session_id: str, user_id: int, now: int) -> bool:
-        """Return whether a session that is valid, or was a moment ago, lacks something."""
-        if not self._chain:
-            return False
-        found = self.find_named(Claims(user_id, session_id, _NEWEST), now, is_question=True)
-        return found is None or found[1] is not None
+    def find_asked(self, claims: Claims, now: int) -> User | None:
+        """Return the user of a session that lacks nothing, by claims; see `find`.
+
+        The token was presented to another service, which does not move the end of the session.
+        """
+        named = claims.session_id, claims.user_id
+        row = self._find.fetchone(*[claims.generation] * _USES, now, *self._values, *named, now)
+        if row is None:
+            return None
+        if row[_USE] not in (None, _MOVE_END) and not _accept(row[_USE], claims, now):
+            return None
+        user = from_row(claims.user_id, row)
+        return user if self._chain.unmet(user, row) is None else None
+
+    def lacks_nothing(self, session_id: str, user_id: int, now: int) -> bool:
+        """Return whether a session that is valid, or was a moment ago, meets every demand."""
+        if not self._is_demanding:
+            return True
+        return self.find_asked(Claims(user_id, session_id, _NEWEST), now) is not None
 
     def find_proven_at(
         self, user_id: int, authenticated_at: int, now: int
@@ -328,7 +326,7 @@ class Sessions:
         parameters = *[0] * _USES, now, *self._derived.parameters, authenticated_at, user_id, now
         for row in self._statements.find_proven_at.fetchall(*parameters):
             user = from_row(user_id, row)
-            if self._derived.unmet(user, row[_FURTHER:]) is None:
+            if self._derived.unmet(user, row) is None:
                 yield user, row[-1]
 
 

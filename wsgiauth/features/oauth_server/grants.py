@@ -262,7 +262,7 @@ class Grants:
     def __init__(self, settings: Settings, sessions: Sessions) -> None:
         self._settings = settings
         self._sessions = sessions
-        self._chain = sessions.admission.of_derived(Grant)
+        self._chain = sessions.admission.derived_chain(Grant, after=_OF_CLIENT.stop)
         self._find = _statement(sessions.admission)
 
     def redeem(self, code: Code, client: Client, now: float) -> Grant | None:
@@ -295,14 +295,14 @@ class Grants:
         granted = values["resource"]
         values["resource"] = find_equal(granted, self._settings.SERVICES)
         is_offered = not granted or values["resource"]
-        if not is_offered or self._chain.unmet(values["user"], row[_OF_CLIENT.stop :]):
+        if not is_offered or self._chain.unmet(values["user"], row):
             return None
         return Grant(**values)
 
 
 @lru_cache(maxsize=16)  # see `Sessions`
 def _statement(admission: Admission) -> Statement:
-    columns = admission.of_derived(Grant).columns
+    columns = admission.derived_chain(Grant).columns
     return Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT, *columns).where(Grant.id == ""))
 
 
@@ -383,7 +383,7 @@ def _insert(
         wanted = bound(scopes, code.resource)
         if not (is_trusted or set((allowed or "").split()).issuperset(wanted)):
             return None
-        if sessions.lack(session_id, user.id, int(now)):
+        if not sessions.lacks_nothing(session_id, user.id, int(now)):
             return None
         if not _has_room(user, client, now):
             return None

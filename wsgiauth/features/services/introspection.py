@@ -89,10 +89,9 @@ class Introspector:
 
     def _describe_access_token(self, token: str, now: int) -> Description | None:
         claims = self._tokens.verify(token, now) or _NO_SESSION
-        found = self._sessions.find_named(claims, now, is_question=True)
-        if found is None or found[1] is not None:
+        user = self._sessions.find_asked(claims, now)
+        if user is None:
             return None
-        user, _unmet = found
         times = {"iat": claims.issued_at, "exp": claims.expires_at}
         return described(user, user.permissions, {**self._tokens.registered, **times})
 

@@ -1,6 +1,6 @@
 """The demand of TERMS_VERSION, and the field in which a new user accepts the terms."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -77,7 +77,7 @@ class TermsDemand(Demand):
         latest = Acceptance.select(peewee.fn.MAX(Acceptance.version))
         return (latest.where(Acceptance.user == User.id),)
 
-    def is_met(self, user: User, *values: Any) -> bool:
+    def is_met(self, user: User, values: Sequence[Any]) -> bool:
         """Compare the versions as text."""
         (latest,) = values
         return latest is not None and latest >= self._terms.version
