@@ -28,6 +28,8 @@ from wsgiauth import (
     permission_required,
 )
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.demands import Admission
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features import registry
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.features.services.introspection import INTROSPECT
@@ -567,6 +569,30 @@ def test_a_demand_that_raises_is_in_the_log(caplog):
         scene = Scene(_RAISING)
     by_bearer(scene)
     assert f"the demand {BADGE} failed, so it is not met" in caplog.text
+
+
+class Lost(Badge):
+    """Cannot say where it leads."""
+
+    def refusal(self, user, environ):
+        """Raise an exception."""
+        raise LookupError
+
+
+def test_a_demand_that_leads_nowhere_admits_nobody(caplog):
+    case = replace(_OF_FEATURE, features=(demanding(Lost()),))
+    with case.on():
+        scene = Scene(case)
+    user = scene.user()
+    refused = scene.program().get("/login", headers=scene.headers(user), status=403)
+    assert refused.json["code"] == BADGE
+    assert scene.browser(user).get("/auth/account", headers=BROWSER, status=403).html.h1
+    assert "so it leads nowhere" in caplog.text
+
+
+def test_two_demands_have_different_names():
+    with pytest.raises(ConfigurationError, match=f"Two demands have the error {BADGE}."):
+        Admission((Badge(), Badge()))
 
 
 # Nothing else decides

@@ -3,6 +3,7 @@
 The guards of `guards`, `gate` and `contrib`, and forward authentication ask here.
 """
 
+import logging
 from http import HTTPStatus
 from typing import NamedTuple, Self
 from wsgiref.types import WSGIEnvironment
@@ -29,6 +30,8 @@ from wsgiauth.web.failures import (
 )
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import safe_next
+
+logger = logging.getLogger("wsgiauth")
 
 
 class Guard(NamedTuple):
@@ -114,8 +117,20 @@ def refuse_permission(environ: WSGIEnvironment, user: User, permission: str) -> 
 
 
 def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemandError:
-    """Return the error for a request by a session that lacks something."""
-    return session.demand.refusal(session.user, environ)
+    """Return the error for a request by a session that lacks something.
+
+    Raises:
+        peewee.DatabaseError: The database failed.
+    """
+    error = session.demand.error
+    try:
+        return session.demand.refusal(session.user, environ)
+    except DATABASE_ERRORS:
+        raise
+    except Exception:  # of a feature that may not be ours
+        logger.exception("the demand %s failed, so it leads nowhere", error)
+        detail = _("An error occurred on this site. Its operator can find the details in the log.")
+        return UnmetDemandError(HTTPStatus.FORBIDDEN, error, detail, page="/logout", is_final=True)
 
 
 def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:

@@ -16,7 +16,7 @@ import peewee
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.exceptions import UnmetDemandError
+from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
 
 logger = logging.getLogger("wsgiauth")
 
@@ -118,9 +118,20 @@ class Chain:
 
 @dataclass(frozen=True)
 class Admission:
-    """The demands of a site, in order: the second factor, then those of its features."""
+    """The demands of a site, in order: the second factor, then those of its features.
+
+    Raises:
+        ConfigurationError: Two demands have the same name.
+    """
 
     demands: tuple[Demand, ...] = ()
+
+    def __post_init__(self) -> None:
+        for attribute in ("error", "keyword"):
+            named = [getattr(each, attribute) for each in self.demands]
+            for name in named:
+                if named.count(name) > 1:
+                    raise ConfigurationError(f"Two demands have the {attribute} {name}.")
 
     @cached_property
     def errors(self) -> frozenset[str]:
