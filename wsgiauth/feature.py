@@ -77,9 +77,9 @@ class Feature:
     """One feature, as `features.registry` lists it.
 
     The order of the list is only the order in which things are shown: links on the account page,
-    sections of the staff panel, lists on the page of a user, factors, and answers of `check`; and in
-    which demands are met, because a session that lacks several is led to the first. What two
-    features declare for the same purpose is an error at start. The functions that wsgiauth
+    sections of the staff panel, lists on the page of a user, factors, and answers of `check`. It is
+    also the order of demands: a session that lacks several is led to the first. What two features
+    declare for the same purpose is an error at start. The functions that wsgiauth
     calls for every feature do not depend on each other.
 
     Attributes:
