@@ -14,8 +14,8 @@ from wsgiauth.features.terms.demand import (
     TermsDemand,
     TermsField,
 )
-from wsgiauth.features.terms.page import TermsOfUse
 from wsgiauth.features.terms.panel import UserTerms
+from wsgiauth.features.terms.terms import TermsOfUse
 from wsgiauth.messages import _, counted
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings

@@ -1,7 +1,7 @@
 """An example of each page of the terms."""
 
 from wsgiauth.endpoints.samples import THEN
-from wsgiauth.features.terms.page import TermsPage
+from wsgiauth.features.terms.terms import TermsPage
 from wsgiauth.web.pages import Page
 
 _TERMS = TermsPage(
