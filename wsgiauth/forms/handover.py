@@ -26,7 +26,7 @@ from wsgiauth.web.failures import SWITCH, restriction
 from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import leads_to, mount_url, root_url, with_next
+from wsgiauth.web.urls import leads_to, mount_url, path_below, root_url, with_next
 
 _DEAD_ENDS = ("/logout", "/login", "/second", "/confirm")
 REFRESH = "refresh"  # a field in JSON: whether to return a refresh token, too
@@ -172,10 +172,15 @@ def _way_to_demand(submission: Submission, issued: IssuedTokens) -> str:
     lacking = submission.site.identifier.lacking_session(issued.token)
     if lacking is None:
         return ""
-    mount, unmet = mount_url(submission.environ), refusal_of(lacking, submission.environ)
-    if any(leads_to(submission.destination, f"{mount}{each}") for each in unmet.reachable):
+    environ, wanted = submission.environ, submission.destination
+    mount, unmet = mount_url(environ), refusal_of(lacking, environ)
+    page = f"{mount}{unmet.page}"
+    if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
+        return wanted
+    is_reachable = any(leads_to(wanted, f"{mount}{each}") for each in unmet.reachable)
+    if is_reachable and destination_after_login(environ, wanted) == wanted:
         return ""
-    return with_next(f"{mount}{unmet.page}", next_after_set_up(submission))
+    return with_next(page, next_after_set_up(submission))
 
 
 def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
