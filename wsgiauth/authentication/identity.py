@@ -141,8 +141,8 @@ class Identifier:
     def identify(self, environ: WSGIEnvironment) -> Identity:
         """Return the user of a request, and their session or API key.
 
-        A session that lacks something is anonymous. The forms of a page in the response belong to
-        the user of a session that lacks nothing.
+        A session that lacks something is anonymous, but reads pages in the language of its user.
+        The forms of a page in the response belong to the user of a session that lacks nothing.
 
         A bearer token (RFC 6750 section 2.1), valid or not, takes precedence over the cookie. So do
         the credentials of a `CredentialKind`. Credentials that browsers send by themselves, as the
@@ -150,7 +150,8 @@ class Identifier:
         WebSocket. Tokens in the query string or in forms are ignored.
         """
         identity = Identity(*self.find_caller(environ))
-        environ[LANGUAGE_OF_USER] = "" if identity.user is None else identity.user.language
+        owner = identity.user if identity.lacking is None else identity.lacking.user
+        environ[LANGUAGE_OF_USER] = "" if owner is None else owner.language
         if identity.user is not None and identity.session_id is not None:
             environ[USER_OF_PAGE] = identity.user.id
         return identity

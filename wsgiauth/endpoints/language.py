@@ -2,15 +2,18 @@
 
 from contextlib import suppress
 from http import HTTPStatus
+from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.access import refusal_of
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.identity import Identity
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, require_own
 from wsgiauth.messages import _
 from wsgiauth.web.readers import CHOSEN, LANGUAGE
 from wsgiauth.web.responses import Response, json_response, redirect
-from wsgiauth.web.urls import root_url
+from wsgiauth.web.urls import ROUTE, root_url
 
 
 class LanguagePage(FormPage):
@@ -40,13 +43,14 @@ class ChooseLanguage(PublicForm):
         if language is None:
             raise ValidationError({"language": [_("Choose one of the languages of this site.")]})
         identity = site.identifier.identify(environ)
-        if identity.user is not None and identity.key_id is None:
+        member = _member(identity, environ)
+        if member is not None:
             with suppress(User.DoesNotExist):  # deleted meanwhile
-                user = User.get_by_id(identity.user.id)
+                user = User.get_by_id(member.id)
                 if user.language != language.name:
                     update_user(user, language=language.name)
         cookies = [site.identifier.own_cookie(environ, LANGUAGE, language.name)]
-        if identity.user is None:
+        if member is None and identity.key_id is None:
             cookies.append(site.identifier.own_cookie(environ, CHOSEN, language.name))
         if submission.wants_json:
             return json_response({"language": language.name}, headers=tuple(cookies))
@@ -58,3 +62,11 @@ class ChooseLanguage(PublicForm):
         # A refused form leads home: `next` can have the secret of a link.
         destination = "" if refusal.text else submission.destination
         return LanguagePage(message=refusal.text, next=destination)
+
+
+def _member(identity: Identity, environ: WSGIEnvironment) -> User | None:
+    """Return the user of a session, also if it lacks something and reaches this page."""
+    lacking, session = identity.lacking, identity.any_session
+    if lacking is not None and environ[ROUTE] not in refusal_of(lacking, environ).reachable:
+        return None
+    return None if session is None else session.user
