@@ -137,6 +137,13 @@ def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response
     """Return the response to a client that is anonymous to the application."""
     reason: str | None = environ["wsgiauth.error"]
     site: Site = environ["wsgiauth.site"]
+    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+    if path in site.admission.open_paths:
+        logger.warning(
+            "%r is refused to a client who is anonymous: everyone must be able to read it before"
+            " they have an account, so remove the guard of the application",
+            path,
+        )
     if reason not in site.admission.errors:
         return ask_to_log_in(environ, login_url, reason)
     try:

@@ -32,8 +32,8 @@ class Demand(ABC):
         keyword: The argument of `wsgiauth.testing.logged_in` that leaves it unmet by False.
         concerns_derived: Whether it also ends what an unmet session has passed on: the grants of
             apps and service tokens.
-        open_paths: Paths of the application that its page links: the gate of `public` and `require`
-            lets everyone read exactly these.
+        open_paths: Paths of the application that its page links, SCRIPT_NAME and PATH_INFO as one:
+            the gate of `public` and `require` lets everyone read exactly these.
         page: A page below the mount that no login leads to as `next`, because it leads on itself.
         is_met_by_login: Whether another login can meet it, so that the login form is shown to such
             a session.
@@ -140,7 +140,7 @@ class Admission:
 
     @cached_property
     def open_paths(self) -> frozenset[str]:
-        """The paths that everyone can read, as PATH_INFO has them."""
+        """The paths that everyone can read; see `Demand`."""
         return frozenset[str]().union(*(each.open_paths for each in self.demands))
 
     def chain(self, proof: Any, after: int = 0) -> Chain:

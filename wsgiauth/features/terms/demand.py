@@ -1,6 +1,6 @@
 """The demand of TERMS_VERSION, and the field in which a new user accepts the terms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -39,11 +39,20 @@ class Terms:
         self.version: str = settings.TERMS_VERSION or ""
         self.url: str = settings.TERMS_URL or ""
         self.privacy_url: str = settings.PRIVACY_URL or ""
+        self._home = urlsplit(settings.PUBLIC_URL or "")
 
     @property
     def since(self) -> datetime:
         """The day of the version."""
         return datetime.fromisoformat(self.version)
+
+    @property
+    def own_paths(self) -> Iterator[str]:
+        """The paths of `url` and `privacy_url` that are of this site, decoded as in WSGI."""
+        for each in map(urlsplit, (self.url, self.privacy_url)):
+            is_here = each[:2] in (("", ""), self._home[:2])
+            if is_here and each.path:
+                yield unquote(each.path, "latin-1")
 
     def members(self, environ: WSGIEnvironment) -> dict[str, object]:
         """Return the members of JSON that name the version and its text."""
@@ -69,8 +78,7 @@ class TermsDemand(Demand):
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        urls = [each for each in (terms.url, terms.privacy_url) if each.startswith("/")]
-        self.open_paths = frozenset(unquote(urlsplit(each).path, "latin-1") for each in urls)
+        self.open_paths = frozenset(terms.own_paths)
 
     def columns(self, proof: Any) -> tuple[Any]:
         """Return the latest version that the user has accepted."""
