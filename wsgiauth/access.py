@@ -4,6 +4,7 @@ The guards of `guards`, `gate` and `contrib`, and forward authentication ask her
 """
 
 import logging
+from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple, Self
 from wsgiref.types import WSGIEnvironment
@@ -133,17 +134,23 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
         return UnmetDemandError(HTTPStatus.FORBIDDEN, error, detail, page="/logout", is_final=True)
 
 
+@lru_cache  # once in a process
+def warn_of_guard(path: str) -> None:
+    """Log that a guard of the application closes a page that everyone must be able to read."""
+    logger.warning(
+        "%r is refused to a client who is anonymous: everyone must be able to read it before they"
+        " have an account, so remove the guard of the application",
+        path,
+    )
+
+
 def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response:
     """Return the response to a client that is anonymous to the application."""
     reason: str | None = environ["wsgiauth.error"]
     site: Site = environ["wsgiauth.site"]
     path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
     if path in site.admission.open_paths:
-        logger.warning(
-            "%r is refused to a client who is anonymous: everyone must be able to read it before"
-            " they have an account, so remove the guard of the application",
-            path,
-        )
+        warn_of_guard(path)
     if reason not in site.admission.errors:
         return ask_to_log_in(environ, login_url, reason)
     try:

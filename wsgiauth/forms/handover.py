@@ -178,7 +178,7 @@ def _way_to_demand(submission: Submission, issued: IssuedTokens) -> str:
     if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
         return wanted
     is_reachable = any(leads_to(wanted, f"{mount}{each}") for each in unmet.reachable)
-    if is_reachable and destination_after_login(environ, wanted) == wanted:
+    if is_reachable and destination_after_login(environ, submission.site, wanted) == wanted:
         return ""
     return with_next(page, next_after_set_up(submission))
 

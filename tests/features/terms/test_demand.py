@@ -10,7 +10,7 @@ from tests.support.factors import FACTOR_KEY
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.terms import LACKING, MEMBERS, PAGE, TERMS, VERSION, known_to, to_page
-from wsgiauth import AuthMiddleware, log_in, log_out, login_required, permission_required
+from wsgiauth import AuthMiddleware, access, log_in, log_out, login_required, permission_required
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
@@ -380,12 +380,14 @@ def test_the_page_of_another_host_opens_nothing(make_site):
 
 
 def test_a_guard_of_the_application_in_front_of_the_terms_is_logged(make_site, ada, caplog):
+    access.warn_of_guard.cache_clear()
     site = make_site(login_required(echo))
     browser = logged_in(site, known_to(site, ada), terms=False)
     browser.get("/other", headers=BROWSER, status=302)
     assert "remove the guard" not in caplog.text
-    browser.get("/terms", headers=BROWSER, status=302)
-    assert "'/terms' is refused to a client who is anonymous" in caplog.text
+    for _ in range(2):
+        browser.get("/terms", headers=BROWSER, status=302)
+    assert caplog.text.count("'/terms' is refused to a client who is anonymous") == 1
 
 
 # Forward authentication

@@ -98,8 +98,7 @@ def test_a_member_sees_when_they_accepted(browser, ada):
     since, accepted = (each["datetime"] for each in page.html.main.find_all("time"))
     assert since.startswith(VERSION)
     assert accepted == acceptances.list_accepted(ada)[0].document()["accepted_at"]
-    assert "accept" not in page.forms[0].fields
-    assert page.html.find("button", string="Log out everywhere") is None
+    assert not page.forms
 
 
 def test_after_an_acceptance_in_another_tab_the_page_leads_on(browser, ada):
@@ -275,7 +274,7 @@ def test_a_later_version_counts_after_a_rollback(make_site, ada, heard):
     assert accepted_by(ada) == [LATER]
     assert reasons(heard) == [LATER]
     again = TestApp(now).get(PAGE, headers={**BROWSER, **headers})
-    again.mustcontain("You accepted them")
+    again.mustcontain("Accepted:")
 
 
 def test_two_processes_with_different_versions(make_site, ada):
