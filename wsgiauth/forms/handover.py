@@ -15,7 +15,7 @@ from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import EMAIL, PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import kinds
-from wsgiauth.exceptions import ClaimsError
+from wsgiauth.exceptions import ClaimsError, UnmetDemandError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie, login_cookies
@@ -58,8 +58,8 @@ class GuestForm(PublicForm):
         wanted = site.destinations.safe(query_field(environ, NEXT))
         identity = site.identifier.identify(environ)
         if identity.lacking is not None and not identity.lacking.demand.is_met_by_login:
-            page_url = f"{mount_url(environ)}{refusal_of(identity.lacking, environ).page}"
-            return redirect(HTTPStatus.SEE_OTHER, with_next(page_url, wanted))
+            unmet = refusal_of(identity.lacking, environ)
+            return redirect(HTTPStatus.SEE_OTHER, _page_of_demand(environ, unmet, wanted))
         if identity.session is None:
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
@@ -174,13 +174,18 @@ def _way_to_demand(submission: Submission, issued: IssuedTokens) -> str:
         return ""
     environ, wanted = submission.environ, submission.destination
     mount, unmet = mount_url(environ), refusal_of(lacking, environ)
-    page = f"{mount}{unmet.page}"
-    if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
-        return wanted
     is_reachable = any(leads_to(wanted, f"{mount}{each}") for each in unmet.reachable)
     if is_reachable and destination_after_login(environ, submission.site, wanted) == wanted:
         return ""
-    return with_next(page, next_after_set_up(submission))
+    return _page_of_demand(environ, unmet, wanted)
+
+
+def _page_of_demand(environ: WSGIEnvironment, unmet: UnmetDemandError, wanted: str) -> str:
+    """Return the page on which a session meets a demand, with the page that the browser wants."""
+    mount = mount_url(environ)
+    if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
+        return wanted
+    return with_next(f"{mount}{unmet.page}", wanted and destination_after_login(environ, wanted))
 
 
 def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
