@@ -219,6 +219,8 @@ def test_the_pages_to_log_in_and_to_register_lead_to_the_terms(browser, client):
         answer = browser.get(f"{path}?next=/members%3Fpage=2", headers=BROWSER, status=303)
         assert answer.location == to_page("/members?page=2")
         assert browser.get(path, headers=BROWSER, status=303).location == PAGE
+        back = browser.get(with_next(path, to_page("/x")), headers=BROWSER, status=303)
+        assert back.location == to_page("/x")
         page = browser.get(f"{path}?switch=1", headers=BROWSER, status=200)
         assert "username" in page.form.fields
         assert "username" in client.get(path, headers=BROWSER, status=200).form.fields
