@@ -6,6 +6,7 @@ from webtest import TestApp
 from tests.support.driving import make_site
 from tests.support.oauth_apps import App
 from tests.support.sites import PASSWORD, USERNAME
+from tests.support.terms import TERMS
 from wsgiauth import storage
 from wsgiauth.app import ROUTES
 from wsgiauth.testing import bearer, make_user
@@ -29,7 +30,7 @@ POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers and p
 @pytest.fixture
 def send(database_url, tmp_path, provider, unsent):
     """Return a function that sends a request as curl does, to a path of `ROUTES`."""
-    site = make_site(database_url, tmp_path, provider)
+    site = make_site(database_url, tmp_path, provider, **TERMS)
     staff = make_user(site, USERNAME, password=PASSWORD, is_staff=True, is_superuser=True)
     client_id, of_staff = App(site).id, bearer(site, staff)
 

@@ -12,6 +12,7 @@ from tests.support.oauth_apps import App
 from tests.support.page_forms import ACCOUNT
 from tests.support.provider_logins import connect, log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.terms import TERMS
 from wsgiauth import Group, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.features.factors import recovery_codes
@@ -40,9 +41,6 @@ FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", 
 FOR_PROGRAMS |= {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
 # An application's own pages have their forms, too, without the field.
 OF_APPLICATIONS = {"/logout", "/language"}
-
-
-TERMS = {"TERMS_VERSION": "2026-11-28", "TERMS_URL": "/terms"}
 
 
 @pytest.fixture

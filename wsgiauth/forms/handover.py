@@ -59,7 +59,7 @@ class GuestForm(PublicForm):
         identity = site.identifier.identify(environ)
         if identity.lacking is not None and not identity.lacking.demand.is_met_by_login:
             unmet = refusal_of(identity.lacking, environ)
-            return redirect(HTTPStatus.SEE_OTHER, _page_of_demand(environ, unmet, wanted))
+            return redirect(HTTPStatus.SEE_OTHER, _page_of_demand(environ, site, unmet, wanted))
         if identity.session is None:
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
@@ -177,15 +177,19 @@ def _way_to_demand(submission: Submission, issued: IssuedTokens) -> str:
     is_reachable = any(leads_to(wanted, f"{mount}{each}") for each in unmet.reachable)
     if is_reachable and destination_after_login(environ, submission.site, wanted) == wanted:
         return ""
-    return _page_of_demand(environ, unmet, wanted)
+    return _page_of_demand(environ, submission.site, unmet, wanted)
 
 
-def _page_of_demand(environ: WSGIEnvironment, unmet: UnmetDemandError, wanted: str) -> str:
+def _page_of_demand(
+    environ: WSGIEnvironment, site: Site, unmet: UnmetDemandError, wanted: str
+) -> str:
     """Return the page on which a session meets a demand, with the page that the browser wants."""
     mount = mount_url(environ)
     if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
         return wanted
-    return with_next(f"{mount}{unmet.page}", wanted and destination_after_login(environ, wanted))
+    return with_next(
+        f"{mount}{unmet.page}", wanted and destination_after_login(environ, site, wanted)
+    )
 
 
 def hand_over_tokens(submission: Submission, issued: IssuedTokens) -> Response:
