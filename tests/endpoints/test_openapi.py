@@ -40,6 +40,11 @@ from tests.endpoints.provider_requests import (
     provider_requests,
     requests_at_wrong_provider,
 )
+from tests.endpoints.terms_requests import (
+    TERMS,
+    terms_requests,
+    terms_requests_without_a_database,
+)
 from tests.support.authenticators import Authenticator
 from tests.support.catalogues import marked, unmarked
 from tests.support.contract import contract_config
@@ -95,6 +100,7 @@ PHASES = ("examples", "coverage", "fuzzing", "stateful")
 WITHOUT_CASES = schemathesis.Config.from_dict(
     {"phases": {phase: {"enabled": False} for phase in PHASES}}
 )
+OFFERED = {path: each for path, each in DOCUMENT["paths"].items() if path != "/terms"}
 ROUTER = Router({path: path for path in ROUTES})
 CONTRACT = schemathesis.openapi.from_dict(DOCUMENT, config=CONFIG)
 LABELS = [
@@ -537,7 +543,7 @@ def requests_of_keys(site):
         end = json.dumps({"end": Key.get(Key.user == owner.id).id})
     yield "POST", "/keys", JSON | bearer(site, owner), end
     key = api_key(site, owner, ["a.read"])
-    for path, operations in DOCUMENT["paths"].items():
+    for path, operations in OFFERED.items():
         for method, operation in operations.items():
             if "403" in operation["responses"] and operation["security"] == LOGGED_IN:
                 concrete = re.sub("{(id|client)}", "1", path).replace("{action}", "grant")
@@ -873,7 +879,11 @@ def test_the_description_is_served_as_json(make_service):
     service = make_service(LANGUAGES=" ".join(SHIPPED))
     answer = TestApp(service).get("/auth/openapi.json", headers=BROWSER)
     assert answer.content_type == "application/json"
-    assert answer.json == {**DOCUMENT, "servers": [{"url": "/auth"}]}
+    assert answer.json == {
+        **{name: DOCUMENT[name] for name in DOCUMENT.keys() - {"x-demands", "x-fields"}},
+        "paths": OFFERED,
+        "servers": [{"url": "/auth"}],
+    }
 
 
 def test_the_description_has_the_languages_of_the_site(make_service):
@@ -901,7 +911,7 @@ def test_where_registration_is_off_it_is_not_described(make_service):
     closed = TestApp(make_service(REGISTRATION="off")).get("/auth/openapi.json").json
     opened = TestApp(make_service()).get("/auth/openapi.json").json
     assert closed["paths"].keys() == opened["paths"].keys() - {"/register"}
-    assert opened["paths"] == DOCUMENT["paths"]
+    assert opened["paths"] == OFFERED
 
 
 def test_it_names_the_cookie_as_it_is_configured(make_service):
@@ -919,6 +929,65 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
     }
 
 
+REACHED_WITHOUT_THE_TERMS = {
+    *(("GET", path) for path in ("/me", "/data", "/close", "/confirm", "/terms")),
+    *(("POST", path) for path in ("/close", "/confirm", "/terms")),
+    ("GET", "/check"),  # 401 for a proxy that does not say what was asked for
+    *(("GET", path) for path in ("/authorize", "/consent", "/device")),  # for a cookie alone
+}
+
+
+def test_the_answers_to_an_unmet_demand_are_described(make_service):
+    site = make_service(**TERMS)
+    contract, document = contract_of(site), TestApp(site).get("/auth/openapi.json").json
+    operations = {*operations_of_sessions(document)}
+    refused = {"302", "303", "403"}
+    for number, (method, path) in enumerate(sorted(operations)):
+        user = make_user(site, f"user{number}", terms=False)
+        login = JSON | bearer(site, user, terms=False)
+        concrete = re.sub("{(id|client)}", "1", path).replace("{action}", "grant")
+        body = "{}" if method == "POST" else None
+        drawn = {*answers(contract, method, concrete, login, body, accepts=({},))}
+        is_refused = (method, path, "403", "application/problem+json") in drawn
+        assert is_refused is ((method, path) not in REACHED_WITHOUT_THE_TERMS), (method, path)
+        if is_refused and method == "GET":
+            cookies = cookie_in(login)
+            (drawn,) = answers(contract, method, concrete, {}, accepts=(BROWSER,), cookies=cookies)
+            assert drawn[2:] == ("302", None)
+        described = document["paths"][path][method.lower()]["responses"].keys()
+        assert refused - described == {"302" if method == "POST" else "303"} - described
+    assert operations >= REACHED_WITHOUT_THE_TERMS
+
+
+def test_what_a_session_lacks_is_described(make_service):
+    site = make_service(**TERMS)
+    contract, ada = contract_of(site), {**ADA, "accept_terms": "2026-11-27"}
+    assert given_by(contract, "/register", ada) == {"409"}
+    assert given_by(contract, "/register", {**ada, "accept_terms": True}) == {"201"}
+    later = contract_of(make_service(**TERMS | {"TERMS_VERSION": "2026-11-29"}))
+    assert given_by(later, "/login", {"username": USERNAME, "password": PASSWORD}) == {"200"}
+    schemas = TestApp(site).get("/auth/openapi.json").json["components"]["schemas"]
+    for name, code in (("Token", "second_factor_setup_required"), ("Profile", "terms_required")):
+        described = schemas[name]["properties"]
+        assert {code, "terms_required"} <= {*described["restriction"]["enum"]}
+        assert {"terms_url", "terms_version"} <= described.keys()
+    assert "restriction" not in DOCUMENT["components"]["schemas"]["Profile"]["properties"]
+
+
+def given_by(contract, path, body):
+    """Return the statuses of the answers to JSON."""
+    drawn = answers(contract, "POST", path, JSON, json.dumps(body), accepts=({},))
+    return {status for _method, _path, status, _type in drawn}
+
+
+def operations_of_sessions(document):
+    """Yield the method and the path of each operation that requires a session."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if {"cookie": []} in operation["security"] and {} not in operation["security"]:
+                yield method.upper(), path
+
+
 # The service.
 
 
@@ -926,17 +995,19 @@ def test_it_names_the_cookie_as_it_is_configured(make_service):
 # would in each worker.
 @pytest.mark.uncounted
 @pytest.mark.parametrize("label", LABELS)
-def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada):
+def test_whatever_is_sent_is_answered_as_described(label, service, login_of_ada, make_service):
+    method, path = label.split()
+    site = service if path in OFFERED else make_service(**TERMS)
+
     @hypothesis_settings(
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     def check(case):
-        case.operation.schema.app = case.operation.app = service
+        case.operation.schema.app = case.operation.app = site
         for headers in ({}, BROWSER, login_of_ada()):
             case.call_and_validate(headers=headers)
 
-    method, path = label.split()
     load_all_checks()
     build_operation_test(
         config=CONTRACT.config,
@@ -1010,13 +1081,18 @@ def test_every_answer_that_is_described_is_given(service, make_service, database
     given |= {each for request in requests for each in answers(throttled, *request)}
     requests = app_requests(service)
     given |= {each for request in requests for each in answers(contract, *request)}
+    asking = make_service(**TERMS)
+    requests = terms_requests(asking)
+    given |= {each for request in requests for each in answers(contract_of(asking), *request)}
     of_apps = app_requests_without_a_database(service)
+    of_terms = [*terms_requests_without_a_database(asking)]
     requests = panel_requests(service)
     given |= {each for request in requests for each in answers(contract, *request)}
     logout = ("POST", "/oidc/google/logout", FORM, f"logout_token={provider.logout_token()}")
     lose(database_url)
     for request in (logout, callback, unfinished, ("GET", *unfinished[1:]), *of_apps):
         given |= set(answers(contract, *request))
+    given |= {each for request in of_terms for each in answers(contract_of(asking), *request)}
     for method, path, headers, *body in (
         *REQUESTS_WITHOUT_A_DATABASE,
         *PANEL_WITHOUT_A_DATABASE,
