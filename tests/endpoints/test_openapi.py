@@ -974,6 +974,16 @@ def test_what_a_session_lacks_is_described(make_service):
     assert "restriction" not in DOCUMENT["components"]["schemas"]["Profile"]["properties"]
 
 
+def test_the_accepted_terms_of_a_user_are_described(make_service):
+    site = make_service(**TERMS)
+    staff = make_user(site, "grace", is_staff=True, is_superuser=True)
+    url, login = f"/admin/users/{staff.id}", bearer(site, staff)
+    drawn = answers(contract_of(site), "GET", url, login, accepts=({},))
+    assert [status for _method, _path, status, _type in drawn] == ["200"]
+    shown = TestApp(site).get(f"/auth{url}", headers=login).json["accepted_terms"]
+    assert [each["version"] for each in shown] == [TERMS["TERMS_VERSION"]]
+
+
 def given_by(contract, path, body):
     """Return the statuses of the answers to JSON."""
     drawn = answers(contract, "POST", path, JSON, json.dumps(body), accepts=({},))
