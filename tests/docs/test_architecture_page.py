@@ -74,10 +74,13 @@ def test_the_feature_of_the_page_is_one_folder_and_one_line(extended):
     trial = [sys.executable, ROOT / "tests/support/lockdown.py"]
     environ = {**os.environ, "PYTHONPATH": str(extended)}
     answers = subprocess.check_output(trial, env=environ, text=True)
-    status, location, statuses, document = json.loads(answers)
+    status, location, statuses, document, lacking, again = json.loads(answers)
     assert (status, location) == (303, "/auth/login?done=logout")
     assert statuses == [401, 401]
     assert document == {"detail": "Account locked."}
+    required = "new_password_required"
+    assert lacking == [required, required, "KeyNotAcceptedOrNewPasswordRequired"]
+    assert again == [403, 200]
 
 
 @pytest.mark.slow
