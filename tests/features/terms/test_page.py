@@ -351,6 +351,17 @@ def test_anonymous_clients_are_asked_to_log_in(client, browser, ada):
     assert page.form.submit(headers=SAME_ORIGIN, status=303).location == to_page("/x")
 
 
+@pytest.mark.parametrize("version", ["1000-01-01", "2024-02-29", "9999-12-31"])
+def test_the_page_shows_any_day(make_site, ada, version):
+    site = make_site(version=version, of={"LANGUAGES": ("en", "ar", "ja")})
+    ada = known_to(site, ada)
+    for language in ("en", "ar", "ja"):
+        browser = logged_in(site, ada, terms=False)
+        page = browser.get(PAGE, headers={**BROWSER, "Accept-Language": language})
+        assert page.html.html["lang"] == language
+        assert page.html.main.find("time")["datetime"].startswith(version)
+
+
 def test_without_the_setting_there_is_no_page(make_site, ada):
     site = make_site(version=None)
     TestApp(site).get(PAGE, headers=bearer(site, known_to(site, ada)), status=404)
