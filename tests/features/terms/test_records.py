@@ -18,6 +18,7 @@ from tests.support.terms import (
     known_to,
     number_of_rows,
 )
+from wsgiauth import storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.events.models import RecordedEvent
@@ -160,21 +161,34 @@ def three(person, settings):
 
 
 @pytest.fixture
-def terms(wsgiauth, monkeypatch):
+def run(wsgiauth, database):
+    """Return a function that runs a command, and closes the database that it opens."""
+
+    def run_command(*argv, **options):
+        result = wsgiauth(*argv, **options)
+        storage.discard_connection(storage.current())
+        context.use(database)
+        return result
+
+    return run_command
+
+
+@pytest.fixture
+def terms(run, monkeypatch):
     """Return a function that runs the command on a site with terms, or with another version."""
 
-    def run(*options, **changes):
+    def run_terms(*options, **changes):
         values = TERMS | changes
         for name, value in values.items():
             if value is None:
                 monkeypatch.delenv(name, raising=False)
             else:
                 monkeypatch.setenv(name, value)
-        status, output, errors = wsgiauth("terms", *options)
+        status, output, errors = run("terms", *options)
         assert (status, errors) == (0, "")
         return output
 
-    return run
+    return run_terms
 
 
 VERSIONS = [{"version": VERSION, "users": 1}, {"version": OLDER, "users": 2}]
@@ -222,19 +236,19 @@ def test_the_command_works_with_an_empty_table(terms, database):
 
 
 @pytest.mark.every_database
-def test_check_counts_too(wsgiauth, three, monkeypatch):
+def test_check_counts_too(run, three, monkeypatch):
     for name, value in {**TERMS, "SECRET_KEY": SECRET_KEY}.items():
         monkeypatch.setenv(name, value)
-    _, output, _ = wsgiauth("check")
+    _, output, _ = run("check")
     assert f"note: 1 active user accepted the terms of {VERSION}; 2 did not" in output
     assert "a day to come" not in output
 
 
-def test_check_notes_a_day_to_come(wsgiauth, person, monkeypatch):
+def test_check_notes_a_day_to_come(run, person, monkeypatch):
     tomorrow = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
     for name, value in {**TERMS, "SECRET_KEY": SECRET_KEY, "TERMS_VERSION": tomorrow}.items():
         monkeypatch.setenv(name, value)
-    _, output, _ = wsgiauth("check")
+    _, output, _ = run("check")
     assert f"note: TERMS_VERSION is {tomorrow}, a day to come" in output
 
 
@@ -245,16 +259,16 @@ def test_check_says_nothing_without_the_setting(make_site):
 
 
 @pytest.mark.promise(97)
-def test_no_command_accepts_for_a_user(wsgiauth, monkeypatch, settings, tmp_path):
+def test_no_command_accepts_for_a_user(run, monkeypatch, settings, tmp_path):
     for name, value in TERMS.items():
         monkeypatch.setenv(name, value)
-    made = wsgiauth("createuser", *ADA, "--password-stdin", stdin=f"{PASSWORD}\n")
+    made = run("createuser", *ADA, "--password-stdin", stdin=f"{PASSWORD}\n")
     assert made[0] == 0
     table = tmp_path / "users.csv"
     table.write_text("username,email,accept_terms\nGrace,grace@example.org,true\n")
-    assert wsgiauth("import", str(table))[0] != 0
+    assert run("import", str(table))[0] != 0
     table.write_text("username,email\nGrace,grace@example.org\n")
-    assert wsgiauth("import", str(table))[0] == 0
+    assert run("import", str(table))[0] == 0
     assert User.select().count() == 2
     assert not Acceptance.select().exists()
 
