@@ -26,7 +26,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, ValidationError
 from wsgiauth.features.terms.tables import Acceptance
 from wsgiauth.storage import context
-from wsgiauth.testing import bearer, mailbox, make_user
+from wsgiauth.testing import bearer, logged_in, mailbox, make_user
 
 ADA = {"username": USERNAME, "email": EMAIL, "password": PASSWORD}
 REGISTER, VERIFY, COMPLETE = "/auth/register", "/auth/verify", "/auth/complete"
@@ -250,6 +250,17 @@ def test_an_invited_person_accepts(mail_site):
     submit(again, password=PASSWORD, accept_terms=True)
     assert client.get("/").json["user"] == USERNAME
     assert number_of_rows(mail_site) == 1
+
+
+@pytest.mark.promise(96)
+def test_a_link_does_not_replace_a_session_that_lacks_the_terms(mail_site):
+    browser = logged_in(mail_site, make_user(mail_site, "grace"), terms=False)
+    mail_site.invite(EMAIL, username=USERNAME)
+    page = browser.get(link_of(mail_site), headers=BROWSER)
+    answer = submit(page, password=PASSWORD, accept_terms=True)
+    assert path_of(answer) == "/auth/login"
+    assert browser.get("/auth/me").json["username"] == "grace"
+    assert answer.follow(headers=BROWSER, status=303).location == "/auth/terms"
 
 
 def test_an_account_without_a_password_accepts_too(make_site):

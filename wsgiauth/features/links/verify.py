@@ -113,7 +113,8 @@ def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
     """Start a session; a stranger's link must not replace the session that a browser has."""
     if submission.is_program:
         return None
-    if submission.site.identifier.identify(submission.environ).user is not None:
+    present = submission.site.identifier.identify(submission.environ)
+    if present.user is not None or present.lacking is not None:
         return None
     return start_first_session(submission, user)
 
