@@ -7,13 +7,16 @@ from webtest import TestApp
 
 from tests.support.logins import make_stale
 from tests.support.processes import PROCESSES, meet
+from tests.support.provider_logins import log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
+from tests.support.tabs import PROVIDER, tab_cookies
 from tests.support.terms import (
     LATER,
     MEMBERS,
     OLDER,
     PAGE,
     SCRIPT,
+    TERMS,
     VERSION,
     accepted_by,
     known_to,
@@ -138,6 +141,16 @@ def test_a_person_can_log_out_everywhere_instead(browser, site, ada, heard):
     done = TestApp(site).post_json(PAGE, {"end": "all"}, headers=valid)
     assert done.json == {"detail": "Logged out."}
     assert TestApp(site).get("/", headers=valid).json["error"] == "invalid_token"
+
+
+def test_a_logout_everywhere_forgets_an_account_of_a_provider(make_provider_site, provider, ada):
+    site = make_provider_site(**TERMS)
+    browser = logged_in(site, known_to(site, ada), terms=False)
+    log_in(TestApp(site, cookiejar=browser.cookiejar), provider, "eve", status=303)
+    assert tab_cookies(browser, PROVIDER)
+    sent = {"account": browser.get(PAGE, headers=BROWSER).forms[0]["account"].value, "end": "all"}
+    browser.post(PAGE, sent, headers=SAME_ORIGIN, status=303)
+    assert not tab_cookies(browser, PROVIDER)
 
 
 def test_the_links_of_the_page_work_below_a_prefix(make_site, ada):

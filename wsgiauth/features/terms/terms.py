@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.endpoints.logout import log_out
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.terms.acceptances import Accepted, accept, list_accepted
 from wsgiauth.features.terms.demand import Terms
@@ -64,10 +65,10 @@ class TermsOfUse(ListForm):
         environ, site, user = submission.environ, submission.site, submission.member.user
         if submission.fields["end"] == _ALL:
             sessions.revoke_all(user)
-            cleared = site.identifier.expired_cookie(environ)
+            _elsewhere, cleared = log_out(environ, None, site)
             if submission.wants_json:
-                return json_response({"detail": _("Logged out.")}, headers=(cleared,))
-            return see_other(submission, "login?done=logout", cleared)
+                return json_response({"detail": _("Logged out.")}, headers=cleared)
+            return see_other(submission, "login?done=logout", *cleared)
         terms, version = site.require(Terms), submission.fields["version"]
         terms.require_same(version, terms.members(environ))
         if version != terms.version:
