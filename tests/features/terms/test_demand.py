@@ -265,7 +265,9 @@ def test_a_guard_a_gate_and_a_challenge_lead_to_the_terms(make_site, ada, guard)
     form = {**SAME_ORIGIN, "Referer": "http://localhost:80/new?z=1"}
     answer = browser.post("/x", {"text": "y"}, headers=form, status=303)
     assert answer.location == f"{PAGE}?resend=1&next=%2Fnew%3Fz%3D1"
-    answer.follow(headers=BROWSER, status=200)
+    page = answer.follow(headers=BROWSER, status=200)
+    page.mustcontain("Nothing has been changed yet. After this, fill in the form again")
+    browser.get(to_page("/x"), headers=BROWSER).mustcontain(no="fill in the form again")
     refused = TestApp(site).get("/x", headers=bearer(site, ada, terms=False), status=403)
     assert refused.json["code"] == ERROR
     assert MEMBERS.items() <= refused.json.items()

@@ -12,7 +12,9 @@ _TERMS = TermsPage(
 )
 
 PAGES: tuple[Page, ...] = (
-    _TERMS.replaced(message="The form was refused.", errors={"accept": ["A rule."]}, next="/x"),
+    _TERMS.replaced(
+        is_resent=True, message="The form was refused.", errors={"accept": ["A rule."]}, next="/x"
+    ),
     _TERMS.replaced(accepted_at=THEN),
     _TERMS,
 )

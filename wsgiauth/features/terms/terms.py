@@ -16,6 +16,7 @@ from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.failures import RESEND
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response, redirect
@@ -36,6 +37,7 @@ class TermsPage(FormPage):
     text_url: str  # TERMS_URL
     privacy_url: str  # PRIVACY_URL, or ""
     accepted_at: datetime | None = None  # when the user accepted this version, or a later one
+    is_resent: bool = False  # a form was not processed, and must be sent again
 
 
 class TermsOfUse(ListForm):
@@ -93,6 +95,7 @@ class TermsOfUse(ListForm):
             text_url=terms.url,
             privacy_url=terms.privacy_url,
             accepted_at=None if accepted is None else accepted.accepted_at,
+            is_resent=bool(query_field(submission.environ, RESEND)),
             next=submission.destination,
             message=refusal.text_without("accept"),
             errors=refusal.errors,
