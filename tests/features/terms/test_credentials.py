@@ -133,7 +133,10 @@ def test_an_app_gets_its_code_after_the_terms(browser, wiki, newer):
     wiki.program.app = newer
     answer = browser.get(wiki.url(), headers=BROWSER, status=303)
     assert urlsplit(answer.location).path == PAGE
-    back = accept(answer.follow(headers=BROWSER))
+    page = answer.follow(headers=BROWSER)
+    policy = page.headers["Content-Security-Policy"].split("; ")
+    assert "form-action 'self' https://wiki.example.org" in policy
+    back = accept(page)
     assert back.location == wiki.url()
     code = answer_in(walk(browser, back.location))["code"]
     claims = jwt.decode(wiki.exchange(code)["id_token"], options={"verify_signature": False})

@@ -45,6 +45,9 @@ def submit(page, number=0, status=303, **fields):
     return form.submit(headers=SAME_ORIGIN, status=status)
 
 
+_KEY = "Authorization"
+
+
 def headers_of(browser):
     return {"Authorization": f"Bearer {browser.cookies['wsgiauth']}"}
 
@@ -332,6 +335,7 @@ def test_a_page_of_another_site_accepts_nothing(browser, ada):
     sent = {name: form[name].value for name in ("account", "version")} | {"accept": "on"}
     cross = {**BROWSER, "Sec-Fetch-Site": "cross-site"}
     browser.post(PAGE, sent, headers=cross, status=403)
+    browser.post_json(PAGE, {"version": VERSION}, headers=cross, status="*")
     assert accepted_by(ada) == []
 
 
@@ -362,6 +366,24 @@ def test_anonymous_clients_are_asked_to_log_in(client, browser, ada):
     page = asked.follow(headers=BROWSER)
     page.form["username"], page.form["password"] = USERNAME, PASSWORD
     assert page.form.submit(headers=SAME_ORIGIN, status=303).location == to_page("/x")
+
+
+def test_the_page_leads_to_another_host_of_the_site(make_site, ada):
+    of = {
+        "COOKIE_DOMAIN": "example.org",
+        "PUBLIC_URL": "https://login.example.org",
+        "NEXT_HOSTS": ("wiki.example.org",),
+    }
+    site = make_site(of=of)
+    client = TestApp(site, extra_environ={"wsgi.url_scheme": "https"})
+    client.authorization = ("Bearer", bearer(site, known_to(site, ada), terms=False)[_KEY][7:])
+    for wanted in ("https://wiki.example.org/x?y=1", f"https://wiki.example.org{PAGE}"):
+        page = client.get(to_page(wanted), headers=BROWSER)
+        assert page.forms[0]["next"].value == wanted
+        policy = page.headers["Content-Security-Policy"].split("; ")
+        assert "form-action 'self' https://wiki.example.org" in policy
+    page = client.get(to_page("https://evil.example/x"), headers=BROWSER)
+    assert page.forms[0]["next"].value == ""
 
 
 @pytest.mark.parametrize("version", ["1000-01-01", "2024-02-29", "9999-12-31"])
