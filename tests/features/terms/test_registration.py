@@ -303,6 +303,25 @@ def test_an_account_of_a_provider_accepts(make_provider_site, provider, heard):
 
 
 @pytest.mark.promise(97)
+def test_a_refusal_does_not_end_the_wait_of_an_account(make_provider_site, provider):
+    site = make_provider_site(**TERMS)
+    client = TestApp(site)
+    log_in(client, provider, "eve", status=303)
+    here = {"Sec-Fetch-Site": "same-origin"}
+    wrong = [
+        each
+        for each in REFUSED
+        if not is_refused(
+            client.post_json(COMPLETE, {"username": "eve", **each}, headers=here, status="*"), each
+        )
+    ]
+    assert wrong == []
+    sent = {"username": "eve", "accept_terms": True}
+    client.post_json(COMPLETE, sent, headers=here, status=201)
+    assert number_of_rows(site) == 1
+
+
+@pytest.mark.promise(97)
 def test_an_address_that_the_provider_has_not_verified_asks_at_the_link(
     make_provider_site, provider
 ):
@@ -315,6 +334,7 @@ def test_an_address_that_the_provider_has_not_verified_asks_at_the_link(
     assert "accept_terms" not in page.form.fields
     submit(page, 202, email=EMAIL)
     page = client.get(link_of(site), headers=BROWSER)
+    submit_version(page, LATER, 409)
     again = submit(page, 422)
     with context.using(site.database):
         assert not User.select().exists()
