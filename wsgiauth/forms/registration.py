@@ -4,6 +4,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 
+from wsgiauth.accounts.field_kinds import TICKED
 from wsgiauth.accounts.registration import Answers, FeatureField, Field
 from wsgiauth.exceptions import ApplicationError, ConfigurationError
 from wsgiauth.forms import FormPage, Submission
@@ -64,9 +65,20 @@ def check_registration(samples: Iterable[Page], site: Site) -> None:
     pages = {type(each): each for each in samples if isinstance(each, NewAccountPage)}
     for page in (each for each in pages.values() if each.is_used(site.settings)):
         html = site.pages.check(page.replaced(fields=fields, values=values, errors={}))
-        for name in (each.name for each in fields if each.required):
-            if not re.search(rf"\bname=[\"']?{name}\b", html):
+        for each in (each for each in fields if each.required):
+            if not _asks_for(each, html):
                 raise ConfigurationError(
-                    f"TEMPLATES: {page.template} does not ask for the required field {name};"
+                    f"TEMPLATES: {page.template} does not ask for the required field {each.name};"
                     " call registration_fields(page) of macros.html in its form."
                 )
+
+
+def _asks_for(field: Field, html: str) -> bool:
+    """Return whether a page has a field; the checkbox of a feature can send another value."""
+    attributes = {"name": field.name}
+    if field.ticked != TICKED:
+        attributes["value"] = field.ticked
+    return all(
+        re.search(rf"\b{name}=[\"']?{re.escape(value)}\b", html)
+        for name, value in attributes.items()
+    )

@@ -384,3 +384,25 @@ def test_without_the_setting_nothing_is_asked(make_site):
     assert number_of_rows(site) == 0
     with context.using(site.database):
         assert not Session.select().exists()
+
+
+LOOP = """{% extends "layout.html" %}
+{% block content %}
+<form method="post" action="{{ page.register_url }}">
+{% for each in page.fields %}
+<input type="checkbox" name="{{ each.name }}" VALUE>
+{% endfor %}
+</form>
+{% endblock %}
+"""
+
+
+def test_a_template_from_before_whose_box_sends_on_is_refused_at_start(make_site, tmp_path):
+    """Otherwise, nobody could create an account."""
+    template = tmp_path / "register.html"
+    template.write_text(LOOP.replace("VALUE", ""))
+    with pytest.raises(ConfigurationError, match="does not ask for the required field accept_term"):
+        make_site(of={"TEMPLATES": str(tmp_path)})
+    template.write_text(LOOP.replace("VALUE", 'value="{{ each.ticked }}"'))
+    page = TestApp(make_site(of={"TEMPLATES": str(tmp_path)})).get(REGISTER, headers=BROWSER)
+    assert page.html.find(attrs={"name": "accept_terms"})["value"] == VERSION
