@@ -427,12 +427,14 @@ def test_a_proxy_that_names_the_page_leads_browsers_to_the_terms(proxied):
         assert (refused.json["code"], refused.json["terms_version"]) == (ERROR, VERSION)
 
 
-def test_a_proxy_of_another_host_gets_whole_urls(make_site, ada):
+@pytest.mark.parametrize("path", ["", "/app"])
+def test_a_proxy_of_another_host_gets_whole_urls(make_site, ada, path):
     of = {
         "FORWARD_AUTH": True,
         "COOKIE_DOMAIN": "example.org",
-        "PUBLIC_URL": "https://login.example.org",
+        "PUBLIC_URL": f"https://login.example.org{path}",
         "NEXT_HOSTS": ("wiki.example.org",),
+        "TERMS_URL": f"{path}/terms",
     }
     site = make_site(of=of)
     token = bearer(site, known_to(site, ada), terms=False)["Authorization"].partition(" ")[2]
@@ -443,4 +445,4 @@ def test_a_proxy_of_another_host_gets_whole_urls(make_site, ada):
         "X-Forwarded-Host": "wiki.example.org",
     }
     refused = TestApp(site).get("/auth/check", headers=program, status=403)
-    assert refused.json["terms_url"] == "https://login.example.org/terms"
+    assert refused.json["terms_url"] == f"https://login.example.org{path}/terms"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 from wsgiref.types import WSGIEnvironment
 
 import peewee
@@ -57,8 +57,8 @@ class Terms:
     def members(self, environ: WSGIEnvironment) -> dict[str, object]:
         """Return the members of JSON that name the version and its text."""
         # The page of another host, behind a proxy, has no path of this one.
-        root = environ.get(LOGIN_AT, "") if self.url.startswith("/") else ""
-        return {"terms_url": f"{root}{self.url}", "terms_version": self.version}
+        url = urljoin(environ.get(LOGIN_AT, ""), self.url)
+        return {"terms_url": url, "terms_version": self.version}
 
     def require_same(self, version: str, members: Mapping[str, object]) -> None:
         """Raise `RequestError` (409) for another version that can exist; ignore anything else."""
