@@ -349,8 +349,11 @@ class Registration:
     def read(self, sent: Mapping[str, str]) -> Answers:
         """Return the answers in the fields of a request, or raise ApplicationError."""
         values = {each.name: each.cleaned(sent.get(each.name, "")) for each in self.fields}
-        problems = {each.name: each.problem(values[each.name]) for each in self.fields}
-        errors = {name: [problem] for name, problem in problems.items() if problem is not None}
+        # A feature can refuse all of it, and then no function of the application is called.
+        ordered = (*self.asked, *(each for each in self.fields if each not in self.asked))
+        problems = {each.name: each.problem(values[each.name]) for each in ordered}
+        found = ((name, problems[name]) for name in self.names)
+        errors = {name: [problem] for name, problem in found if problem is not None}
         return Answers(
             {each.name: each.given(values[each.name]) for each in self.fields},
             errors,

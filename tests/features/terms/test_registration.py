@@ -184,6 +184,18 @@ def test_an_account_that_the_application_refuses_leaves_no_acceptance(make_site,
     assert reasons(heard) == [VERSION]
 
 
+def test_another_version_is_refused_before_the_application_is_asked(make_site):
+    """Nothing counts such requests, so they must not call a `check` that compares a secret."""
+    asked = []
+    site = make_site(registration=[Field("code", "Code", check=asked.append)])
+    client, sent = TestApp(site), {**ADA, "code": "1"}
+    client.post_json(REGISTER, {**sent, "accept_terms": OLDER}, status=409)
+    assert asked == []
+    refused = client.post_json(REGISTER, {**sent, "email": "x", "accept_terms": ""}, status=422)
+    assert asked == ["1"]
+    assert {"email", "accept_terms"} == refused.json["errors"].keys()
+
+
 def test_a_taken_name_leaves_no_acceptance(client, site, ada):
     client.post_json(REGISTER, {**ADA, "accept_terms": True}, status=409)
     assert number_of_rows(site) == 0
