@@ -7,6 +7,7 @@ import logging
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple, Self
+from urllib.parse import unquote
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events, storage
@@ -30,7 +31,7 @@ from wsgiauth.web.failures import (
     refuse_unmet,
 )
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import safe_next
+from wsgiauth.web.urls import path_asked_for, safe_next
 
 logger = logging.getLogger("wsgiauth")
 
@@ -136,10 +137,10 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
 
 @lru_cache  # once in a process
 def warn_of_guard(path: str) -> None:
-    """Log that a guard of the application closes a page that everyone must be able to read."""
+    """Log that a guard closes a page that everyone must be able to read."""
     logger.warning(
         "%r is refused to a client who is anonymous: everyone must be able to read it before they"
-        " have an account, so remove the guard of the application",
+        " have an account, so remove the guard in front of it",
         path,
     )
 
@@ -148,9 +149,10 @@ def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response
     """Return the response to a client that is anonymous to the application."""
     reason: str | None = environ["wsgiauth.error"]
     site: Site = environ["wsgiauth.site"]
-    path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
-    if path in site.admission.open_paths:
-        warn_of_guard(path)
+    if site.admission.open_paths:
+        path = unquote(path_asked_for(environ).partition("?")[0], "latin-1")
+        if path in site.admission.open_paths:
+            warn_of_guard(path)
     if reason not in site.admission.errors:
         return ask_to_log_in(environ, login_url, reason)
     try:

@@ -275,6 +275,30 @@ def test_a_guard_a_gate_and_a_challenge_lead_to_the_terms(make_site, ada, guard)
     assert refused.json["detail"].endswith(f"The page is {PAGE}.")
 
 
+@pytest.mark.promise(96)
+def test_another_mount_below_a_prefix_leads_to_the_terms_and_back(make_site, ada):
+    inner = make_site(login_required(redirect_url="/in/login")(echo), mount="/in")
+
+    def below(environ, start_response):
+        environ["SCRIPT_NAME"], environ["PATH_INFO"] = "/shop", environ["PATH_INFO"][5:]
+        return inner(environ, start_response)
+
+    client = TestApp(below)
+    page = client.get("/shop/x?y=1", headers=BROWSER, status=302).follow(headers=BROWSER)
+    page.form["username"], page.form["password"] = USERNAME, PASSWORD
+    answer = page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert answer.location == "/shop/in/terms?next=%2Fshop%2Fx%3Fy%3D1"
+    asked = client.get("/shop/x?y=1", headers=BROWSER, status=302)
+    assert asked.location == answer.location
+    lead = client.get("/shop/in/login?next=/shop/in/logout", headers=BROWSER, status=303)
+    assert lead.location == "/shop/in/terms?next=%2Fshop%2F"
+    page = asked.follow(headers=BROWSER)
+    page.forms[0]["accept"] = True
+    back = page.forms[0].submit(headers=SAME_ORIGIN, status=303)
+    assert back.location == "/shop/x?y=1"
+    assert client.get(back.location, headers=BROWSER, status=200).json["user"] == USERNAME
+
+
 def test_a_dead_end_is_not_wanted(make_site, ada):
     site = make_site(login_required(echo))
     browser = logged_in(site, known_to(site, ada), terms=False)
@@ -425,6 +449,15 @@ def test_a_proxy_that_names_the_page_leads_browsers_to_the_terms(proxied):
         program["X-Forwarded-Uri"] = "/reports"
         refused = client.get(f"/auth/check{query}", headers=program, status=403)
         assert (refused.json["code"], refused.json["terms_version"]) == (ERROR, VERSION)
+
+
+def test_a_proxy_that_guards_the_terms_is_logged(make_site, caplog):
+    access.warn_of_guard.cache_clear()
+    client = TestApp(make_site(of={"FORWARD_AUTH": True, "TERMS_URL": "/legal/terms%20of%20use"}))
+    for uri, is_logged in (("/reports", False), ("/legal/terms%20of%20use?lang=en", True)):
+        headers = {**BROWSER, "X-Forwarded-Method": "GET", "X-Forwarded-Uri": uri}
+        client.get("/auth/check", headers=headers, status=302)
+        assert ("'/legal/terms of use' is refused" in caplog.text) is is_logged
 
 
 @pytest.mark.parametrize("path", ["", "/app"])
