@@ -71,7 +71,7 @@ OPEN = {
     for path in ("/terms", "/logout", "/language", "/data", "/close", "/me", "/confirm")
 }
 # These know no session, or refuse every one; the last is a logout, which has a test of its own.
-OTHERS = ("/openapi.json", "/userinfo", "/introspect", "/oauth/logout")
+OTHERS = ("/userinfo", "/introspect", "/oauth/logout")
 REQUESTS = sorted(
     (method, path)
     for path, each in ROUTES.items()
