@@ -67,6 +67,7 @@ from wsgiauth.features.oauth_server.tables import AppSession
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.registry import COMPOSERS, FEATURES, WAYS_IN
+from wsgiauth.features.terms import acceptances
 from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
@@ -664,7 +665,16 @@ def use_an_app(scene):
     clients.remove(client)
 
 
+def accept_terms(scene):
+    """A user accepts a version, and does so again."""
+    for _ in range(2):
+        acceptances.accept(scene.ada, "2026-11-28")
+
+
 IN_CODE = [
+    pytest.param(
+        accept_terms, [("terms_accepted", USERNAME, None, "2026-11-28")], id="accepted terms"
+    ),
     pytest.param(
         use_an_app,
         [

@@ -167,6 +167,10 @@ class Form(Endpoint, Generic[Sent]):
         """Return the fields that hold strings; a site can have more than `fields`."""
         return self.fields
 
+    def from_json(self, sent: dict[str, object], site: Site) -> dict[str, object]:
+        """Return the members of a JSON object as a form would have sent them."""
+        return site.registration.from_json(sent)
+
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page."""
         destination = site.destinations.safe(query_field(environ, NEXT))
@@ -217,7 +221,7 @@ class Form(Endpoint, Generic[Sent]):
             require_same_origin(environ, site)
         wants_json = is_program or asks_for_json(environ)
         sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
-        strings = site.registration.from_json(sent) if is_program else sent
+        strings = self.from_json(sent, site) if is_program else sent
         fields = {name: text_field(strings, name) for name in self.strings(site)}
         fields |= {name: typed(fields[name]) for name in _TYPED_NAMES if name in fields}
         for name in self.numbers:

@@ -245,7 +245,7 @@ def test_anything_else_is_invalid(client, lacking, ada, sent):
 @pytest.mark.promise(97)
 @pytest.mark.parametrize("version", [True, None, 20261102, [VERSION], {"version": VERSION}])
 def test_a_version_that_is_no_string_is_refused(client, lacking, ada, version):
-    client.post_json(PAGE, {"version": version}, headers=lacking, status=400)
+    client.post_json(PAGE, {"version": version}, headers=lacking, status=422)
     assert accepted_by(ada) == []
 
 
