@@ -31,7 +31,7 @@ from wsgiauth.web.failures import (
     refuse_unmet,
 )
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import path_asked_for, safe_next
+from wsgiauth.web.urls import ASKED_FOR, safe_next
 
 logger = logging.getLogger("wsgiauth")
 
@@ -149,9 +149,11 @@ def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response
     """Return the response to a client that is anonymous to the application."""
     reason: str | None = environ["wsgiauth.error"]
     site: Site = environ["wsgiauth.site"]
-    if site.admission.open_paths:
-        path = unquote(path_asked_for(environ).partition("?")[0], "latin-1")
-        if path in site.admission.open_paths:
+    if site.admission.open_paths and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
+        path = environ.get("SCRIPT_NAME", "") + environ.get("PATH_INFO", "")
+        if ASKED_FOR in environ:  # a proxy asks
+            path = unquote(environ[ASKED_FOR].partition("?")[0], "latin-1")
+        if path in site.admission.open_paths:  # so the gate has let it through
             warn_of_guard(path)
     if reason not in site.admission.errors:
         return ask_to_log_in(environ, login_url, reason)

@@ -234,7 +234,7 @@ class UnmetDemandError(RequestError):
         *,
         page: str,
         is_final: bool = False,
-        says_unsent: bool = True,
+        says_unsent: bool = False,
         reachable: Iterable[str] = (),
         members: Mapping[str, object] = MappingProxyType({}),
         headers: tuple[tuple[str, str], ...] = (),

@@ -49,7 +49,8 @@ class Demand(ABC):
     def columns(self, proof: Any) -> Sequence[peewee.ColumnBase]:
         """Return what `is_met` needs, as columns of the one SELECT of a request.
 
-        It joins `User` with `proof`. So a column is one of them, or a subquery for `User.id`.
+        It joins `User` with `proof`. So a column is one of them, or a subquery for `User.id`. The
+        values in it are those of the start: compare times in `is_met`.
 
         Args:
             proof: The table of the credential, which has the column `methods`: `Session`, or the

@@ -418,6 +418,15 @@ def test_a_guard_of_the_application_in_front_of_the_terms_is_logged(make_site, a
     assert caplog.text.count("'/terms' is refused to a client who is anonymous") == 1
 
 
+def test_what_the_gate_itself_keeps_closed_is_not_logged(make_site, caplog):
+    access.warn_of_guard.cache_clear()
+    client = TestApp(make_site(echo, public=["/"]))
+    client.get("/terms", status=200)
+    client.post("/terms", status=401)
+    client.get("//terms", status=401)
+    assert "is refused to a client" not in caplog.text
+
+
 # Forward authentication
 
 

@@ -97,6 +97,7 @@ class TermsDemand(Demand):
             TERMS_REQUIRED,
             _("Accept the terms of use of this site, then try again."),
             page=PATH,
+            says_unsent=True,
             reachable=(PATH, "/logout", "/language", "/data", "/close", "/me", "/confirm"),
             members=self._terms.members(environ),
         )
