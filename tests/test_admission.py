@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from wsgiref.types import WSGIEnvironment
 
 import pytest
+from peewee import OperationalError
 from webtest import TestApp
 
 from tests.support.authenticators import Authenticator, add_passkey, options_of
@@ -24,6 +25,7 @@ from wsgiauth import (
     AuthMiddleware,
     current_user,
     log_in,
+    log_out,
     login_required,
     permission_required,
 )
@@ -147,6 +149,13 @@ def view(environ: WSGIEnvironment, start_response):
         status = "200 OK" if environ["wsgiauth.user"] else "401 Unauthorized"
         start_response(status, [("Content-Type", "text/plain")])
         return [b""]
+    if path == "/in-and-out":
+        for name in environ["QUERY_STRING"].split("&"):
+            headers = log_in(environ, make_user_named(name))
+        refusal = login_required(redirect_url="/auth/login")(echo)(environ, lambda *_: None)
+        headers += log_out(environ)
+        start_response("200 OK", [*headers, ("Content-Type", "text/plain")])
+        return refusal
     if path == "/in":
         user = make_user_named(environ["QUERY_STRING"])
         headers = log_in(environ, user)
@@ -367,6 +376,14 @@ def login_by_code_of_the_application(scene):
     assert seen == f"None {scene.case.error}"
 
 
+def logins_by_code_that_end_at_once(scene):
+    """`log_in`, also of another user, a guard, and `log_out`, in one request."""
+    users = scene.user(), scene.user()
+    answer = scene.program().get(f"/in-and-out?{'&'.join(each.username for each in users)}")
+    assert scene.case.code in answer.text
+    assert [each.sessions.count() for each in users] == [0, 0]
+
+
 def renewed_by_refresh(scene):
     """POST /auth/refresh."""
     credentials = {"username": scene.user().username, "password": PASSWORD, "refresh": True}
@@ -544,6 +561,7 @@ CONSUMERS = (
     login_by_provider,
     login_by_link,
     login_by_code_of_the_application,
+    logins_by_code_that_end_at_once,
     renewed_by_refresh,
     guards,
     forward_authentication,
@@ -567,8 +585,9 @@ def test_a_session_that_lacks_something_is_nobody(scene, consumer):
 def test_a_demand_that_raises_is_in_the_log(caplog):
     with _RAISING.on():
         scene = Scene(_RAISING)
-    by_bearer(scene)
-    assert f"the demand {BADGE} failed, so it is not met" in caplog.text
+    for _ in range(2):
+        by_bearer(scene)
+    assert caplog.text.count(f"the demand {BADGE} failed, so it is not met") == 1
 
 
 class Lost(Badge):
@@ -576,18 +595,33 @@ class Lost(Badge):
 
     def refusal(self, user, environ):
         """Raise an exception."""
-        raise LookupError
+        return None if user.username.endswith("none") else 1 / 0
 
 
 def test_a_demand_that_leads_nowhere_admits_nobody(caplog):
     case = replace(_OF_FEATURE, features=(demanding(Lost()),))
     with case.on():
         scene = Scene(case)
-    user = scene.user()
-    refused = scene.program().get("/login", headers=scene.headers(user), status=403)
-    assert refused.json["code"] == BADGE
-    assert scene.browser(user).get("/auth/account", headers=BROWSER, status=403).html.h1
+    for user in (scene.user(), make_user(scene.site, "none", badge=False)):
+        refused = scene.program().get("/login", headers=scene.headers(user), status=403)
+        assert refused.json["code"] == BADGE
+        assert scene.browser(user).get("/auth/account", headers=BROWSER, status=403).html.h1
     assert "so it leads nowhere" in caplog.text
+
+
+class WithoutDatabase(Badge):
+    """Asks a database that is away."""
+
+    def is_met(self, user, values):
+        """Raise the error of a database."""
+        raise OperationalError("away")
+
+
+def test_a_demand_without_a_database_answers_503():
+    case = replace(_OF_FEATURE, features=(demanding(WithoutDatabase()),))
+    with case.on():
+        scene = Scene(case)
+    scene.program().get("/", headers=scene.headers(scene.user()), status=503)
 
 
 def test_two_demands_have_different_names():

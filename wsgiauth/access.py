@@ -15,7 +15,7 @@ from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.authentication.freshness import methods_of
-from wsgiauth.authentication.identity import LackingSession
+from wsgiauth.authentication.identity import LACKING, LackingSession
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import MiddlewareMissingError, UnmetDemandError
@@ -126,7 +126,10 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
     """
     error = session.demand.error
     try:
-        return session.demand.refusal(session.user, environ)
+        refusal = session.demand.refusal(session.user, environ)
+        if not isinstance(refusal, UnmetDemandError):
+            raise TypeError(f"it returned {refusal!r}")
+        return refusal
     except DATABASE_ERRORS:
         raise
     except Exception:  # of a feature that may not be ours
@@ -158,10 +161,13 @@ def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response
     if reason not in site.admission.errors:
         return ask_to_log_in(environ, login_url, reason)
     try:
-        identity = site.identifier.identify(environ)
-        if identity.lacking is None:  # it has ended, or met the demand, in the meantime
-            return ask_to_log_in(environ, login_url, identity.error)
-        return refuse_unmet(environ, refusal_of(identity.lacking, environ))
+        lacking, error = environ.get(LACKING), None
+        if lacking is None:
+            identity = site.identifier.identify(environ)
+            lacking, error = identity.lacking, identity.error
+        if lacking is None:  # it has ended, or met the demand, in the meantime
+            return ask_to_log_in(environ, login_url, error)
+        return refuse_unmet(environ, refusal_of(lacking, environ))
     except DATABASE_ERRORS as error:
         return unavailable(environ, error)
     finally:

@@ -72,7 +72,7 @@ class GatedApp:
             environ.pop(name, None)
         path = environ.get("PATH_INFO", "")
         needed = self._rules.needed(path)
-        if needed is not None and not _is_open(environ, environ["wsgiauth.root"] + path):
+        if needed is not None and not _is_open(environ, path):
             guards = [self._guards[each] for each in sorted(needed)] or [self._login]
             for guard in guards:
                 refusal = guard.refusal(environ, self._app)
@@ -82,13 +82,11 @@ class GatedApp:
 
 
 def _is_open(environ: WSGIEnvironment, path: str) -> bool:
-    """Return whether a request reads what everyone must be able to read before an account.
-
-    Args:
-        path: With the SCRIPT_NAME of `AuthMiddleware`, as in the links of its pages.
-    """
-    is_reading = environ["REQUEST_METHOD"] in ("GET", "HEAD")
-    return is_reading and path in environ["wsgiauth.site"].admission.open_paths
+    """Return whether a request reads what everyone must be able to read before an account."""
+    opened = environ["wsgiauth.site"].admission.open_paths
+    if not opened or environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not _is_normal(path):
+        return False
+    return environ["wsgiauth.root"] + path in opened  # as in the links of pages
 
 
 class PathRules:

@@ -18,7 +18,7 @@ from wsgiauth.accounts.names import typed
 from wsgiauth.accounts.tables import METHODS_MAX_LENGTH
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.federated_logins import FederatedLogin
-from wsgiauth.authentication.identity import COOKIE, set_caller
+from wsgiauth.authentication.identity import COOKIE, LACKING, set_caller
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import actors
@@ -170,6 +170,7 @@ def log_in(
         environ[_ISSUED] = issued
     else:
         _change_caller(environ, error=lacking.demand.error)
+        environ[LACKING] = lacking
     return [*login_cookies(environ, site, issued), _NO_STORE]
 
 
@@ -306,6 +307,7 @@ def _change_caller(environ: WSGIEnvironment, *caller: Any, **further: Any) -> No
 def _end_session(environ: WSGIEnvironment, site: Site) -> None:
     user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
     if environ["wsgiauth.error"] in site.admission.errors:
-        user, session_id = site.identifier.identify(environ).any_session or (None, None)
+        lacking = environ.pop(LACKING, None) or site.identifier.identify(environ).lacking
+        user, session_id = lacking[:2] if lacking else (None, None)
     if user is not None and session_id is not None:
         sessions.revoke(session_id, user)

@@ -5,6 +5,7 @@ Whoever looks a session up asks the chain of demands, and nothing else decides.
 """
 
 import logging
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ import peewee
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
+from wsgiauth.storage.connections import DATABASE_ERRORS
+
+_PAUSE = 60.0  # seconds between two reports of a demand that fails
 
 logger = logging.getLogger("wsgiauth")
 
@@ -32,8 +36,9 @@ class Demand(ABC):
         keyword: The argument of `wsgiauth.testing.logged_in` that leaves it unmet by False.
         concerns_derived: Whether it also ends what an unmet session has passed on: the grants of
             apps and service tokens.
-        open_paths: Paths of the application that its page links, SCRIPT_NAME and PATH_INFO as one:
-            the gate of `public` and `require` lets everyone read exactly these.
+        open_paths: Paths of the application that its page links, SCRIPT_NAME and PATH_INFO as one,
+            decoded as in WSGI: the gate of `public` and `require` lets everyone read exactly these,
+            with any query.
         page: A page below the mount that no login leads to as `next`, because it leads on itself.
         is_met_by_login: Whether another login can meet it, so that the login form is shown to such
             a session.
@@ -97,6 +102,7 @@ class Chain:
     def __init__(self, demands: Iterable[Demand], proof: Any, after: int) -> None:
         self.columns: list[peewee.ColumnBase] = []
         self._places: list[tuple[Demand, slice]] = []
+        self._reported_at = -_PAUSE
         for each in demands:
             start = after + len(self.columns)
             self.columns += each.columns(proof)
@@ -106,15 +112,28 @@ class Chain:
         ]
 
     def unmet(self, user: User, row: Sequence[Any]) -> Demand | None:
-        """Return the first demand that is not met; it alone decides what the session can reach."""
+        """Return the first demand that is not met; it alone decides what the session can reach.
+
+        Raises:
+            peewee.DatabaseError: The database failed.
+        """
         for demand, place in self._places:
             try:
                 if demand.is_met(user, row[place]):
                     continue
+            except DATABASE_ERRORS:
+                raise
             except Exception:
-                logger.exception("the demand %s failed, so it is not met", demand.error)
+                self._report(demand)
             return demand
         return None
+
+    def _report(self, demand: Demand) -> None:
+        """Log an exception once a minute, because each request of a session can raise it."""
+        now = time.monotonic()
+        if now - self._reported_at >= _PAUSE:
+            self._reported_at = now
+            logger.exception("the demand %s failed, so it is not met", demand.error)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,9 @@ MOST_OF_A_KIND = 5
 MOST_CHARACTERS = 3072
 
 BEARER = "bearer"
+LACKING = (
+    "wsgiauth.lacking"  # in an environ: the session that `log_in` began, if it lacks something
+)
 COOKIE = "Cookie"  # as AUTH_TYPE; no registered scheme of HTTP (RFC 3875 section 4.1.1)
 
 _SESSION = OwnCookie("", 0, is_shared=True)

@@ -186,7 +186,8 @@ def _page_of_demand(
     """Return the page on which a session meets a demand, with the page that the browser wants."""
     mount = mount_url(environ)
     if path_below(wanted, mount) == unmet.page:  # it was open when the former session ended
-        return wanted
+        _path, mark, query = wanted.partition("?")
+        return f"{mount}{unmet.page}{mark}{query}"
     return with_next(
         f"{mount}{unmet.page}", wanted and destination_after_login(environ, site, wanted)
     )

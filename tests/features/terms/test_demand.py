@@ -418,6 +418,13 @@ def test_a_guard_of_the_application_in_front_of_the_terms_is_logged(make_site, a
     assert caplog.text.count("'/terms' is refused to a client who is anonymous") == 1
 
 
+def test_a_path_that_can_mean_another_one_is_not_opened(make_site):
+    urls = {"TERMS_URL": "/terms", "PRIVACY_URL": "/a/../b"}
+    client = TestApp(make_site(echo, of=urls, public=()))
+    for closed in ("/a/../b", "/b", "/a"):
+        client.get(closed, status=401)
+
+
 def test_what_the_gate_itself_keeps_closed_is_not_logged(make_site, caplog):
     access.warn_of_guard.cache_clear()
     client = TestApp(make_site(echo, public=["/"]))

@@ -243,6 +243,12 @@ def test_anything_else_is_invalid(client, lacking, ada, sent):
 
 
 @pytest.mark.promise(97)
+def test_a_program_that_sends_that_its_user_does_not_accept_is_refused(client, lacking, ada):
+    client.post_json(PAGE, {"version": VERSION, "accept": False}, headers=lacking, status=422)
+    assert accepted_by(ada) == []
+
+
+@pytest.mark.promise(97)
 @pytest.mark.parametrize("version", [True, None, 20261102, [VERSION], {"version": VERSION}])
 def test_a_version_that_is_no_string_is_refused(client, lacking, ada, version):
     client.post_json(PAGE, {"version": version}, headers=lacking, status=422)

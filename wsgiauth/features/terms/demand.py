@@ -48,7 +48,7 @@ class Terms:
 
     @property
     def own_paths(self) -> Iterator[str]:
-        """The paths of `url` and `privacy_url` that are of this site, decoded as in WSGI."""
+        """The paths of `url` and `privacy_url` that are of this site; see `Demand.open_paths`."""
         for each in map(urlsplit, (self.url, self.privacy_url)):
             is_here = each[:2] in (("", ""), self._home[:2])
             if is_here and each.path:

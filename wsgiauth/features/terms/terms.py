@@ -63,9 +63,10 @@ class TermsOfUse(ListForm):
         return super().get(environ, site)
 
     def from_json(self, sent: dict[str, object], site: Site) -> dict[str, object]:
-        """Read what is no string as no version, which gets the same answer as a malformed one."""
+        """Read what is no string, or not to be accepted, as no version, which is refused."""
         version = sent.get("version")
-        return {**sent, "version": version if isinstance(version, str) else ""}
+        is_sent = isinstance(version, str) and sent.get("accept") is not False
+        return {**sent, "version": version if is_sent else ""}
 
     def act(self, submission: MemberSubmission) -> Response:
         """Accept the version, or log out everywhere."""
