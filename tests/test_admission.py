@@ -17,7 +17,7 @@ from peewee import OperationalError
 from webtest import TestApp
 
 from tests.support.authenticators import Authenticator, add_passkey, options_of
-from tests.support.demands import BADGE, Badge, demanding
+from tests.support.demands import BADGE, Badge, demanded, demanding
 from tests.support.house import PACKAGE
 from tests.support.oauth_apps import USERINFO
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
@@ -30,7 +30,7 @@ from wsgiauth import (
     permission_required,
 )
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.demands import Admission
+from wsgiauth.authentication.demands import Admission, Demand
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features import registry
 from wsgiauth.features.oauth_server.tables import Grant
@@ -607,6 +607,39 @@ def test_a_demand_that_leads_nowhere_admits_nobody(caplog):
         assert refused.json["code"] == BADGE
         assert scene.browser(user).get("/auth/account", headers=BROWSER, status=403).html.h1
     assert "so it leads nowhere" in caplog.text
+
+
+class OfStaff(Badge):
+    """Needs no column."""
+
+    columns = Demand.columns
+
+    def is_met(self, user, values):
+        """Return whether the user is a member of the staff."""
+        assert values == ()
+        return user.is_staff
+
+
+def test_a_demand_can_decide_by_the_user_alone():
+    site = AuthMiddleware(echo, make_settings())
+    for is_staff in (True, False):
+        user = make_user(site, f"user{next(_numbers)}", is_staff=is_staff)
+        with demanded(site, OfStaff()):
+            seen = TestApp(site).get("/", headers=bearer(site, user)).json
+        assert seen["user"] == (user.username if is_staff else None)
+
+
+def test_a_language_is_stored_only_where_the_demand_leaves_this_reachable():
+    site = AuthMiddleware(echo, make_settings(LANGUAGES=("en", "de")))
+    user, sent = make_user(site), {"language": "de"}
+    with demanded(site, Badge()):
+        browser = logged_in(site, user, badge=False)
+        browser.post("/auth/language", sent, headers=SAME_ORIGIN, status=303)
+    with context.using(site.database):
+        assert make_user_named(user.username).language == ""
+    logged_in(site, user).post("/auth/language", sent, headers=SAME_ORIGIN, status=303)
+    with context.using(site.database):
+        assert make_user_named(user.username).language == "de"
 
 
 class WithoutDatabase(Badge):
