@@ -10,6 +10,7 @@ from tests.support.factors import FACTOR_KEY
 from tests.support.former import WERKZEUG
 from tests.support.mails import MAIL
 from tests.support.sites import PASSWORD, SECRET_KEY
+from tests.support.terms import TERMS
 from wsgiauth.cli import main
 
 
@@ -28,7 +29,7 @@ def run_commands(url, folder, site):
     environ |= {"MAIL_URL": f"file://{folder}/mails", "FACTOR_KEY": FACTOR_KEY}
     environ["PASSKEYS"] = environ["LOGIN_CODES"] = "on"
     environ["OIDC_PROVIDERS"] = " ".join(map(str, site.site.settings.OIDC_PROVIDERS))
-    environ |= {"OAUTH_SERVER": "on", "SERVICE_KEYS": str(folder / "key")}
+    environ |= {"OAUTH_SERVER": "on", "SERVICE_KEYS": str(folder / "key"), **TERMS}
     for argv in COMMANDS:
         _run(argv.format(people=people, apps=apps), environ)
     turned_off = {"FACTOR_KEY", "PASSKEYS"}
@@ -74,6 +75,7 @@ COMMANDS = (
     "grant --group Clerks c.d",
     "join cli Clerks",
     "permissions",
+    "terms",
     "groups",
     "users",
     "users --group Clerks",

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from unittest.mock import patch
 
 from webtest import TestApp
@@ -23,6 +24,7 @@ from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.staff_and_upkeep import library, mails, panel, upkeep
 from tests.support.tabs import SECOND, named
+from tests.support.terms import TERMS
 from tests.support.trusted import first_step, second_step, trust
 from wsgiauth import AuthMiddleware, Group, User, storage
 from wsgiauth.authentication import pending
@@ -67,6 +69,7 @@ def drive(url, folder, provider):
             mails,
             restored,
             own_data,
+            terms,
         ):
             each(site, provider)
         run_commands(url, folder, site)
@@ -275,6 +278,18 @@ def own_data(site, _):
     """The files of users with rows in every table."""
     for name in ("countess", "maryam", "frida"):
         logged_in(site, User.get(User.username == name)).get("/auth/data")
+
+
+def terms(site, _):
+    """Users accept the terms of a site that also demands a second factor."""
+    settings = replace(site.site.settings, SECOND_FACTOR="all", **TERMS)
+    demanding = AuthMiddleware(echo, settings, send_mail=Post())
+    tess = make_user(demanding, "tess")
+    lacking = bearer(demanding, tess, terms=False)
+    post(demanding, "/terms", {"version": settings.TERMS_VERSION}, lacking)
+    send(demanding, "GET", "/terms", lacking)
+    logged_in(demanding, tess).get("/auth/data")
+    storage.discard_connection(demanding.database)
 
 
 def invitations(site, _):

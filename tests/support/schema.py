@@ -24,6 +24,7 @@ from wsgiauth.features.oauth_server.tables import (
 )
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
+from wsgiauth.features.terms.tables import Acceptance
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import AttemptCount
@@ -33,7 +34,7 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
 MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
 MODELS += [ProviderSession, TrustedBrowser, FormerPassword, Client, Consent, Grant]
-MODELS += [AppSession, DeviceRequest]
+MODELS += [AppSession, DeviceRequest, Acceptance]
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 LAST_BEFORE_1_0 = "0012_email_domains"
 
