@@ -79,6 +79,7 @@ WHOLE = {
     ("features/terms/acceptances.py", "count", "wsgiauth_terms_acceptance"): (
         "the command `terms` and `check` count"
     ),
+    ("features/terms/acceptances.py", "count", "part of wsgiauth_terms_acceptance"): "the same",
     ("features/factors/totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
     ("features/factors/totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
     ("features/providers/questions.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
