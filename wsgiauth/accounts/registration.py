@@ -169,7 +169,7 @@ class Field:
 
     @property
     def links(self) -> Mapping[str, str]:
-        """Links below the field: URLs by their texts."""
+        """The URLs of the links below the field, by their texts."""
         return {}
 
     def __repr__(self) -> str:
