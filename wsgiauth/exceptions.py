@@ -240,10 +240,10 @@ class UnmetDemandError(RequestError):
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         super().__init__(status, code, detail, headers=headers)
-        self.page = page
-        self.is_final = is_final
-        self.says_unsent = says_unsent
-        self.reachable = frozenset(reachable)
+        self.page: str = page
+        self.is_final: bool = is_final
+        self.says_unsent: bool = says_unsent
+        self.reachable: frozenset[str] = frozenset(reachable)
         self.members = members
 
 
