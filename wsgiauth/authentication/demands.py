@@ -1,6 +1,6 @@
 """Admission: what a site demands of a session beside a valid login, such as a second factor.
 
-A session that lacks something is nobody for the application, for guards and for new credentials.
+A session that lacks something is anonymous for the application, guards and new credentials.
 Whoever looks a session up asks the chain of demands, and nothing else decides.
 """
 

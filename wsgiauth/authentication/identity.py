@@ -77,7 +77,7 @@ class UserSession(NamedTuple):
 
 
 class LackingSession(NamedTuple):
-    """A session that lacks something, so that its user is nobody for the application."""
+    """A session that lacks something, so that the client is anonymous to the application."""
 
     user: User
     session_id: str

@@ -17,7 +17,8 @@ TRUSTED = "trusted"  # the second step was skipped in a trusted browser; it prov
 SEVERAL = "mfa"  # several factors, as a provider says
 USER_VERIFIED = "user"  # its authenticator made sure who uses it: with it, two factors
 
-# The value of `acr_values` (RFC 9470 section 3): a login with more than one factor.
+# An `acr`, also in challenges (RFC 9470 section 3): OpenID Provider Authentication Policy Extension
+# 1.0, section 4.
 MULTI_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/multi-factor"
 
 _WORDS = {

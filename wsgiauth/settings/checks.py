@@ -128,7 +128,7 @@ def is_at_or_below(host: str, domain: str) -> bool:
 
 
 def is_day(text: str) -> bool:
-    """Return whether a text is a date that exists, in the form YYYY-MM-DD."""
+    """Return whether a string is an existing date in the form YYYY-MM-DD."""
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False
     try:
