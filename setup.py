@@ -219,8 +219,6 @@ with TemporaryDirectory() as build:
                 "templates/*/*",
                 "features/*/templates/*",
                 "features/*/templates/*/*",
-                "openapi/*.json",
-                "features/*/openapi.json",
             ],
         },
         install_requires=[

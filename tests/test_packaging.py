@@ -29,8 +29,6 @@ pytestmark = pytest.mark.usefixtures("unmeasured")
 
 PACKAGE_DATA = {
     "wsgiauth/py.typed",
-    "wsgiauth/openapi/common.json",
-    "wsgiauth/features/links/openapi.json",
     "wsgiauth/data/common_passwords.txt",
     "wsgiauth/storage/migrations/0001_schema.py",
     "wsgiauth/templates/error.html",

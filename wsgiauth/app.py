@@ -78,7 +78,10 @@ _DESCRIBED = {
     "/confirm": Confirm(SiteMap(_ENDPOINTS), confirmations_of(FEATURES)),
 }
 ROUTES: Mapping[str, Endpoint] = MappingProxyType(
-    {**_DESCRIBED, "/openapi.json": OpenApi(_DESCRIBED)}
+    {
+        **_DESCRIBED,
+        "/openapi.json": OpenApi(_DESCRIBED, [each.openapi for each in FEATURES if each.openapi]),
+    }
 )
 
 _ANY = "*"  # as a method: every one

@@ -20,6 +20,7 @@ from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.parts import PartFactories, conflict
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
@@ -38,7 +39,13 @@ KERNEL = "the kernel"  # beside the names of features
 _Declared = TypeVar("_Declared")
 
 WellKnown = Callable[[WSGIEnvironment], Response]
-ConfirmationWay = Callable[["MemberSubmission"], Response]
+
+
+class ConfirmationWay(NamedTuple):
+    """An alternative to the password at /auth/confirm."""
+
+    act: Callable[["MemberSubmission"], Response]
+    refusals: tuple[Problem, ...] = ()  # of `act`, for the OpenAPI document
 
 
 class Finding(NamedTuple):
@@ -117,6 +124,9 @@ class Feature:
         expiring: Its models whose rows have an `expires_at`, by what a row is: `python -m wsgiauth
             purge` deletes the expired ones.
         questions: The questions of `python -m wsgiauth check` about it.
+        openapi: The name of the module that describes its endpoints for the OpenAPI document, in
+            `OPERATIONS`, by class and method, and the members that it adds to objects of others,
+            in `MEMBERS`. It is imported when the document is first asked for.
     """
 
     name: str
@@ -144,6 +154,7 @@ class Feature:
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
+    openapi: str = ""
 
 
 def joined(

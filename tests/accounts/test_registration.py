@@ -111,11 +111,7 @@ def test_all_names_of_the_forms_and_of_imports_are_ours():
         if isinstance(each, Form) and type(each).strings is not Form.strings
     ]
     assert {type(each).__name__ for each in forms} >= {"Registration", "Verify", "Complete"}
-    of_forms = {
-        name
-        for each in forms
-        for name in (*each.fields, *each.numbers, *each.lists, *each.int_lists, *each.flags)
-    }
+    of_forms = {each.name for form in forms for each in form.fields}
     assert {*of_forms, ACCOUNT, NEXT, ONCE, REMEMBER, SENT, *COLUMNS} <= RESERVED
 
 

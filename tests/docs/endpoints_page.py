@@ -7,12 +7,29 @@ describes. Everything outside of these parts is written by hand. `make endpoints
 import json
 import re
 from dataclasses import fields
-from itertools import groupby
+from importlib import import_module
+from itertools import combinations, groupby
 from types import SimpleNamespace
 
 from tests.docs.pages import ROOT, slug
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
+from wsgiauth.authentication.demands import Demand
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.openapi import callers
+from wsgiauth.openapi.answers import Problem, Scheme
+from wsgiauth.openapi.problems import (
+    APPLICATION_FAILED,
+    BUSY,
+    FACTOR_DEMANDED,
+    INVALID,
+    KEY_NOT_ACCEPTED,
+    NO_SESSION,
+    NOT_FRESH,
+    NOT_OF_STAFF,
+    OF_BODY,
+    UNAVAILABLE,
+)
 
 FILE = ROOT / "docs" / "endpoints.md"
 PART = re.compile(r"^<!-- made: (.*?) -->$.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
@@ -22,38 +39,18 @@ COMPONENTS = DOCUMENT["components"]
 SCHEMAS = COMPONENTS["schemas"]
 JSON, PROBLEM = "application/json", "application/problem+json"
 
-# What a site that lacks a URL has turned off.
-OFF = {
-    "`PASSWORD_LOGIN`": {"PASSWORD_LOGIN": False, "VERIFICATION": True},
-    "`REGISTRATION`": {"REGISTRATION": False},
-    "`MAIL_URL`": {"MAIL_URL": None},
-    "`PUBLIC_URL`": {"MAIL_URL": None, "PUBLIC_URL": None},
-    "`LOGIN_CODES`": {"LOGIN_CODES": False},
-    "`FACTOR_KEY`": {"FACTOR_KEY": None},
-    "`PASSKEYS`": {"PASSKEYS": False},
-    "`FACTOR_KEY` or `PASSKEYS`": {"FACTOR_KEY": None, "PASSKEYS": False},
-    "`OIDC_PROVIDERS`": {"OIDC_PROVIDERS": ()},
-    "`SERVICE_KEYS`": {"SERVICE_KEYS": None},
-    "`FORWARD_AUTH`": {"FORWARD_AUTH": False},
-    "`OAUTH_SERVER`": {"OAUTH_SERVER": False, "OAUTH_REGISTRATION": False},
-    "`TERMS_VERSION`": {"TERMS_VERSION": None},
-    "`OAUTH_REGISTRATION`": {"OAUTH_REGISTRATION": False},
-}
+MODULES = [callers, *(import_module(each.openapi) for each in FEATURES if each.openapi)]
+# Who sends a request, in words, by the names of the security schemes.
 CALLERS = {
-    "basic key": "an API key",
-    "basic bearer cookie key secureCookie": "a session or an API key",
-    "bearer cookie secureCookie": "a session",
-    "client nothing": "a client",
-    "appToken": "an access token of an app",
-    "appToken nothing": "an access token of an app",
+    each.component.name: each.caller
+    for module in MODULES
+    for each in vars(module).values()
+    if isinstance(each, Scheme)
 }
-# The page says once, for all endpoints, when they answer so.
-ALWAYS = {
-    *("malformed", "length_required", "too_large", "unsupported_media_type", "invalid"),
-    *("unauthenticated", "invalid_token", "insufficient_user_authentication"),
-    *("second_factor_setup_required", "second_factor_switched_off", "insufficient_scope"),
-    *("not_found", "application_error", "unavailable", "busy"),
-}
+# The page says once when any endpoint answers so.
+SHARED = (*OF_BODY, INVALID, NO_SESSION, NOT_FRESH, FACTOR_DEMANDED, KEY_NOT_ACCEPTED)
+SHARED += (NOT_OF_STAFF, APPLICATION_FAILED, UNAVAILABLE, BUSY)
+ALWAYS = {code for each in SHARED for code in each.codes}
 PAGE = {"$ref": "#/components/responses/Page"}
 SETTINGS = "|".join(each.name for each in fields(Settings) if "_" in each.name)
 DETAIL = {"$ref": "#/components/schemas/Detail"}
@@ -71,6 +68,8 @@ def filled(page):
             made = _index(page)
         elif name == "objects":
             made = _objects()
+        elif name == "failures":
+            made = _failures()
         else:
             made = "\n\n".join(
                 _section(method, path)
@@ -120,8 +119,9 @@ def _about(operation):
 
 def _needs(method, path):
     operation = DOCUMENT["paths"][path][method]
-    schemes = {scheme for each in operation["security"] for scheme in each or ("nothing",)}
-    caller = CALLERS.get(" ".join(sorted(schemes)), "")
+    callers = [CALLERS[scheme] for each in operation["security"] for scheme in each]
+    is_public = {} in operation["security"] and "a session" in callers
+    caller = "" if is_public else " or ".join(dict.fromkeys(callers))
     if caller == "a session" and _is_fresh(method, path):
         caller = "a fresh session"
     if caller == "a session" and operation["tags"] == ["administration"]:
@@ -144,16 +144,16 @@ def _is_fresh(method, path):
 
 def _settings(path):
     """Return the settings without which the URL does not exist."""
-    on = dict.fromkeys((each.name for each in fields(Settings)), True)
-    needed = {
-        name: changes.keys()
-        for name, changes in OFF.items()
-        if not ROUTES[path].is_offered(SimpleNamespace(**on | changes))
-    }
+    names = [each.name for each in fields(Settings)]
+
+    def needs(*off):
+        on = dict.fromkeys(names, True) | dict.fromkeys(off)
+        return not ROUTES[path].is_offered(SimpleNamespace(**on))
+
+    needed = [(name,) for name in names if needs(name)]
+    needed = needed or [each for each in combinations(names, 2) if needs(*each)]
     return [
-        name
-        for name, changes in needed.items()
-        if not any(other < changes for other in needed.values())
+        " or ".join(f"`{name}`" for name in each) for each in needed if each != ("ADMIN_PANEL",)
     ]
 
 
@@ -229,6 +229,30 @@ def _answer(response):
     if not schema or schema["schema"] == DETAIL:
         return text
     return f"{text.removesuffix('.')}: {_shape(schema['schema'])}."
+
+
+# Failures.
+
+
+def _failures():
+    """Return a table of the codes, with the sentences of the failures that have them."""
+    found = {}
+    for each in sorted(_problems(), key=lambda each: each.status):
+        for code, about in each.codes.items():
+            found.setdefault((each.status, code), {})[_prose(about)] = True
+    rows = [
+        f"| {status} | `{code}` | {' '.join(about)} |" for (status, code), about in found.items()
+    ]
+    return "\n".join(["| status | code | meaning |", "|---|---|---|", *rows])
+
+
+def _problems():
+    """Yield the failures that endpoints and demands declare."""
+    for endpoint in ROUTES.values():
+        for method in map(str.lower, endpoint.handlers):
+            yield from (each for each in endpoint.problems(method) if isinstance(each, Problem))
+        yield from getattr(endpoint, "refusals", ())
+    yield from (each.problem for each in Demand.__subclasses__() if each.problem is not None)
 
 
 # Objects.

@@ -24,18 +24,3 @@ def test_every_route_has_a_section():
     assert sorted(listed) == sorted(
         (method, path) for path, each in ROUTES.items() for method in each.handlers
     )
-
-
-def test_the_table_of_failures_is_that_of_the_document():
-    table = re.search(r"^## Failures$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)[1]
-    rows = re.findall(r"^\| (\d+) \| (`.*?`) \|", table, re.MULTILINE)
-    listed = {(status, code) for status, codes in rows for code in re.findall(r"`(\w+)`", codes)}
-    schemas = ROUTES["/openapi.json"].document["components"]["schemas"]
-    described = {
-        (str(properties["status"]["const"]), code)
-        for name, schema in schemas.items()
-        if name.endswith("Problem") and name != "Problem"
-        for properties in [schema["allOf"][1]["properties"]]
-        for code in properties["code"].get("enum", [properties["code"].get("const")])
-    }
-    assert listed == described | {("405", "method_not_allowed")}

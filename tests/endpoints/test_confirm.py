@@ -15,6 +15,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import of_refreshable
 from wsgiauth.forms import MemberForm
+from wsgiauth.forms.fields import Text
 from wsgiauth.testing import logged_in
 from wsgiauth.web.responses import json_response
 
@@ -260,7 +261,7 @@ class Sensitive(MemberForm):
     """Says what was typed."""
 
     is_sensitive = True
-    fields = ("text",)
+    fields = (Text("text"),)
 
     def act(self, submission):
         return json_response({"text": submission.fields["text"]})

@@ -14,6 +14,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.forms import Form
+from wsgiauth.forms.fields import Text, Texts, named
 from wsgiauth.testing import logged_in, make_group, make_user
 
 
@@ -49,7 +50,8 @@ def forms(site):
     for path, endpoint in ROUTES.items():
         if not isinstance(endpoint, Form):
             continue
-        strings = dict.fromkeys(endpoint.fields, "") | {name: [] for name in endpoint.lists}
+        strings = dict.fromkeys(named(endpoint.fields, Text), "")
+        strings |= {name: [] for name in named(endpoint.fields, Texts)}
         kind = "groups" if path.startswith("/admin/groups") else "users"
         actions = {"users": ACTIONS, "groups": GROUP_ACTIONS}[kind] if "{action}" in path else [""]
         filled = re.sub("{(id|client)}", str(numbers[kind]), path)

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
+from typing import ClassVar
 
 from wsgiauth.accounts.field_kinds import (
     KINDS,
@@ -23,6 +24,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.events.actors import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.messages import _, ngettext, of_application
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.storage import database
 
 Check = Callable[[str], str | None]
@@ -223,7 +225,12 @@ class FeatureField(Field):
     """A field that a feature adds, and whose values it stores itself.
 
     A file to import cannot have it. The application cannot have a field of the same name.
+
+    Attributes:
+        refusals: The failures of a value beside 422, for the OpenAPI document.
     """
+
+    refusals: ClassVar[tuple[Problem, ...]] = ()
 
     @abstractmethod
     def record(self, user: User, value: str) -> object:

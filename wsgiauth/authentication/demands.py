@@ -18,6 +18,7 @@ import peewee
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.storage.connections import DATABASE_ERRORS
 
 _PAUSE = 60.0  # seconds between two reports of a demand that fails
@@ -40,6 +41,8 @@ class Demand(ABC):
             decoded as in WSGI: the gate of `public` and `require` lets everyone read exactly these,
             with any query.
         page: A page below the mount that no login leads to as `next`, because it leads on itself.
+        problem: The error in the OpenAPI document of a site that has the demand; None: the document
+            always has it.
         is_met_by_login: Whether another login can meet it, so that the login form is shown to such
             a session.
     """
@@ -48,6 +51,7 @@ class Demand(ABC):
     keyword: ClassVar[str]
     concerns_derived: ClassVar[bool] = False
     is_met_by_login: ClassVar[bool] = False
+    problem: ClassVar[Problem | None] = None
     open_paths: frozenset[str] = frozenset()
     page: ClassVar[str] = ""
 

@@ -20,9 +20,11 @@ from wsgiauth.forms.endpoint import (
     STAFF,
     AccountLink,
     Endpoint,
+    problems_of_session,
     require_login,
 )
 from wsgiauth.messages import _, ngettext
+from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html
@@ -76,6 +78,10 @@ class Account(Endpoint):
     """
 
     step = _("Your account")
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of a session."""
+        return (*super().problems(method), *problems_of_session(method))
 
     def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints

@@ -8,6 +8,7 @@ from wsgiauth.exceptions import InUseError, LastSuperuserError, RequestError, Un
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import LEAVING, AccountLink
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -21,6 +22,16 @@ class ClosePage(FormPage):
     email: str
 
 
+NOT_DELETABLE = Problem(
+    "NotDeletable",
+    409,
+    {
+        "last_superuser": "The user is the last active superuser.",
+        "in_use": "Data of the application refers to the account, so it cannot be deleted.",
+    },
+)
+
+
 class Close(MemberForm):
     """Deletes the user and all of their data. Others can then register the names."""
 
@@ -28,6 +39,7 @@ class Close(MemberForm):
         LEAVING, _("Close your account"), _("This deletes your account. It cannot be undone.")
     )
     is_sensitive = True
+    refusals = (NOT_DELETABLE,)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Delete the user."""

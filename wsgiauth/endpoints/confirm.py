@@ -13,6 +13,7 @@ from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import SiteMap
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import forgot_url, hand_over_renewed
 from wsgiauth.forms.proofs import (
     CODE,
@@ -26,6 +27,14 @@ from wsgiauth.forms.proofs import (
     typed_problem,
 )
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import (
+    APPLICATION_FAILED,
+    CHALLENGE,
+    FACTOR_DEMANDED,
+    INVALID,
+    THROTTLED,
+)
 from wsgiauth.web.failures import RESEND, SWITCH
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response
@@ -74,6 +83,18 @@ _NO_PASSWORD_BUT_CODES = {
 }
 
 
+_WRONG_PROOF = Problem(
+    "WrongProof",
+    401,
+    {
+        "invalid_credentials": "The password is wrong.",
+        "invalid_code": "The code is not right.",
+        "invalid_passkey": "The passkey is not right.",
+    },
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+
+
 class Confirm(MemberForm):
     """Makes the session fresh, for changes that need a recent proof.
 
@@ -82,18 +103,50 @@ class Confirm(MemberForm):
         ways: See `Feature.confirmations`.
     """
 
-    fields = ("password", CODE, CREDENTIAL, PROVIDER, REQUEST, SEND)
+    fields = (
+        Text(
+            "password",
+            "Of a user without a second factor.",
+            format="password",
+            examples=["four unrelated words"],
+        ),
+        Text(CODE, "Of the second factor, or a recovery code; with `request`, of an email."),
+        Text(
+            CREDENTIAL,
+            "For browsers: the `AuthenticationResponseJSON` of a passkey, for the options of the"
+            " page.",
+        ),
+        Text(
+            PROVIDER,
+            "Of a user without a second factor: a connected provider, which must send `auth_time`."
+            " The answer sets a cookie, with which a browser comes back.",
+        ),
+        Text(
+            REQUEST,
+            "Of a user with neither a password nor a second factor: `request` of the answer of"
+            " /code. Only with `LOGIN_CODES`.",
+        ),
+        Text(SEND, "For browsers: anything asks for an email with a code."),
+    )
+    failures = (APPLICATION_FAILED,)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, which gives a session its second factor."""
+        found = super().problems(method)
+        return tuple(each for each in found if each is not FACTOR_DEMANDED or method == "get")
 
     def __init__(self, site_map: SiteMap, ways: Mapping[str, ConfirmationWay]) -> None:
         self._map = site_map
         self._ways = ways
+        of_ways = (problem for way in ways.values() for problem in way.refusals)
+        self.refusals = (INVALID, _WRONG_PROOF, THROTTLED, *of_ways)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh, or let a feature answer."""
         user, site = submission.member.user, submission.site
         for field, way in self._ways.items():
             if submission.fields[field] and not site.factors.is_needed_by(user):
-                return way(submission)
+                return way.act(submission)
         user, methods = _prove(submission)
         issued = confirm(submission.member.session_id, user, site.tokens, methods=methods)
         if issued is None:

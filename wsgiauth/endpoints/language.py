@@ -10,7 +10,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import Identity
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, require_own
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.strings import LANGUAGE_TAG
 from wsgiauth.web.readers import CHOSEN, LANGUAGE
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import ROUTE, root_url
@@ -28,7 +31,11 @@ class ChooseLanguage(PublicForm):
     Until a login, a second cookie keeps it for the user.
     """
 
-    fields = ("language",)
+    fields = (Text("language", LANGUAGE_TAG, required=True),)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form; the page does not need the database."""
+        return () if method == "get" else super().problems(method)
 
     def _check_account(self, submission: Submission) -> None:
         """Check only a form with the field: pages of the application can have the form, too."""

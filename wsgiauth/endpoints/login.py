@@ -15,6 +15,7 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import Refusal, Submission, tabs
 from wsgiauth.forms.done import Done, just_done
 from wsgiauth.forms.endpoint import unauthorized
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import (
     REFRESH,
     REMEMBER,
@@ -39,6 +40,8 @@ from wsgiauth.forms.proofs import (
 )
 from wsgiauth.logins import check_password
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, THROTTLED
 from wsgiauth.site import Site
 from wsgiauth.web.failures import SWITCH, UNSENT
 from wsgiauth.web.pages import UrlBelow
@@ -76,11 +79,46 @@ class LoginPage(PasskeyPage):
     was_logged_out: bool = False  # the browser has the cookie of a session that has ended
 
 
+_REFUSED = Problem(
+    "InvalidCredentials",
+    401,
+    {
+        "invalid_credentials": "The name and the password do not match an active account.",
+        "second_factor_required": "The password, or the code of the email, is right, and the user"
+        " has a second factor, of `methods`: send the same again with its code.",
+        "invalid_code": "The code is not right.",
+    },
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+_WITHOUT_PASSWORDS = Problem(
+    "WithoutPasswords",
+    404,
+    {"not_found": "PASSWORD_LOGIN is off: no login has a password."},
+)
+
+
 class LogIn(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
-    fields = (ACCOUNT_NAME, "password", CODE, CREDENTIAL)
-    flags = (REFRESH, REMEMBER)
+    fields = (
+        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
+        Text(
+            "password",
+            "More than 72 bytes, or NUL: 422, which is no attempt.",
+            required=True,
+            format="password",
+            examples=["four unrelated words"],
+        ),
+        Text(
+            CODE,
+            "Of the second factor, or a recovery code: after the failure `second_factor_required`.",
+        ),
+        Text(CREDENTIAL, None),
+        Flag(REFRESH, "Whether to return a refresh token, too."),
+        Flag(REMEMBER, "Whether the refresh token lives for weeks instead of hours."),
+    )
+    refusals = (_REFUSED, _WITHOUT_PASSWORDS, INVALID, THROTTLED)
+    failures = (APPLICATION_FAILED,)
 
     def act(self, submission: Submission) -> Response:
         """Start a session, unless the login needs a second factor first."""

@@ -17,10 +17,23 @@ from wsgiauth.forms.endpoint import (
 )
 from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.site import Site
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
+
+_REFUSED = Problem(
+    "LogoutRefused",
+    403,
+    {
+        "cross_origin": "Another site made the browser send the request.",
+        "prefetch": "The browser fetched the page in advance.",
+        "embedded": "The request is for a part of a page, such as an image or a frame, or it is"
+        " HEAD.",
+        "insufficient_scope": "The request came with an API key, and needs a session.",
+    },
+)
 
 
 class Logout(Endpoint):
@@ -33,6 +46,8 @@ class Logout(Endpoint):
     A session that began at a provider whose entry says `logout=provider` ends there, too: the
     browser is sent on to it (OpenID Connect RP-Initiated Logout 1.0).
     """
+
+    failures = (_REFUSED,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Log out by a link that a person follows."""

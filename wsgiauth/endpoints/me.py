@@ -7,6 +7,8 @@ from wsgiauth.access import refusal_of
 from wsgiauth.accounts.listing import profile
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import FACTOR_DEMANDED, NO_SESSION
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure, restriction, unmet_failure
 from wsgiauth.web.responses import Response, json_response
@@ -16,6 +18,10 @@ from wsgiauth.web.www_authenticate import challenges
 
 class Me(Endpoint):
     """Shows the profile."""
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return the failures of a session or an API key."""
+        return (*super().problems(method), NO_SESSION, FACTOR_DEMANDED)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 200 with the profile and what its session lacks, or 401 with the challenge."""

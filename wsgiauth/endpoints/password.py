@@ -27,9 +27,22 @@ from wsgiauth.exceptions import (
 )
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import hand_over_renewed
 from wsgiauth.forms.proofs import requiring_password, typed_problem
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import (
+    APPLICATION_FAILED,
+    INVALID,
+    NOT_FRESH,
+    THROTTLED,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    WRONG_PASSWORD,
+)
+from wsgiauth.openapi.strings import NEW_PASSWORD
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -75,8 +88,26 @@ class Password(MemberForm):
     account_link = AccountLink(
         LOGIN, _("Change your password"), _("This logs you out everywhere else.")
     )
-    fields = ("current_password", "new_password")
-    flags = (END_KEYS,)
+    fields = (
+        Text(
+            "current_password",
+            "Of a user who has one.",
+            format="password",
+            examples=["four unrelated words"],
+        ),
+        Text("new_password", NEW_PASSWORD, required=True),
+        Flag(END_KEYS, "Also revoke all API keys of the user."),
+    )
+    refusals = (INVALID, WRONG_PASSWORD, THROTTLED)
+    failures = (APPLICATION_FAILED,)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and of a user without a password who needs a proof."""
+        of_proof = (TO_LOGIN_OR_CONFIRM, NOT_FRESH) if method == "get" else (TO_CONFIRM,)
+        others = (
+            each for each in super().problems(method) if each is not TO_LOGIN or method != "get"
+        )
+        return (*others, *of_proof)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether users log in with a password."""

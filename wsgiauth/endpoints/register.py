@@ -6,8 +6,12 @@ from typing import ClassVar
 from wsgiauth.accounts import NewAccount
 from wsgiauth.accounts.models import User
 from wsgiauth.forms import FormPage, Refusal, Submission
+from wsgiauth.forms.fields import Input, Text, named
 from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, INVALID, TAKEN, THROTTLED
+from wsgiauth.openapi.strings import EMAIL, NEW_PASSWORD, USERNAME
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -40,12 +44,18 @@ class RegisterPage(NewAccountPage):
 class Register(GuestForm):
     """Creates an account. A browser is then logged in, a program is not."""
 
-    fields: ClassVar[tuple[str, ...]] = ("username", "email", "password")
+    fields: ClassVar[tuple[Input, ...]] = (
+        Text("username", USERNAME, required=True),
+        Text("email", EMAIL, required=True),
+        Text("password", NEW_PASSWORD, required=True),
+    )
+    refusals: tuple[Problem, ...] = (INVALID, TAKEN, THROTTLED)
+    failures: ClassVar[tuple[Problem, ...]] = (APPLICATION_FAILED,)
     page_class: ClassVar[type[RegisterPage]] = RegisterPage
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields, also the fields of the application."""
-        return (*self.fields, *site.registration.names)
+        return (*super().strings(site), *site.registration.names)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether registration is open."""
@@ -56,7 +66,7 @@ class Register(GuestForm):
         site = submission.site
         attempt = site.throttle.registration(submission.networks)
         account = NewAccount(
-            *(submission.fields[name] for name in self.fields),
+            *(submission.fields[name] for name in named(self.fields, Text)),
             settings=site.settings,
             answers=read_answers(submission, attempt),
             language=site.pages.readers.name_asked_for(submission.environ),

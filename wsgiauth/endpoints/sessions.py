@@ -17,7 +17,9 @@ from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, NO_SUCH_LOGIN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -59,8 +61,20 @@ class Sessions(ListForm):
         _("Where you are logged in"),
         _("See all your sessions, and revoke those that you do not recognize."),
     )
-    fields = ("end",)
-    flags = (_TRUSTED,)
+    fields = (
+        Text(
+            "end",
+            "The `handle` of one session or trusted browser; or `others`: all sessions but the"
+            " caller's, and the trust in all browsers.",
+            required=True,
+            examples=["others"],
+        ),
+        Flag(
+            _TRUSTED,
+            "Whether `end` is the handle of a trusted browser. `detail` of a 404 then says so.",
+        ),
+    )
+    refusals = (INVALID, NO_SUCH_LOGIN)
 
     def variant(self, settings: Settings) -> Endpoint:
         """Return the endpoint whose link names trusted browsers, on a site that offers them."""

@@ -6,7 +6,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, TAKEN, THROTTLED
+from wsgiauth.openapi.strings import USERNAME
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -25,7 +28,8 @@ class Username(MemberForm):
 
     account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."), place=2)
     is_sensitive = True
-    fields = ("username",)
+    fields = (Text("username", USERNAME, required=True),)
+    refusals = (INVALID, TAKEN, THROTTLED)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Change the name."""

@@ -21,10 +21,20 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.events import actors
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.forms.done import done_cookies
-from wsgiauth.forms.endpoint import Endpoint, require_fresh, require_login, require_same_origin
+from wsgiauth.forms.endpoint import (
+    Endpoint,
+    problems_of_session,
+    require_fresh,
+    require_login,
+    require_same_origin,
+)
+from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts, named
 from wsgiauth.forms.repeated import answered_cookie, is_repeated
 from wsgiauth.forms.shown_to import ACCOUNT, require_shown_to
 from wsgiauth.messages import Joined
+from wsgiauth.openapi.answers import Answer, Problem, Scheme
+from wsgiauth.openapi.callers import SESSION
+from wsgiauth.openapi.problems import BUSY, INVALID, NOT_FRESH, OF_BODY, UNAVAILABLE
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
@@ -143,14 +153,13 @@ class Refusal:
 class Form(Endpoint, Generic[Sent]):
     """A URL whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
-    A subclass declares its fields by name. Others are ignored, so that no client can set more.
+    A subclass declares its fields. Others are ignored, so that no client can set more.
     """
 
-    fields: ClassVar[tuple[str, ...]] = ()  # strings
-    numbers: ClassVar[tuple[str, ...]] = ()  # whole numbers
-    lists: ClassVar[tuple[str, ...]] = ()  # lists of strings
-    int_lists: ClassVar[tuple[str, ...]] = ()  # lists of whole numbers
-    flags: ClassVar[tuple[str, ...]] = ()  # booleans
+    fields: ClassVar[tuple[Input, ...]] = ()
+    # What `act` refuses, which a browser sees on the page with the form. `failures` are those of
+    # other requests to send the form.
+    refusals: tuple[Problem, ...] = (INVALID,)
 
     @abstractmethod
     def act(self, submission: Sent) -> Response:
@@ -164,8 +173,8 @@ class Form(Endpoint, Generic[Sent]):
         """Return the page with the form, as it was sent and with the reason if it was refused."""
 
     def strings(self, site: Site) -> tuple[str, ...]:
-        """Return the fields that hold strings; a site can have more than `fields`."""
-        return self.fields
+        """Return the names of the fields that hold strings; a site can have more than `fields`."""
+        return named(self.fields, Text)
 
     def from_json(self, sent: dict[str, object], site: Site) -> dict[str, object]:
         """Return the members of a JSON object as a form would have sent them."""
@@ -177,8 +186,8 @@ class Form(Endpoint, Generic[Sent]):
         empty = Submission(
             environ=environ,
             site=site,
-            fields=dict.fromkeys((*self.strings(site), *self.numbers), ""),
-            lists={name: [] for name in self.lists},
+            fields=dict.fromkeys((*self.strings(site), *named(self.fields, Number)), ""),
+            lists={name: [] for name in named(self.fields, Texts)},
             destination=destination,
         )
         return site.pages.render(environ, self.page(self._admit(empty), Refusal()))
@@ -206,6 +215,10 @@ class Form(Endpoint, Generic[Sent]):
             refusal = Refusal(error.detail, error.errors)
             return self._refused(submission, error, refusal, error.headers)
 
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return the failures of the body, and of a site that hashes too many passwords."""
+        return (UNAVAILABLE,) if method == "get" else (*OF_BODY, *super().problems(method), BUSY)
+
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:
         """Return the submission with its sender, if the form needs one, or refuse it."""
@@ -220,18 +233,19 @@ class Form(Endpoint, Generic[Sent]):
         if not is_program:
             require_same_origin(environ, site)
         wants_json = is_program or asks_for_json(environ)
-        sent = read_json(environ) if is_program else read_form(environ, self.lists + self.int_lists)
+        lists, int_lists = named(self.fields, Texts), named(self.fields, Numbers)
+        sent = read_json(environ) if is_program else read_form(environ, lists + int_lists)
         strings = self.from_json(sent, site) if is_program else sent
         fields = {name: text_field(strings, name) for name in self.strings(site)}
         fields |= {name: typed(fields[name]) for name in _TYPED_NAMES if name in fields}
-        for name in self.numbers:
+        for name in named(self.fields, Number):
             fields[name] = number_field(sent, name, is_json=is_program)
         return Submission(
             environ=environ,
             site=site,
             fields=fields,
-            lists=list_fields(sent, self.lists, self.int_lists, is_json=is_program),
-            flags=frozenset(name for name in self.flags if flag_field(sent, name)),
+            lists=list_fields(sent, lists, int_lists, is_json=is_program),
+            flags=frozenset(name for name in named(self.fields, Flag) if flag_field(sent, name)),
             destination="" if is_program else site.destinations.safe(text_field(sent, NEXT)),
             once="" if is_program else text_field(sent, ONCE),
             sent="" if wants_json else text_field(sent, SENT),
@@ -290,7 +304,14 @@ class PublicForm(Form[Submission]):
 class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in."""
 
-    is_sensitive: ClassVar[bool] = False  # needs a recent proof of identity; see `freshness`
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of every form, and those of the session."""
+        of_session = problems_of_session(method, is_fresh=self.is_sensitive)
+        return (*super().problems(method), *of_session)
+
+    def security(self, method: str) -> tuple[Scheme | None, ...]:
+        """Return the schemes of a session."""
+        return SESSION
 
     def require_member(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Return the user who sent a request, and their session, if they can use the form."""
@@ -320,6 +341,11 @@ class ListForm(MemberForm):
     def require_reader(self, environ: WSGIEnvironment, site: Site) -> UserSession:
         """Return the user who asks for the list as JSON, which needs no recent proof."""
         return require_login(environ, site)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form; the list as JSON needs no recent proof."""
+        found = super().problems(method)
+        return tuple(each for each in found if each is not NOT_FRESH or method != "get")
 
     def answer_changed(
         self, submission: MemberSubmission, page: str, *headers: Header, name: str = ""

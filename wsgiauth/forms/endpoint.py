@@ -18,6 +18,18 @@ from wsgiauth.exceptions import (
     UnauthenticatedError,
 )
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem, Scheme, Tag
+from wsgiauth.openapi.callers import ACCOUNTS
+from wsgiauth.openapi.problems import (
+    FACTOR_DEMANDED,
+    KEY_NOT_ACCEPTED,
+    NO_SESSION,
+    NOT_FRESH,
+    TO_CONFIRM,
+    TO_LOGIN,
+    TO_LOGIN_OR_CONFIRM,
+    UNAVAILABLE,
+)
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import is_prefetch, is_same_origin
@@ -66,6 +78,7 @@ class Endpoint:
     hides_address: ClassVar[bool] = False  # the URL has a secret, which no Referer must contain
     account_link: ClassVar[AccountLink | None] = None
     is_for_staff: ClassVar[bool] = False  # others get 404
+    is_sensitive: ClassVar[bool] = False  # needs a recent proof of identity; see `freshness`
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
     answers_any_method: ClassVar[bool] = False  # as it does GET
     answers_head: ClassVar[bool] = True  # as it does GET, without a body
@@ -74,6 +87,8 @@ class Endpoint:
     is_navigation: ClassVar[bool] = False
     step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
+    tag: ClassVar[Tag] = ACCOUNTS  # of its operations in the OpenAPI document
+    failures: ClassVar[tuple[Problem, ...]] = ()  # further ones; see `problems`
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether a site with these settings has this URL."""
@@ -99,6 +114,18 @@ class Endpoint:
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
         """Return the frame of an error page for a user."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return the failures, and how browsers are led on, for the OpenAPI document.
+
+        Args:
+            method: `get` or `post`.
+        """
+        return (*self.failures, UNAVAILABLE)
+
+    def security(self, method: str) -> tuple[Scheme | None, ...]:
+        """Return the security schemes of which a request needs one; None: or none of them."""
+        return ()
 
     @property
     def handlers(self) -> dict[str, Handler]:
@@ -156,6 +183,15 @@ def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
     if identity.user is None:
         raise UnauthenticatedError(identity.error, accepts_keys=True)
     return Caller(identity.user, identity.session_id, identity.key_id or "")
+
+
+def problems_of_session(method: str, *, is_fresh: bool = False) -> tuple[Problem | Answer, ...]:
+    """Return what `require_login` or `require_fresh` answers, for the OpenAPI document."""
+    common = (NO_SESSION, FACTOR_DEMANDED, KEY_NOT_ACCEPTED)
+    if not is_fresh:
+        return (TO_LOGIN, *common)
+    led_on = (TO_LOGIN_OR_CONFIRM,) if method == "get" else (TO_LOGIN, TO_CONFIRM)
+    return (*led_on, NO_SESSION, NOT_FRESH, *common[1:])
 
 
 def require_login(

@@ -20,6 +20,8 @@ from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_o
 from wsgiauth.forms.done import done_cookies
 from wsgiauth.logins import login_cookie, login_cookies
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Scheme
+from wsgiauth.openapi.callers import PERHAPS_SESSION
 from wsgiauth.site import Site
 from wsgiauth.web.clients import Client
 from wsgiauth.web.failures import SWITCH, restriction
@@ -46,6 +48,10 @@ class LoggedInPage(Page):
 
 class GuestForm(PublicForm):
     """A form for anonymous clients; users who are logged in get a page that says so."""
+
+    def security(self, method: str) -> tuple[Scheme | None, ...]:
+        """Return the schemes of a session, which the page looks at."""
+        return PERHAPS_SESSION if method == "get" else ()
 
     def is_switching(self, environ: WSGIEnvironment, site: Site) -> bool:
         """Return whether a user who is logged in wants another account."""

@@ -19,9 +19,18 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import InsufficientAuthenticationError, NotFoundError, UnauthenticatedError
 from wsgiauth.forms import MemberForm
-from wsgiauth.forms.endpoint import BackLink, Endpoint, require_login, require_same_origin
+from wsgiauth.forms.endpoint import (
+    BackLink,
+    Endpoint,
+    problems_of_session,
+    require_login,
+    require_same_origin,
+)
 from wsgiauth.forms.shown_to import require_shown_to, sent_account
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem, Scheme
+from wsgiauth.openapi.callers import ADMINISTRATION, SESSION
+from wsgiauth.openapi.problems import NO_RIGHT, NOT_OF_STAFF, UNAVAILABLE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.administration import TO_CHANGE_AN_ACCOUNT, refused
@@ -59,6 +68,16 @@ class PanelEndpoint(Endpoint):
 
     is_for_staff = True
     back = BackLink("admin/users", _("Back to the users"))
+    tag = ADMINISTRATION
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of a session, and the 404 for others than the staff."""
+        of_session = problems_of_session(method, is_fresh=self.is_sensitive)
+        return (*super().problems(method), *of_session, NOT_OF_STAFF)
+
+    def security(self, method: str) -> tuple[Scheme | None, ...]:
+        """Return the schemes of a session."""
+        return SESSION
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a panel."""
@@ -73,7 +92,15 @@ class PanelEndpoint(Endpoint):
 class PanelForm(PanelEndpoint, MemberForm):
     """A form of the panel."""
 
+    is_sensitive = True
+    is_list: ClassVar[bool] = False  # GET shows a list, which needs no right and no recent proof
     right: ClassVar[str] = TO_CHANGE_AN_ACCOUNT  # that the form needs, in events
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and the 403 for members of the staff without the right."""
+        if method == "get" and self.is_list:
+            return (UNAVAILABLE, *problems_of_session(method), NOT_OF_STAFF)
+        return (*super().problems(method), NO_RIGHT)
 
     @abstractmethod
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:

@@ -38,6 +38,7 @@ FEATURE = Feature(
         "/totp": AuthenticatorApps(),
         "/recovery-codes": RecoveryCodes(),
     },
+    openapi="wsgiauth.features.factors.openapi",
     pages=_pages,
     parts=_parts,
     at_first_proof=remove_unproven,

@@ -23,6 +23,8 @@ from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _, ngettext
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import FACTOR_DEMANDED, NO_SESSION, NOT_FRESH, TO_LOGIN_OR_CONFIRM
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import host_of
@@ -52,6 +54,25 @@ class _Needs(NamedTuple):
     passes_preflights: bool
 
 
+_MALFORMED = Problem(
+    "MalformedQuery",
+    400,
+    {
+        "malformed": "A parameter of the query is unknown or has a wrong value, or the query"
+        " cannot be read."
+    },
+)
+_NO_RIGHT = Problem(
+    "NotAdmitted",
+    403,
+    {
+        "forbidden": "The caller lacks the permission, or has so many groups that Remote-Groups"
+        " would be too long.",
+        "insufficient_scope": "The API key lacks a permission.",
+    },
+)
+
+
 class Check(Endpoint):
     """Decides about the request that the X-Forwarded headers describe.
 
@@ -61,6 +82,17 @@ class Check(Endpoint):
     """
 
     answers_any_method = True
+    failures = (_MALFORMED, _NO_RIGHT)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the guards."""
+        return (
+            *super().problems(method),
+            TO_LOGIN_OR_CONFIRM,
+            NO_SESSION,
+            NOT_FRESH,
+            FACTOR_DEMANDED,
+        )
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether FORWARD_AUTH is on."""

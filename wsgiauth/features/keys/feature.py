@@ -34,6 +34,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
 
 FEATURE = Feature(
     name="keys",
+    openapi="wsgiauth.features.keys.openapi",
     urls={"/keys": Keys()},
     parts=_parts,
     credential_kinds=_credential_kinds,

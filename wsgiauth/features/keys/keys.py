@@ -6,15 +6,27 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import KEY_NAME_MAX_LENGTH
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.features.keys import api_keys
-from wsgiauth.features.keys.api_keys import DEFAULT_DAYS, MAX_DAYS, MAX_KEYS, ListedKey, list_keys
+from wsgiauth.features.keys.api_keys import (
+    DEFAULT_DAYS,
+    MAX_DAYS,
+    MAX_KEYS,
+    MAX_PERMISSIONS,
+    ListedKey,
+    list_keys,
+)
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
+from wsgiauth.forms.fields import Number, Text, Texts
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID, NOT_FRESH, TO_CONFIRM
+from wsgiauth.openapi.schemas import text
 from wsgiauth.site import Site
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.pages import UrlBelow
@@ -47,6 +59,18 @@ class KeysPage(FormPage):
         return bool(self.made)
 
 
+_NO_SUCH_KEY = Problem(
+    "NoSuchKey",
+    404,
+    {"no_such_key": "There is no API key with this id: it was revoked, or has expired."},
+)
+_TOO_MANY = Problem(
+    "TooManyKeys",
+    409,
+    {"too_many_keys": "The caller has the maximum number of API keys. Revoke one first."},
+)
+
+
 class Keys(ListForm):
     """Makes and revokes API keys."""
 
@@ -56,9 +80,36 @@ class Keys(ListForm):
         _("Let programs act for you, with no more than the permissions that you choose."),
     )
     step = _("Create or revoke API keys")
-    fields = ("name", "end")
-    numbers = ("days",)
-    lists = ("permissions",)
+    fields = (
+        Text(
+            "name",
+            "What you call the new key.",
+            maxLength=KEY_NAME_MAX_LENGTH,
+            examples=["nightly export"],
+        ),
+        Text("end", "The `id` of a key to revoke. Then no key is created."),
+        Number(
+            "days",
+            "After how many days it expires.",
+            minimum=1,
+            maximum=MAX_DAYS,
+            default=DEFAULT_DAYS,
+        ),
+        Texts(
+            "permissions",
+            "Permissions of the key, which you must have yourself. A key without permissions"
+            " passes only checks that the client is logged in.",
+            items=text(maxLength=100),
+            maxItems=MAX_PERMISSIONS,
+            examples=[["reports.publish"]],
+        ),
+    )
+    refusals = (INVALID, _NO_SUCH_KEY, _TOO_MANY)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, which makes a key only after a recent proof."""
+        led_on = (TO_CONFIRM, NOT_FRESH) if method == "post" else ()
+        return (*super().problems(method), *led_on)
 
     def document(
         self, environ: WSGIEnvironment, member: UserSession, site: Site

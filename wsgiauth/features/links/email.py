@@ -10,7 +10,10 @@ from wsgiauth.features.links.letters import request_address_link
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, THROTTLED
+from wsgiauth.openapi.strings import EMAIL
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
@@ -47,7 +50,8 @@ class Email(MemberForm):
         place=1,
     )
     is_sensitive = True
-    fields = ("email",)
+    fields = (Text("email", EMAIL, required=True),)
+    refusals = (INVALID, THROTTLED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends email."""

@@ -32,6 +32,7 @@ FEATURE = Feature(
         "/restore": Restore(),
         "/verify": Verify(),
     },
+    openapi="wsgiauth.features.links.openapi",
     replaces=frozenset({"/register"}),
     parts=lambda settings, tokens: {
         letters.LinkInviter: lambda _: letters.LinkInviter(),

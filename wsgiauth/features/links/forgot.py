@@ -6,8 +6,11 @@ from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.proofs import ACCOUNT_NAME
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.responses import Response
@@ -35,7 +38,14 @@ class ForgotSentPage(Page):
 class Forgot(PublicForm):
     """Sends a link. The answer does not depend on whether there is an account."""
 
-    fields = (ACCOUNT_NAME,)
+    fields = (
+        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
+    )
+    refusals = (INVALID, THROTTLED)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form; the page does not need the database."""
+        return () if method == "get" else super().problems(method)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends email, and users log in with a password."""

@@ -16,7 +16,10 @@ from wsgiauth.features.links.open_invitations import (
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.strings import EMAIL
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.administration import TO_INVITE, administer_invitation, can_govern
@@ -59,12 +62,21 @@ class InvitationsPage(PanelPage, FormPage):
     invite_url: str = ""  # empty without email or the right to invite
 
 
+_NOT_INVITED = Problem(
+    "NotInvited",
+    404,
+    {"no_such_invitation": "The address has no open invitation."},
+)
+
+
 class Invitations(PanelForm):
     """Lists open invitations, and revokes those of one address."""
 
     back = BackLink("admin/invitations", _("Back to the invitations"))
     step = _("Open invitations")
-    fields = ("email",)
+    fields = (Text("email", EMAIL, required=True),)
+    refusals = (_NOT_INVITED,)
+    is_list = True
     right = TO_INVITE
 
     def is_offered(self, settings: Settings) -> bool:

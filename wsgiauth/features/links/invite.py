@@ -6,13 +6,18 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts import check_names, names
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import GROUP_MAX_LENGTH
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.links.open_invitations import find_invitations
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.fields import Flag, Text, Texts
 from wsgiauth.messages import _, ngettext
+from wsgiauth.openapi.problems import INVALID, TAKEN
+from wsgiauth.openapi.schemas import text
+from wsgiauth.openapi.strings import EMAIL
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.administration import (
@@ -57,9 +62,18 @@ class Invite(PanelForm):
     """Sends an invitation, on a site that sends email."""
 
     step = _("Invite a person")
-    fields = ("email", "username")
-    lists = ("permissions", "groups")
-    flags = ("is_staff",)
+    fields = (
+        Text("email", EMAIL, required=True),
+        Text("username", "Without it, the person chooses one.", examples=["grace"]),
+        Texts("permissions", "What the user gets. Only by superusers.", items=text(maxLength=100)),
+        Texts(
+            "groups",
+            "The names of the groups that the user joins, in any letter case. Only by superusers.",
+            items=text(maxLength=GROUP_MAX_LENGTH),
+        ),
+        Flag("is_staff", "Makes the user a member of the staff. Only by superusers."),
+    )
+    refusals = (INVALID, TAKEN)
     right = TO_INVITE
 
     def is_offered(self, settings: Settings) -> bool:

@@ -9,6 +9,8 @@ from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.exceptions import RequestError
 from wsgiauth.forms import TOKEN, FormPage, PublicForm, Refusal, Submission
 from wsgiauth.messages import Joined, _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import query_field
@@ -27,6 +29,16 @@ class LinkExpiredError(RequestError):
         self.pages = pages
 
 
+EXPIRED = Problem(
+    "LinkExpired",
+    410,
+    {
+        "link_expired": "The link was used or has expired, or the password or the address was"
+        " changed since it was sent."
+    },
+)
+
+
 class LinkForm(PublicForm):
     """A form that a link with a secret opens.
 
@@ -36,6 +48,11 @@ class LinkForm(PublicForm):
 
     hides_address = True
     is_navigation = True
+    refusals: tuple[Problem, ...] = (INVALID, EXPIRED)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of every form, and of a link that has ended."""
+        return (*super().problems(method), *((EXPIRED,) if method == "get" else ()))
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there can be links; without email, an operator can print one."""

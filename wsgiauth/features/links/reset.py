@@ -5,7 +5,9 @@ from wsgiauth.authentication.password import find_holder, reset_password
 from wsgiauth.features.links.detours import forget_next, kept_next
 from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, see_other
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.strings import NEW_PASSWORD
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -28,7 +30,15 @@ class ResetPage(FormPage):
 class Reset(LinkForm):
     """Changes the password, and revokes all sessions of the user, who then logs in again."""
 
-    fields = (TOKEN, "password")
+    fields = (
+        Text(
+            TOKEN,
+            "The field `token` in the link of the email.",
+            required=True,
+            examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
+        ),
+        Text("password", NEW_PASSWORD, required=True),
+    )
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether users log in with a password."""

@@ -3,9 +3,11 @@
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.restoring import Restoration, find_restoration, restore_address
-from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm
+from wsgiauth.features.links.link_form import EXPIRED, LinkExpiredError, LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import TAKEN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
@@ -42,7 +44,15 @@ class Restore(LinkForm):
     The client stays anonymous, so the link alone opens nothing.
     """
 
-    fields = (TOKEN,)
+    fields = (
+        Text(
+            TOKEN,
+            "The field `token` in the link of the email.",
+            required=True,
+            examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
+        ),
+    )
+    refusals = (TAKEN, EXPIRED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends email; no other way leads to a link."""

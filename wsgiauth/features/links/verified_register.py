@@ -12,10 +12,13 @@ from wsgiauth.exceptions import RetryLaterError, ValidationError
 from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.forms import FormPage, Refusal, Submission, email_accepted, see_other
+from wsgiauth.forms import Form, FormPage, Refusal, Submission, email_accepted, see_other
 from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields
 from wsgiauth.forms.endpoint import Endpoint, require_part
+from wsgiauth.forms.fields import Flag, Text, named
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, THROTTLED
+from wsgiauth.openapi.strings import EMAIL, USERNAME
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cookies import OwnCookie
@@ -79,13 +82,22 @@ class VerifiedRegister(Register):
     The answer and its time do not depend on whether the address has an account.
     """
 
-    fields = ("username", "email")
-    flags = (AGAIN,)
+    fields = (
+        Text("username", USERNAME, required=True),
+        Text("email", EMAIL, required=True),
+        Flag(
+            AGAIN,
+            "For browsers: send another email instead, to the address for which the browser has"
+            " asked for one.",
+        ),
+    )
+    refusals = (INVALID, THROTTLED)
+    failures = ()
     page_class = VerifiedRegisterPage
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields without the application's fields, which the link's page asks for."""
-        return self.fields
+        return Form.strings(self, site)
 
     def act(self, submission: Submission) -> Response:
         """Insert the email, even if the address has an account."""
@@ -104,7 +116,9 @@ class VerifiedRegister(Register):
         detail = _("If the address can have an account, an email with a link is on its way.")
         if submission.is_program:
             return email_accepted(submission, detail, _sent_page(submission))
-        cookie = asked_cookie(submission, _ASKED, {name: fields[name] for name in self.fields})
+        cookie = asked_cookie(
+            submission, _ASKED, {name: fields[name] for name in named(self.fields, Text)}
+        )
         cookies = (cookie, *keep_next(submission))
         return email_accepted(submission, detail, _sent_page(submission), *cookies)
 

@@ -13,14 +13,32 @@ from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationEr
 from wsgiauth.features.links.address_links import AddressProof, prove_address, read_address_proof
 from wsgiauth.features.links.detours import forget_next, kept_next
 from wsgiauth.features.links.invitations import accept_invitation, read_invitation
-from wsgiauth.features.links.link_form import LinkExpiredError, LinkForm, LinkPurpose, has_account
+from wsgiauth.features.links.link_form import (
+    EXPIRED,
+    LinkExpiredError,
+    LinkForm,
+    LinkPurpose,
+    has_account,
+)
 from wsgiauth.features.providers.addresses import PROVIDER_ADDRESS
 from wsgiauth.features.providers.endpoints.provider_address import ProviderAddressLink
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, see_other
 from wsgiauth.forms.endpoint import require_login
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
 from wsgiauth.messages import Joined, _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import (
+    APPLICATION_FAILED,
+    FACTOR_DEMANDED,
+    INVALID,
+    NO_SESSION,
+    TAKEN,
+    THROTTLED,
+    TO_LOGIN,
+)
+from wsgiauth.openapi.strings import NEW_PASSWORD, USERNAME
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.hash_slots import Claim
@@ -187,14 +205,43 @@ PURPOSES: Mapping[str, LinkPurpose] = {
 }
 
 
+OTHER_ACCOUNT = Problem(
+    "OtherAccount",
+    403,
+    {
+        "other_account": "The link is for another account, or the page with the form was shown to"
+        " one.",
+        "other_browser": "The link was opened in another browser than the one in which the user"
+        " logged in with the provider; it can still be used.",
+        "insufficient_scope": "The request came with an API key, and needs a session.",
+    },
+)
+
+
 class Verify(LinkForm):
     """Finds the secret of the link, and lets its purpose answer."""
 
-    fields = (TOKEN, "username", "password")
+    fields = (
+        Text(
+            TOKEN,
+            "The field `token` in the link of the email.",
+            required=True,
+            examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
+        ),
+        Text("username", USERNAME),
+        Text("password", NEW_PASSWORD),
+    )
+    refusals = (INVALID, TAKEN, THROTTLED, OTHER_ACCOUNT, EXPIRED)
+    failures = (APPLICATION_FAILED,)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of a link, and of a link that is for the session of one user."""
+        of_address = (OTHER_ACCOUNT,) if method == "get" else (NO_SESSION, FACTOR_DEMANDED)
+        return (*super().problems(method), TO_LOGIN, *of_address)
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields, with the application's fields for new users."""
-        return (*self.fields, *site.registration.names)
+        return (*super().strings(site), *site.registration.names)
 
     def act(self, submission: Submission) -> Response:
         """Return the answer of the link's purpose."""

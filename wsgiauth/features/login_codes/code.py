@@ -11,9 +11,11 @@ from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.again import asked_cookie, asked_fields
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import REMEMBER, GuestForm
 from wsgiauth.forms.proofs import ACCOUNT_NAME
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -39,8 +41,11 @@ class CodePage(FormPage):
 class AskForCode(GuestForm):
     """Sends a code. The answer does not depend on whether there is an account."""
 
-    fields = (ACCOUNT_NAME,)
-    flags = (REMEMBER,)
+    fields = (
+        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
+        Flag(REMEMBER, "For browsers: whether the login that follows outlives the browser window."),
+    )
+    refusals = (INVALID, THROTTLED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends codes."""

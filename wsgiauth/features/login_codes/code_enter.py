@@ -12,6 +12,7 @@ from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, page_of, see_other
 from wsgiauth.forms.again import AGAIN
 from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import (
     REFRESH,
     REMEMBER,
@@ -23,6 +24,8 @@ from wsgiauth.forms.handover import (
 )
 from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -51,11 +54,50 @@ class EnterCodePage(FormPage):
     minutes: int = codes.MINUTES
 
 
+_REFUSED = Problem(
+    "CodeRefused",
+    401,
+    {
+        "invalid_code": "The code is not right.",
+        "second_factor_required": "The password, or the code of the email, is right, and the user"
+        " has a second factor, of `methods`: send the same again with its code.",
+    },
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+
+
 class EnterCode(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
-    fields = (CODE, REQUEST, _SECOND)
-    flags = (REFRESH, REMEMBER, AGAIN)
+    fields = (
+        Text(
+            CODE,
+            "The code of the email, in digits of any script. Spaces, hyphens and a sentence around"
+            " it do not count.",
+            required=True,
+            examples=["1234 5678"],
+        ),
+        Text(
+            REQUEST,
+            "`request` of the answer of /code.",
+            required=True,
+            examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
+        ),
+        Text(
+            _SECOND,
+            "The code of the second factor, or a recovery code: after the failure"
+            " `second_factor_required`.",
+        ),
+        Flag(REFRESH, "Whether to return a refresh token, too."),
+        Flag(REMEMBER, "Whether the refresh token lives for weeks instead of hours."),
+        Flag(
+            AGAIN,
+            "For browsers: send another email instead, to the name for which the browser has asked"
+            " for one.",
+        ),
+    )
+    refusals = (INVALID, _REFUSED, THROTTLED)
+    failures = (APPLICATION_FAILED,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends codes."""

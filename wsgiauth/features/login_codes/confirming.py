@@ -7,6 +7,7 @@ from wsgiauth.authentication.email_codes import REQUEST, SEND
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import EMAIL_CODE
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.feature import ConfirmationWay
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import WAITING, LoginCodes
 from wsgiauth.forms import MemberSubmission, page_of, see_other
@@ -60,4 +61,4 @@ def _require_codes(submission: MemberSubmission) -> None:
         raise ValidationError({"password": [_("Confirm in another way.")]})
 
 
-CONFIRMATIONS = {SEND: send_code, REQUEST: confirm_by_code}
+CONFIRMATIONS = {SEND: ConfirmationWay(send_code), REQUEST: ConfirmationWay(confirm_by_code)}

@@ -30,6 +30,7 @@ def _pages() -> Sequence[Page]:
 FEATURE = Feature(
     name="login_codes",
     urls={"/code": AskForCode(), "/code/enter": EnterCode()},
+    openapi="wsgiauth.features.login_codes.openapi",
     parts=_parts,
     pages=_pages,
     way_in=can_log_in,

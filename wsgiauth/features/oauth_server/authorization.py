@@ -24,6 +24,7 @@ from wsgiauth.features.oauth_server.oauth_errors import resource_problem
 from wsgiauth.features.oauth_server.redirect_uris import is_registered
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.settings import Settings
 from wsgiauth.web.uris import find_equal
 from wsgiauth.web.urls import MAX_IN_COOKIE, is_safe_path
@@ -63,6 +64,17 @@ class Target(NamedTuple):
     state: str = ""
     mode: str = QUERY
     unchecked: str = ""  # the name of a client that has registered itself; "" for another one
+
+
+UNKNOWN_CLIENT = Problem(
+    "UnknownClient",
+    400,
+    {
+        "invalid_client": "The site does not know the app.",
+        "invalid_redirect_uri": "The app has not registered this redirect URI.",
+        "invalid_request": "The request of the app is too long.",
+    },
+)
 
 
 class AuthorizationError(Exception):

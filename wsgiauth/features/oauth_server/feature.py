@@ -84,6 +84,7 @@ FEATURE = Feature(
         "/admin/apps/{client}": AdminApp(),
         "/admin/apps/{client}/{action}": ChangeApp(),
     },
+    openapi="wsgiauth.features.oauth_server.openapi",
     well_known=well_known_urls,
     replaces=frozenset({AUTHORIZATION_SERVER}),
     parts=_parts,

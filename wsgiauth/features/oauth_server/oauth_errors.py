@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from http import HTTPStatus
 
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import RETRY_AFTER
 from wsgiauth.web.responses import Header, Response, json_response
 
 INVALID_REQUEST, INVALID_CLIENT, INVALID_GRANT, UNAUTHORIZED_CLIENT = (
@@ -10,6 +12,16 @@ INVALID_REQUEST, INVALID_CLIENT, INVALID_GRANT, UNAUTHORIZED_CLIENT = (
     "invalid_client",
     "invalid_grant",
     "unauthorized_client",
+)
+
+CLIENT_THROTTLED = Problem(
+    "ClientThrottled",
+    429,
+    {
+        "throttled": "Too many attempts, new accounts or emails: this request was not tried."
+        " `Retry-After` says when to try again."
+    },
+    headers={"Retry-After": RETRY_AFTER},
 )
 
 

@@ -40,6 +40,7 @@ def _sections(settings: Settings) -> tuple[StaffSection, ...]:
 
 FEATURE = Feature(
     name="panel",
+    openapi="wsgiauth.features.panel.openapi",
     urls={
         "/admin": Panel(),
         "/admin/users": Users(),

@@ -15,12 +15,16 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.known_permissions import offered_permissions
 from wsgiauth.accounts.listing import group_sizes
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.names import GROUP_MAX_LENGTH
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.panel.user_search import Criteria, FoundUser, find_users
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID, INVALID_QUERY
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import (
     DANGER,
@@ -88,13 +92,31 @@ class GroupsPage(PanelPage, FormPage):
     name: str = ""  # as entered
 
 
+_TAKEN = Problem("TakenGroup", 409, {"taken": "Another group has the name."}, has_errors=True)
+
+
 class Groups(PanelForm):
     """Lists the groups, and creates one."""
 
     back = TO_GROUPS
     step = _("The groups")
-    fields = ("name",)
+    fields = (
+        Text(
+            "name",
+            "Unique without regard to letter case.",
+            required=True,
+            maxLength=GROUP_MAX_LENGTH,
+            examples=["Editors"],
+        ),
+    )
+    refusals = (INVALID, _TAKEN)
+    is_list = True
     right = TO_CHANGE_A_GROUP
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form and of the list, whose query can be wrong."""
+        invalid = (INVALID_QUERY,) if method == "get" else ()
+        return (*super().problems(method), *invalid)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the list as a page, or as JSON; it needs no recent proof."""
@@ -300,9 +322,15 @@ class ChangeGroup(ActionForm):
     back = BackLink("admin/groups/{id}", _("Back to the group"))
     label = _("Group")
     actions = GROUP_ACTIONS
-    fields = ("permission", "user")
+    fields = (
+        Text("permission", "For `grant` and `revoke`.", examples=["reports.publish"]),
+        Text("user", "For `add` and `remove`: a username or an email address, in any letter case."),
+        Flag(
+            ONLY_KNOWN,
+            "For `grant`: whether to refuse a permission that nothing in the application asks for.",
+        ),
+    )
     right = TO_CHANGE_A_GROUP
-    flags = (ONLY_KNOWN,)
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff who is not a superuser."""

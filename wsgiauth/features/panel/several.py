@@ -16,7 +16,11 @@ from wsgiauth.exceptions import ForbiddenError, LastSuperuserError, ValidationEr
 from wsgiauth.features.panel.user import LAST_SUPERUSER
 from wsgiauth.features.panel.user_actions import ACTIONS, GROUP, UserAction
 from wsgiauth.forms import NEXT, FormPage, MemberSubmission, Refusal
+from wsgiauth.forms.fields import Numbers, Text, named
 from wsgiauth.messages import _, list_of, ngettext
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID_QUERY
+from wsgiauth.openapi.schemas import row_id
 from wsgiauth.site import Site
 from wsgiauth.staff.administration import (
     Party,
@@ -151,13 +155,34 @@ class ChangeSeveral(PanelForm):
     """Does the actions of `SHARED_ACTIONS`."""
 
     step = _("Change several users")
-    fields = (_ACTION, GROUP.name)
-    int_lists = (USERS,)
+    fields = (
+        Text(
+            _ACTION,
+            "What to do.",
+            required=True,
+            enum=["activate", "deactivate", "end-logins", "join"],
+        ),
+        Text(GROUP.name, "For `join`: the name of a group."),
+        Numbers(
+            USERS,
+            "The ids of the users.",
+            required=True,
+            items=row_id(maximum=9007199254740991),
+            maxItems=MOST,
+        ),
+    )
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and of the query that opens it."""
+        invalid = (INVALID_QUERY,) if method == "get" else ()
+        return (*super().problems(method), *invalid)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page that asks; without a choice, redirect to the list of users."""
         member = self.require_member(environ, site)
-        fields, lists = query_form(environ, (*self.fields, NEXT), self.int_lists)
+        fields, lists = query_form(
+            environ, (*self.strings(site), NEXT), named(self.fields, Numbers)
+        )
         destination = safe_next(fields.pop(NEXT), "")
         if not lists[USERS]:
             url = destination or f"{panel_url(environ)}/{USERS}"

@@ -16,6 +16,7 @@ from wsgiauth.features.audit.trail import Entry, Filters, Position
 from wsgiauth.features.panel.event_words import reason_in_words, title_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.site import Site
 from wsgiauth.staff.event_reasons import named_reasons
 from wsgiauth.staff.frame import (
@@ -71,6 +72,7 @@ class Events(PanelEndpoint):
 
     back = BackLink("admin/events", _("Back to the audit trail"))
     step = _("The audit trail")
+    failures = (INVALID_QUERY,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the trail, or with the same events as JSON."""

@@ -38,7 +38,10 @@ from wsgiauth.features.providers.identities import ListedIdentity, list_identiti
 from wsgiauth.forms import MemberSubmission
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import INVALID
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
@@ -242,6 +245,27 @@ class ShowUser(PanelEndpoint):
         return site.pages.render(environ, page)
 
 
+_ENDED = Problem(
+    "Ended",
+    404,
+    {
+        "no_such_login": "The session has ended.",
+        "no_such_key": "There is no API key with this id: it was revoked, or has expired.",
+    },
+)
+_CONFLICT = Problem(
+    "Conflict",
+    409,
+    {
+        "last_superuser": "The user is the last active superuser.",
+        "last_way_in": "The user could not log in any more.",
+        "in_use": "Data of the application refers to the account, so it cannot be deleted.",
+        "inactive": "The account is not active, so a link would not work.",
+        "taken": "Another user has the address.",
+    },
+)
+
+
 class ChangeUser(ActionForm):
     """Does the actions of `user_actions.ACTIONS`."""
 
@@ -249,8 +273,22 @@ class ChangeUser(ActionForm):
     back = BackLink("admin/users/{id}", _("Back to the user"))
     label = _("User")
     actions = ACTIONS
-    fields = ("permission", "group", "login", "key", "identity", "email")
-    flags = (ONLY_KNOWN,)
+    fields = (
+        Text("permission", "For `grant` and `revoke`.", examples=["reports.publish"]),
+        Text("group", "For `join` and `leave`: the name of a group."),
+        Text("login", "For `end-login`: the `handle` of the session."),
+        Text("key", "For `end-key`: the `id` of the API key."),
+        Text("identity", "For `disconnect`: the `id` of the account of another provider."),
+        Text(
+            "email",
+            "For `verify-email`: the address that the user has; for `change-email`: the new one.",
+        ),
+        Flag(
+            ONLY_KNOWN,
+            "For `grant`: whether to refuse a permission that nothing in the application asks for.",
+        ),
+    )
+    refusals = (_ENDED, _CONFLICT, INVALID)
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""

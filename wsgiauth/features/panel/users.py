@@ -21,6 +21,7 @@ from wsgiauth.features.panel.user_search import FoundUser, all_users, find_users
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import STAFF, AccountLink
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.site import Site
 from wsgiauth.staff.frame import (
     USERS,
@@ -120,6 +121,7 @@ class Users(PanelEndpoint):
     account_link = AccountLink(
         STAFF, _("Users and groups"), _("Find users, and change their accounts.")
     )
+    failures = (INVALID_QUERY,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same users as JSON."""
@@ -177,6 +179,8 @@ class Users(PanelEndpoint):
 
 class UsersCsv(PanelEndpoint):
     """Streams the users as CSV (RFC 4180)."""
+
+    failures = (INVALID_QUERY,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, or fail if the audit trail cannot record who gets it."""

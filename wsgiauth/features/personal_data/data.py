@@ -13,12 +13,15 @@ from wsgiauth.forms.endpoint import (
     LEAVING,
     AccountLink,
     Endpoint,
+    problems_of_session,
     require_fresh,
     require_not_in_advance,
     require_opened,
     require_same_origin,
 )
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, RETRY_AFTER
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Counters, Limit
@@ -33,6 +36,19 @@ _BLOCK = 65_536  # characters
 _DOWNLOADS = Limit("personal data", 10, (_HOUR,), _HOUR)
 
 
+_REFUSED = Problem(
+    "DownloadRefused",
+    403,
+    {"cross_origin": "Another site made the browser send the request."},
+)
+_TOO_MANY = Problem(
+    "TooManyDownloads",
+    429,
+    {"throttled": "The user has downloaded the file ten times in the last hour."},
+    headers={"Retry-After": RETRY_AFTER},
+)
+
+
 class Data(Endpoint):
     """Streams the file."""
 
@@ -42,6 +58,11 @@ class Data(Endpoint):
         _("Everything that this site stores about your account, in one file for programs."),
         place=-1,
     )
+    failures = (_REFUSED, _TOO_MANY, APPLICATION_FAILED)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of a session with a recent proof, and of the application."""
+        return (*super().problems(method), *problems_of_session(method, is_fresh=True))
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, or fail if the audit trail cannot record the download."""

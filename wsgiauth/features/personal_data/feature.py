@@ -8,6 +8,7 @@ from wsgiauth.features.personal_data.records import TABLES
 FEATURE = Feature(
     name="personal_data",
     urls={"/data": Data()},
+    openapi="wsgiauth.features.personal_data.openapi",
     events=(DATA_EXPORTED,),
     personal_data=TABLES,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature
+from wsgiauth.feature import ConfirmationWay, Feature
 from wsgiauth.features.providers import addresses
 from wsgiauth.features.providers.endpoints.complete import Complete
 from wsgiauth.features.providers.endpoints.identities import Identities
@@ -14,6 +14,7 @@ from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
 from wsgiauth.features.providers.event_kinds import EVENTS, REASONS
 from wsgiauth.features.providers.identities import own_identities, remove_all
 from wsgiauth.features.providers.oidc import Providers
+from wsgiauth.features.providers.problems import PROVIDER_REFUSED, PROVIDER_UNAVAILABLE
 from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_in
 from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
@@ -48,6 +49,7 @@ FEATURE = Feature(
         "/complete": Complete(),
         "/oidc/{provider}/logout": BackChannelLogout(),
     },
+    openapi="wsgiauth.features.providers.openapi",
     pages=_pages,
     at_first_proof=remove_all,
     way_in=can_log_in,
@@ -57,7 +59,7 @@ FEATURE = Feature(
     event_reasons=REASONS,
     composers=addresses.COMPOSERS,
     letter_samples=addresses.SAMPLES,
-    confirmations={BUTTON: ask_provider},
+    confirmations={BUTTON: ConfirmationWay(ask_provider, (PROVIDER_REFUSED, PROVIDER_UNAVAILABLE))},
     personal_data={
         "wsgiauth_identity": Records("provider_accounts", own_identities),
         "wsgiauth_provider_session": Records("provider_logins", own_logins),

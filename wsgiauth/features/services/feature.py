@@ -34,6 +34,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
 FEATURE = Feature(
     name="services",
     urls={"/token": Token(), "/jwks.json": PublishedKeys(), "/introspect": Introspect()},
+    openapi="wsgiauth.features.services.openapi",
     well_known=well_known_urls,
     permissions=lambda settings: (INTROSPECT,) if settings.SERVICE_KEYS else (),
     parts=_parts,

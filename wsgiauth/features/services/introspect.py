@@ -9,6 +9,8 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import CHALLENGE, OF_BODY
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure, refuse_key
@@ -19,8 +21,29 @@ from wsgiauth.web.www_authenticate import challenges
 _INACTIVE = {"active": False}  # RFC 7662 section 2.2: nothing else, whatever the reason
 
 
+_NO_KEY = Problem(
+    "NoKey",
+    401,
+    {
+        "unauthenticated": "There are no credentials.",
+        "invalid_token": "The credentials are malformed or expired, or their session has ended.",
+    },
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+_REFUSED = Problem(
+    "NoIntrospection",
+    403,
+    {
+        "insufficient_scope": "The API key lacks a permission.",
+        "forbidden": "The request came with a session, and needs an API key.",
+    },
+)
+
+
 class Introspect(Endpoint):
     """Answers only services, by their API key. A cookie is not enough, so no page can ask."""
+
+    failures = (*OF_BODY, _NO_KEY, _REFUSED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site issues service tokens."""

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
@@ -18,6 +19,10 @@ METADATA = "/.well-known/oauth-authorization-server"  # RFC 8414 section 3
 
 class PublishedKeys(Endpoint):
     """Publishes the keys of SERVICE_KEYS."""
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return no failures."""
+        return ()
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are keys."""

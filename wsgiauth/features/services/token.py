@@ -10,11 +10,22 @@ from wsgiauth.exceptions import RequestError, UnauthenticatedError
 from wsgiauth.features.services.service_tokens import MAX_SCOPE, ServiceTokens
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone, require_caller
 from wsgiauth.messages import _, ngettext
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import FACTOR_DEMANDED, NO_SESSION, OF_BODY, TO_LOGIN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.request import text_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.uris import find_equal
+
+_REFUSED = Problem(
+    "TokenRefused",
+    400,
+    {
+        "invalid_target": "The site issues no tokens for this service (RFC 8707).",
+        "invalid_scope": "The scope is not a list of permissions.",
+    },
+)
 
 
 class Token(Endpoint):
@@ -22,6 +33,12 @@ class Token(Endpoint):
 
     The body is JSON, which no page of another site can send without permission.
     """
+
+    failures = (_REFUSED, *OF_BODY)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of a session or an API key."""
+        return (*super().problems(method), TO_LOGIN, NO_SESSION, FACTOR_DEMANDED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are keys to sign with."""

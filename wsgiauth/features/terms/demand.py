@@ -17,6 +17,8 @@ from wsgiauth.exceptions import RequestError, UnmetDemandError
 from wsgiauth.features.terms import acceptances
 from wsgiauth.features.terms.tables import Acceptance
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.schemas import obj, text
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import is_day
 from wsgiauth.web.urls import LOGIN_AT
@@ -25,6 +27,18 @@ TERMS_REQUIRED = "terms_required"
 OTHER_VERSION = "other_version"
 
 PATH = "/terms"  # of the page, below the mount
+
+TERMS_VERSION = obj(
+    "TermsVersion",
+    terms_url=text("Where the terms can be read.", format="uri-reference", examples=["/terms"]),
+    terms_version=text("The day of the version.", format="date", examples=["2026-11-28"]),
+)
+OTHER_VERSION_SENT = Problem(
+    "OtherVersion",
+    409,
+    {OTHER_VERSION: "The site has another version of the terms: let the user read it first."},
+    members=TERMS_VERSION,
+)
 
 
 class Terms:
@@ -75,6 +89,12 @@ class TermsDemand(Demand):
     error = TERMS_REQUIRED
     keyword = "terms"
     page = PATH
+    problem = Problem(
+        "TermsRequired",
+        403,
+        {TERMS_REQUIRED: "The user must first accept the terms at `/terms`."},
+        members=TERMS_VERSION,
+    )
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
@@ -115,6 +135,8 @@ class TermsField(FeatureField):
 
     So the form of a page that was shown before TERMS_VERSION changed accepts nothing.
     """
+
+    refusals = (OTHER_VERSION_SENT,)
 
     def __init__(self, terms: Terms) -> None:
         super().__init__(

@@ -67,6 +67,7 @@ def _future(site: Site) -> Iterator[Finding]:
 FEATURE = Feature(
     name="terms",
     urls={"/terms": TermsOfUse()},
+    openapi="wsgiauth.features.terms.openapi",
     parts=_parts,
     demands=_demands,
     registration_fields=_registration_fields,

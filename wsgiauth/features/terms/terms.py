@@ -10,10 +10,12 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.endpoints.logout import log_out
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.terms.acceptances import Accepted, accept, list_accepted
-from wsgiauth.features.terms.demand import Terms
+from wsgiauth.features.terms.demand import OTHER_VERSION_SENT, Terms
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import RESEND
@@ -44,8 +46,12 @@ class TermsOfUse(ListForm):
     """Records that the user accepts the version that the page has shown."""
 
     step = _("Terms of use")
-    fields = ("version", "end")
-    flags = ("accept",)
+    fields = (
+        Text("version", "The `terms_version` that the user has seen.", examples=["2026-11-28"]),
+        Text("end", "`all`: log out everywhere instead."),
+        Flag("accept", "The checkbox of the page, which JSON does not need."),
+    )
+    refusals = (INVALID, OTHER_VERSION_SENT)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site has a version of its terms."""

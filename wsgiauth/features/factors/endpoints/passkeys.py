@@ -18,12 +18,15 @@ from wsgiauth.features.factors.passkeys import (
     list_passkeys,
 )
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
-from wsgiauth.forms import MemberSubmission, Refusal
+from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, INVALID, LAST_WAY_IN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp, utc_text
@@ -105,9 +108,27 @@ class Passkeys(FactorForm):
         place=4,
     )
     step = _("Add or remove passkeys")
-    fields = ("name", CREDENTIAL, "remove")
+    fields = (
+        Text(
+            "name",
+            "How the user calls a new passkey.",
+            maxLength=NAME_MAX_LENGTH,
+            examples=["Laptop"],
+        ),
+        Text(
+            CREDENTIAL,
+            "The new passkey: the `RegistrationResponseJSON` for the `creation_options`.",
+        ),
+        Text("remove", "Removes the passkey of this `handle`."),
+    )
+    refusals = (INVALID, LAST_WAY_IN)
+    failures = (APPLICATION_FAILED,)
     path = "passkeys"
     gone = _("That passkey has already been removed.")
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, which its list needs a recent proof for, too."""
+        return MemberForm.problems(self, method)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are passkeys."""

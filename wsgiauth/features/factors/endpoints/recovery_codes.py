@@ -14,6 +14,7 @@ from wsgiauth.forms.endpoint import SECURITY, AccountLink
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_now
@@ -45,6 +46,16 @@ class RecoveryCodesPage(FormPage):
         return bool(self.codes)
 
 
+_NO_FACTOR = Problem(
+    "NoSecondFactor",
+    409,
+    {
+        "no_second_factor": "The caller has no authenticator app and no passkey, which the codes"
+        " would stand for."
+    },
+)
+
+
 class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
@@ -56,6 +67,7 @@ class RecoveryCodes(ListForm):
     step = _("Create recovery codes")
     needs_factor = True
     is_sensitive = True
+    refusals = (_NO_FACTOR,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""

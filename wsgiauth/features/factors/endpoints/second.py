@@ -13,6 +13,7 @@ from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import PublicForm, Refusal, Submission, require_own, see_other, tabs
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.forms.proofs import (
     CODE,
@@ -24,6 +25,8 @@ from wsgiauth.forms.proofs import (
     require_factor,
 )
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, THROTTLED, TO_LOGIN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -49,11 +52,43 @@ class SecondPage(PasskeyPage):
     trust: bool = False
 
 
+_NONE_WAITS = Problem(
+    "NoPendingLogin",
+    401,
+    {"unauthenticated": "No login is waiting for its second factor."},
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+_REFUSED = Problem(
+    "WrongFactor",
+    401,
+    {"invalid_code": "The code is not right.", "invalid_passkey": "The passkey is not right."},
+    headers={"WWW-Authenticate": CHALLENGE},
+)
+
+
 class SecondStep(PublicForm):
     """Starts the session of a pending login."""
 
-    fields = (CODE, CREDENTIAL)
-    flags = (_CANCEL, _TRUST)
+    fields = (
+        Text(CODE, "The code of an authenticator app, or a recovery code.", examples=["123456"]),
+        Text(
+            CREDENTIAL,
+            "For browsers: the `AuthenticationResponseJSON` of a passkey, for the options of the"
+            " page.",
+        ),
+        Flag(_CANCEL, "End this login; `next` is the login page."),
+        Flag(
+            _TRUST,
+            "Whether later logins of the user in this browser skip this step, for"
+            " TRUSTED_BROWSER_DAYS; ignored without this setting.",
+        ),
+    )
+    refusals = (INVALID, _REFUSED, THROTTLED)
+    failures = (APPLICATION_FAILED,)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and those of a client without a pending login."""
+        return (*super().problems(method), TO_LOGIN, _NONE_WAITS)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""

@@ -17,9 +17,11 @@ from wsgiauth.features.factors.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.problems import APPLICATION_FAILED
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -97,7 +99,17 @@ class AuthenticatorApps(FactorForm):
     step = _("Change two-step verification")
     path = "totp"
     gone = _("That app has already been removed.")
-    fields = ("name", CODE, "remove")
+    fields = (
+        Text(
+            "name",
+            "Begins the set-up of an app under this name.",
+            maxLength=NAME_MAX_LENGTH,
+            examples=["Phone"],
+        ),
+        Text(CODE, "The first code of the app whose set-up began in this session; confirms it."),
+        Text("remove", "Removes the app of this `handle`."),
+    )
+    failures = (APPLICATION_FAILED,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether there are second factors."""

@@ -21,7 +21,9 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms import MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import BackLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import (
     ACCESS,
@@ -189,6 +191,7 @@ class AdminApp(OfApps):
     """Shows a client, with a page of its users."""
 
     step = _("The page of an app")
+    failures = (INVALID_QUERY,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the same as JSON."""
@@ -230,7 +233,14 @@ class ChangeApp(OfApps, ActionForm):
     label = _("App")
     back = BackLink("admin/apps/{client}", _("Back to the app"))
     actions = APP_ACTIONS
-    fields = (USER.name, USERNAME.name)
+    fields = (
+        Text(USER.name, "For `revoke`: the id of a user.", examples=["7"]),
+        Text(
+            USERNAME.name,
+            "For `revoke` without `user`: a username or an email address.",
+            examples=["grace"],
+        ),
+    )
     right = TO_CHANGE_AN_APP
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:

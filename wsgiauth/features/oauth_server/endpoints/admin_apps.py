@@ -10,6 +10,7 @@ from wsgiauth.features.oauth_server.client_pages import FoundClient, find_client
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _, pgettext
+from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import DELETE
@@ -71,6 +72,7 @@ class AdminApps(OfApps):
     """Lists the clients, a page at a time."""
 
     step = _("The apps")
+    failures = (INVALID_QUERY,)
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same clients as JSON."""

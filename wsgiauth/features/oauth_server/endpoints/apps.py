@@ -10,7 +10,10 @@ from wsgiauth.features.oauth_server.apps import MOST_LISTED, App, list_apps
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import INVALID
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -30,6 +33,9 @@ class AppsPage(FormPage):
     most: int = MOST_LISTED
 
 
+_NO_SUCH_APP = Problem("NoSuchApp", 404, {"no_such_app": "The caller has no app with this id."})
+
+
 class Apps(ListForm):
     """Lists the apps with what they can do, and revokes one."""
 
@@ -39,7 +45,10 @@ class Apps(ListForm):
         _("See where you log in with this account, and end that."),
     )
     step = _("Revoke an app")
-    fields = ("revoke",)
+    fields = (
+        Text("revoke", "The `id` of the app.", required=True, examples=["4f2a90c81d37be650912"]),
+    )
+    refusals = (INVALID, _NO_SUCH_APP)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""

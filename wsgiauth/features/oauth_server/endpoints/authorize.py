@@ -25,6 +25,7 @@ from wsgiauth.features.oauth_server.authorization import (
     MEANT,
     NONE,
     SELECT_ACCOUNT,
+    UNKNOWN_CLIENT,
     AuthorizationError,
     AuthorizationRequest,
     is_too_long,
@@ -46,6 +47,8 @@ from wsgiauth.forms.endpoint import (
     require_opened,
 )
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import OF_BODY
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import ask_to_log_in, refuse_unmet
@@ -66,11 +69,29 @@ class NotAdmittedPage(Page):
     fields: Mapping[str, str] = {}  # which the way back sends as a form
 
 
+_REFUSED = Problem(
+    "AuthorizationRefused",
+    403,
+    {
+        "forbidden": "The user is not in the group of the app.",
+        "embedded": "The request is for a part of a page, such as an image or a frame, or it is"
+        " HEAD.",
+        "prefetch": "The browser fetched the page in advance.",
+    },
+)
+
+
 class Authorize(Endpoint):
     """Sends the browser back to the app with a code, after a login and a consent if needed."""
 
     step = _("Log in to another app")
     is_navigation = True
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the request of an app."""
+        if method == "post":
+            return (UNKNOWN_CLIENT, *OF_BODY)
+        return (*super().problems(method), UNKNOWN_CLIENT, _REFUSED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""

@@ -5,6 +5,7 @@ that it showed, so that no other ones are allowed by it.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -25,6 +26,7 @@ from wsgiauth.features.oauth_server.answers import (
 )
 from wsgiauth.features.oauth_server.authorization import (
     NONE,
+    UNKNOWN_CLIENT,
     AuthorizationRequest,
 )
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
@@ -40,7 +42,10 @@ from wsgiauth.features.oauth_server.endpoints.authorize import (
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import lacking
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import TO_CONFIRM, TO_LOGIN, UNAVAILABLE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage.models import from_timestamp
@@ -71,7 +76,21 @@ class Consent(MemberForm):
 
     step = _("Log in to another app")
     is_navigation = True
-    fields = ("decision", "scope")
+    fields = (
+        Text("decision", "`allow` or `refuse`.", required=True, examples=["allow"]),
+        Text(
+            "scope",
+            "The scopes that the user has seen, separated by spaces.",
+            examples=["openid email"],
+        ),
+    )
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and of the request of an app."""
+        if method == "get":
+            return (UNAVAILABLE, replace(TO_CONFIRM, status=302), UNKNOWN_CLIENT)
+        found = (each for each in super().problems(method) if each is not TO_LOGIN)
+        return (UNKNOWN_CLIENT, *found)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""

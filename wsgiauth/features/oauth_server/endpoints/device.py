@@ -14,7 +14,10 @@ from wsgiauth.features.oauth_server.scopes import lacking, offered
 from wsgiauth.features.oauth_server.tables import DeviceRequest
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import INVALID, THROTTLED, TO_LOGIN, UNAVAILABLE
 from wsgiauth.settings import Settings
 from wsgiauth.web.clients import user_agent_in_words
 from wsgiauth.web.pages import UrlBelow
@@ -45,12 +48,40 @@ class DevicePage(FormPage):
     username: str = ""
 
 
+_NO_SUCH_DEVICE = Problem("NoSuchDevice", 404, {"no_such_device": "No device waits for this code."})
+_NOT_ADMITTED = Problem(
+    "NotInGroup", 403, {"forbidden": "The user is not in the group of the app."}
+)
+
+
 class Device(MemberForm):
     """Finds a device by its code. Each wrong code counts for the user and for the client."""
 
     step = _("Connect a device")
     is_navigation = True
-    fields = (_CODE, "decision", "scope")
+    fields = (
+        Text(
+            _CODE,
+            "The code that the device shows, in any letter case, with or without the hyphen.",
+            required=True,
+            examples=["BCDF-GHJK"],
+        ),
+        Text(
+            "decision", "`allow` or `refuse`; empty to ask which device it is.", examples=["allow"]
+        ),
+        Text(
+            "scope",
+            "The scopes that the user has seen, separated by spaces. No others are allowed.",
+            examples=["openid profile"],
+        ),
+    )
+    refusals = (INVALID, _NO_SUCH_DEVICE, _NOT_ADMITTED, THROTTLED)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form."""
+        if method == "get":
+            return (UNAVAILABLE, TO_LOGIN)
+        return super().problems(method)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""

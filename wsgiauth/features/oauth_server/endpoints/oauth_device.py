@@ -6,6 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.features.oauth_server import devices, limits
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.oauth_errors import (
+    CLIENT_THROTTLED,
     UNAUTHORIZED_CLIENT,
     OAuthError,
     resource_problem,
@@ -21,6 +22,8 @@ from wsgiauth.web.uris import find_equal
 
 class OAuthDevice(ProgramEndpoint):
     """Hands out the codes. The page at /auth/device says which client asked, and from where."""
+
+    failures = (CLIENT_THROTTLED,)
 
     def respond(
         self, client: Client, fields: Mapping[str, str], environ: WSGIEnvironment, site: Site

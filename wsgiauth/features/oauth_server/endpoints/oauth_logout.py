@@ -19,6 +19,8 @@ from wsgiauth.features.oauth_server.logout_requests import LogoutRequest, read_l
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.forms.endpoint import Endpoint, require_not_in_advance, require_opened
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import OF_BODY
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import failure
@@ -46,10 +48,27 @@ class LoggedOutPage(Page):
     message: str = ""  # see `LogoutPage`
 
 
+_REFUSED = Problem(
+    "AppLogoutRefused",
+    403,
+    {
+        "embedded": "The request is for a part of a page, such as an image or a frame, or it is"
+        " HEAD.",
+        "prefetch": "The browser fetched the page in advance.",
+    },
+)
+
+
 class OAuthLogout(Endpoint):
     """Ends the session that the app has an ID token of; asks the user about any other one."""
 
     is_navigation = True
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the body, or of the request of an app."""
+        if method == "post":
+            return OF_BODY
+        return (*super().problems(method), _REFUSED)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""

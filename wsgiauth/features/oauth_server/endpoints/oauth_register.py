@@ -6,7 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.oauth_server import limits
-from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.oauth_errors import CLIENT_THROTTLED, OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import uris_of
 from wsgiauth.features.oauth_server.registration import described, register
 from wsgiauth.features.oauth_server.tables import Client
@@ -18,6 +18,8 @@ from wsgiauth.web.responses import Response, json_response
 
 class OAuthRegister(Endpoint):
     """Takes JSON from anyone, throttled by address. There is nothing to change afterwards."""
+
+    failures = (CLIENT_THROTTLED,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether apps can register themselves."""

@@ -6,6 +6,7 @@ depends on who is logged in, and on who has the email address.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.addresses import ProviderAddress, request_provider_address
 from wsgiauth.features.providers.oidc import Provider
+from wsgiauth.features.providers.problems import IDENTITY_REFUSED
 from wsgiauth.features.providers.redirects import ProviderEndpoint
 from wsgiauth.features.providers.unclaimed import (
     Unclaimed,
@@ -38,9 +40,21 @@ from wsgiauth.forms import (
     tabs,
 )
 from wsgiauth.forms.endpoint import require_fresh, require_part
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.forms.registration import NewAccountPage, sent_values
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.openapi.problems import (
+    APPLICATION_FAILED,
+    FACTOR_DEMANDED,
+    INVALID,
+    NO_SESSION,
+    NOT_FRESH,
+    TAKEN,
+    THROTTLED,
+    TO_CONFIRM,
+)
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -236,15 +250,42 @@ class _Connect(_Case):
         )
 
 
+_EXPIRED = Problem(
+    "ProviderLoginExpired",
+    410,
+    {"provider_login_expired": "No account of another provider waits in this browser."},
+)
+_CLOSED = Problem(
+    "CreationClosed",
+    403,
+    {
+        "forbidden": "New accounts cannot be created with this provider.",
+        "insufficient_scope": "The request came with an API key, and needs a session.",
+    },
+)
+
+
 class Complete(ProviderEndpoint, PublicForm):
     """Creates an account, connects the account of the provider, or leads to the login."""
 
-    fields = ("username", "email")
-    flags = (_CONNECT, _CANCEL)
+    fields = (
+        Text("username", "Of the new account."),
+        Text("email", "Of the new account, if the provider has verified no address."),
+        Flag(_CONNECT, "Connect both accounts, for a user who is logged in."),
+        Flag(_CANCEL, "Forget the account of the provider."),
+    )
+    refusals = (INVALID, TAKEN, IDENTITY_REFUSED, _CLOSED, THROTTLED)
+    failures = (APPLICATION_FAILED,)
+
+    def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+        """Return those of the form, and of a session that connects an account."""
+        led_on = replace(TO_CONFIRM, status=302) if method == "get" else TO_CONFIRM
+        of_session = (led_on, NO_SESSION, NOT_FRESH, FACTOR_DEMANDED)
+        return (*super().problems(method), *of_session, _EXPIRED)
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields, and the fields of the application."""
-        return (*self.fields, *site.registration.names)
+        return (*super().strings(site), *site.registration.names)
 
     def _admit(self, submission: Submission) -> Submission:
         """Refuse a browser in which no account waits, or whose user needs a recent proof."""

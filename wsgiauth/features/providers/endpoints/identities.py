@@ -9,12 +9,15 @@ from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.providers.identities import list_identities
 from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.errands import CONNECT, Errand
+from wsgiauth.features.providers.problems import PROVIDER_REFUSED, PROVIDER_UNAVAILABLE
 from wsgiauth.features.providers.provider_logins import ProviderLogins, disconnect
 from wsgiauth.features.providers.redirects import ProviderEndpoint, find_provider, send_to_provider
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
+from wsgiauth.openapi.problems import INVALID, LAST_WAY_IN
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.site import Site
 from wsgiauth.web.pages import ProviderButton, UrlBelow
@@ -50,7 +53,18 @@ class Identities(ProviderEndpoint, ListForm):
     )
     step = _("Connect or disconnect an account")
     is_sensitive = True
-    fields = ("connect", "disconnect")
+    fields = (
+        Text(
+            "connect",
+            "The name of a provider. The answer sets a cookie, with which a browser comes back"
+            " from the provider.",
+        ),
+        Text(
+            "disconnect",
+            "The `id` of an account. Other sessions that began or were confirmed with it end.",
+        ),
+    )
+    refusals = (INVALID, LAST_WAY_IN, PROVIDER_REFUSED, PROVIDER_UNAVAILABLE)
 
     def document(
         self, environ: WSGIEnvironment, member: UserSession, site: Site

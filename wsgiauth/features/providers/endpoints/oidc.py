@@ -3,6 +3,11 @@
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.features.providers.oidc.errands import LOG_IN, Errand
+from wsgiauth.features.providers.problems import (
+    NO_SUCH_PROVIDER,
+    PROVIDER_FAILED,
+    PROVIDER_UNAVAILABLE,
+)
 from wsgiauth.features.providers.redirects import (
     ProviderEndpoint,
     require_provider,
@@ -11,6 +16,7 @@ from wsgiauth.features.providers.redirects import (
 from wsgiauth.forms import NEXT, Submission
 from wsgiauth.forms.endpoint import require_same_origin
 from wsgiauth.forms.handover import REMEMBER
+from wsgiauth.openapi.problems import OF_BODY
 from wsgiauth.site import Site
 from wsgiauth.web.request import (
     JSON,
@@ -26,6 +32,8 @@ from wsgiauth.web.responses import Response
 
 class ProviderLogin(ProviderEndpoint):
     """Begins a login. Other pages have the form, with a button for each provider."""
+
+    failures = (*OF_BODY, NO_SUCH_PROVIDER, PROVIDER_FAILED, PROVIDER_UNAVAILABLE)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Send the browser to the provider."""

@@ -26,6 +26,12 @@ from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, BegunErrand
 from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
+from wsgiauth.features.providers.problems import (
+    IDENTITY_REFUSED,
+    NO_SUCH_PROVIDER,
+    PROVIDER_FAILED,
+    PROVIDER_UNAVAILABLE,
+)
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.features.providers.redirects import (
     PAGES,
@@ -41,6 +47,8 @@ from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
 from wsgiauth.forms.handover import REMEMBER, hand_over, hand_over_renewed, start_browser_session
 from wsgiauth.forms.proofs import ask_for_second_step
 from wsgiauth.messages import _
+from wsgiauth.openapi.answers import Problem
+from wsgiauth.openapi.problems import APPLICATION_FAILED, RETRY_AFTER
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
@@ -68,11 +76,49 @@ class _Arrival(NamedTuple):
         return ProviderError(HTTPStatus.FORBIDDEN, reason, detail)
 
 
+_REFUSED = Problem(
+    "CallbackRefused",
+    400,
+    {
+        "provider_failed": "The request is not what the provider sent to this browser: another"
+        " browser began, it came twice or too late, or a parameter is wrong."
+    },
+)
+_DENIED = Problem(
+    "LoginDenied",
+    403,
+    {
+        "provider_failed": "The user did not allow the login at the provider, or is not the one"
+        " who began.",
+        "inactive": "The account is deactivated.",
+    },
+)
+_THROTTLED = Problem(
+    "LoginThrottled",
+    429,
+    {
+        "throttled": "Too many attempts, new accounts or emails: this request was not tried."
+        " `Retry-After` says when to try again."
+    },
+    headers={"Retry-After": RETRY_AFTER},
+)
+
+
 class ProviderCallback(ProviderEndpoint):
     """Does the errand of a browser that comes back; every failure is a page and an event."""
 
     hides_address = True  # it has the code
     answers_head = False
+    failures = (
+        _REFUSED,
+        _DENIED,
+        NO_SUCH_PROVIDER,
+        IDENTITY_REFUSED,
+        _THROTTLED,
+        APPLICATION_FAILED,
+        PROVIDER_FAILED,
+        PROVIDER_UNAVAILABLE,
+    )
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Ask the provider for the account, do the errand, and delete its cookie.

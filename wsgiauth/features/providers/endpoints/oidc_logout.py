@@ -15,6 +15,7 @@ from wsgiauth.features.providers import provider_sessions
 from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.oidc.failures import ProviderError
+from wsgiauth.features.providers.problems import NO_SUCH_PROVIDER, PROVIDER_UNAVAILABLE
 from wsgiauth.features.providers.redirects import ProviderEndpoint, reporting, require_provider
 from wsgiauth.messages import _
 from wsgiauth.site import Site
@@ -24,6 +25,8 @@ from wsgiauth.web.responses import Response, json_response
 
 class BackChannelLogout(ProviderEndpoint):
     """Ends the sessions that a logout token names."""
+
+    failures = (NO_SUCH_PROVIDER, PROVIDER_UNAVAILABLE)
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 200, or 400 with the error of section 2.8; 503 if the keys cannot be fetched."""

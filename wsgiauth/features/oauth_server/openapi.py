@@ -1,0 +1,920 @@
+"""What the OpenAPI document says."""
+
+from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS, AdminApp, ChangeApp
+from wsgiauth.features.oauth_server.endpoints.admin_apps import AdminApps
+from wsgiauth.features.oauth_server.endpoints.apps import Apps
+from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
+from wsgiauth.features.oauth_server.endpoints.consent import Consent
+from wsgiauth.features.oauth_server.endpoints.device import Device
+from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
+from wsgiauth.features.oauth_server.endpoints.oauth_logout import OAuthLogout
+from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegister
+from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
+from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
+from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
+from wsgiauth.openapi.answers import (
+    FORM,
+    HTML,
+    HTML_PAGE,
+    JSON,
+    Answer,
+    Body,
+    Operation,
+    Tag,
+    answer,
+    answer_or_page,
+    leads,
+    page,
+)
+from wsgiauth.openapi.callers import COOKIES, PERHAPS_COOKIES, scheme
+from wsgiauth.openapi.objects import DETAIL
+from wsgiauth.openapi.schemas import (
+    Optional,
+    array,
+    boolean,
+    header,
+    in_path,
+    integer,
+    nullable,
+    obj,
+    object_of,
+    parameter,
+    query,
+    row_id,
+    schema,
+    text,
+    time,
+)
+from wsgiauth.openapi.strings import USERNAME
+
+APPS = Tag("apps", "Logins to other apps with the account here: OpenID Connect and OAuth 2.1.")
+CLIENT = scheme(
+    "client",
+    "a client",
+    "The id and the secret of a client, each percent-encoded (RFC 6749, section 2.3.1).",
+    type="http",
+    scheme="basic",
+)
+APP_TOKEN = scheme(
+    "appToken",
+    "an access token of an app",
+    "An access token that /oauth/token has issued for /userinfo. It identifies no other request to"
+    " this site.",
+    type="http",
+    scheme="bearer",
+    bearerFormat="JWT",
+)
+
+ANSWER_REFERRER_POLICY = header(
+    "AnswerReferrerPolicy",
+    "The app learns no URL of this site, and no other site an answer to the app.",
+    text(enum=["no-referrer", "same-origin", "strict-origin"]),
+)
+APP_LOCATION = header(
+    "AppLocation",
+    "The redirect URI of the app with the answer, or a path of this site.",
+    text(minLength=1),
+    example="https://wiki.example.org/callback?code=gAAAAAB&state=af0ifjsldkj&iss=https%3A%2F%2Fex"
+    "ample.org",
+)
+CLIENT_CHALLENGE = header(
+    "ClientChallenge",
+    "Asks for Basic (RFC 7617), if the client sent an `Authorization` header.",
+    text(const='Basic realm="wsgiauth", charset="UTF-8"'),
+    required=False,
+)
+ACCESS_TOKEN_CHALLENGE = header(
+    "AccessTokenChallenge",
+    "Asks for an access token (RFC 6750, section 3).",
+    text(pattern='^Bearer realm="wsgiauth"(, error="(invalid_token|insufficient_scope)")?$'),
+)
+AUTHORIZE_RESPONSE_TYPE = parameter(
+    "AuthorizeResponseType", query("response_type", "`code`.", text(), example="code")
+)
+AUTHORIZE_CLIENT = parameter(
+    "AuthorizeClient", query("client_id", "The client.", text(), example="4f2a90c81d37be650912")
+)
+AUTHORIZE_REDIRECT_URI = parameter(
+    "AuthorizeRedirectUri",
+    query(
+        "redirect_uri",
+        "A registered redirect URI of the client, compared exactly. For a public client, a"
+        " loopback address can have any port (RFC 8252, section 7.3).",
+        text(),
+        example="https://wiki.example.org/callback",
+    ),
+)
+AUTHORIZE_SCOPE = parameter(
+    "AuthorizeScope",
+    query(
+        "scope",
+        "What the app asks for, separated by spaces. Scopes that the client or the user does not"
+        " have are left out.",
+        text(),
+        example="openid profile email",
+    ),
+)
+AUTHORIZE_STATE = parameter("AuthorizeState", query("state", "Comes back in the answer.", text()))
+AUTHORIZE_NONCE = parameter("AuthorizeNonce", query("nonce", "Comes back in the ID token.", text()))
+AUTHORIZE_CHALLENGE = parameter(
+    "AuthorizeChallenge",
+    query(
+        "code_challenge",
+        "The SHA-256 digest of the `code_verifier` (PKCE, RFC 7636). Every client needs it.",
+        text(),
+        example="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    ),
+)
+AUTHORIZE_CHALLENGE_METHOD = parameter(
+    "AuthorizeChallengeMethod", query("code_challenge_method", "`S256`.", text(), example="S256")
+)
+AUTHORIZE_PROMPT = parameter(
+    "AuthorizePrompt",
+    query(
+        "prompt",
+        "`none` (answer at once, and show nothing), or some of `login` (ask for a new proof of"
+        " identity), `consent` and `select_account` (show the page of consent again).",
+        text(),
+    ),
+)
+AUTHORIZE_MAX_AGE = parameter(
+    "AuthorizeMaxAge",
+    query("max_age", "How old the last proof of identity can be, in seconds.", text()),
+)
+AUTHORIZE_LOGIN_HINT = parameter(
+    "AuthorizeLoginHint",
+    query(
+        "login_hint",
+        "The name with which the form of a login begins, if it has no space and the app was"
+        " registered by an operator.",
+        text(),
+    ),
+)
+AUTHORIZE_ID_TOKEN_HINT = parameter(
+    "AuthorizeIdTokenHint",
+    query(
+        "id_token_hint",
+        "An ID token of the user that the app means, of at most 32 KiB; POST is better for a long"
+        " one. For another user, also after a login, the answer is `login_required`.",
+        text(),
+    ),
+)
+LOGOUT_ID_TOKEN_HINT = parameter(
+    "LogoutIdTokenHint",
+    query(
+        "id_token_hint",
+        "An ID token that the app got in this session, of at most 32 KiB; it can have expired. It"
+        " also names the client.",
+        text(),
+    ),
+)
+LOGOUT_CLIENT = parameter(
+    "LogoutClient",
+    query(
+        "client_id", "The client. With `id_token_hint`, it must be the one of the token.", text()
+    ),
+)
+LOGOUT_REDIRECT_URI = parameter(
+    "LogoutRedirectUri",
+    query(
+        "post_logout_redirect_uri",
+        "Where the browser gets to after the logout: a URI that the client has registered for this"
+        " (`--logout-redirect`), compared exactly.",
+        text(),
+    ),
+)
+LOGOUT_STATE = parameter(
+    "LogoutState", query("state", "Comes back at `post_logout_redirect_uri`.", text())
+)
+AUTHORIZE_RESOURCE = parameter(
+    "AuthorizeResource",
+    query(
+        "resource",
+        "The service that the access token is for (RFC 8707): one of SERVICES. Without it, the"
+        " token is for `/userinfo`.",
+        text(),
+        example="reports",
+    ),
+)
+AUTHORIZE_RESPONSE_MODE = parameter(
+    "AuthorizeResponseMode",
+    query("response_mode", "`query`, the default, or `form_post`.", text(), example="query"),
+)
+DEVICE_CODES = obj(
+    "DeviceCodes",
+    device_code=text("For /oauth/token, once."),
+    user_code=text("For the person, who types it at `verification_uri`.", examples=["BCDF-GHJK"]),
+    verification_uri=text(examples=["https://example.org/auth/device"]),
+    verification_uri_complete=text(
+        "The same page with the code, for a QR code.",
+        examples=["https://example.org/auth/device?user_code=BCDF-GHJK"],
+    ),
+    expires_in=integer("The seconds until the codes expire."),
+    interval=integer("The seconds between two questions."),
+)
+WAITING_DEVICE = obj(
+    "WaitingDevice",
+    user_code=text(examples=["BCDF-GHJK"]),
+    app=text("The name of the app on the device."),
+    address=nullable(text("From where it asked.")),
+    browser=text("Its browser and system, in words."),
+    scopes=array(text(), "What it asks for."),
+)
+REGISTERED_APP = obj(
+    "RegisteredApp",
+    client_id=text(),
+    client_id_issued_at=integer(),
+    client_name=text(),
+    redirect_uris=array(text()),
+    scope=text(),
+    token_endpoint_auth_method=text(enum=["none"]),
+    grant_types=array(text()),
+    response_types=array(text()),
+)
+FOUND_APP = obj(
+    "FoundApp",
+    id=text("The `client_id`."),
+    name=text("For people."),
+    kind=text("Public: without a secret.", enum=["public", "confidential", "service"]),
+    is_trusted=boolean("Whether users are not asked for their consent."),
+    host=text(
+        "Of the first redirect URI, or the scheme of an app on a device; empty for a service.",
+        examples=["wiki.example.org"],
+    ),
+    created_at=time("In UTC."),
+    registered_itself=boolean(
+        "Whether it is the app that asked for its registration (RFC 7591), and not an operator."
+    ),
+    user_count=integer(
+        "How many users have allowed it. 1,001 stands for more than 1,000.", minimum=0, maximum=1001
+    ),
+)
+FOUND_APPS = obj(
+    "FoundApps",
+    apps=array(FOUND_APP, maxItems=50),
+    next=nullable(text("The path and query of the next page. Null: this is the last.")),
+)
+APP_USER = obj(
+    "AppUser",
+    id=row_id(),
+    username=USERNAME,
+    scopes=array(text(), "What the user has allowed.", examples=[["openid", "email"]]),
+    allowed_at=time(),
+)
+APP_WITH_USERS = obj(
+    "AppWithUsers",
+    id=text("The `client_id`."),
+    name=text("For people."),
+    kind=text("Public: without a secret.", enum=["public", "confidential", "service"]),
+    is_trusted=boolean("Whether users are not asked for their consent."),
+    redirect_uris=array(text()),
+    scopes=array(text(), "What it can ask for.", examples=[["openid", "email"]]),
+    group=nullable(
+        text(
+            "The only group whose members it lets in; empty if the group was deleted. Null:"
+            " everyone."
+        )
+    ),
+    secrets=integer("How many are valid.", minimum=0, maximum=2),
+    algorithm=nullable(
+        text("What signs its ID tokens. Null: the key that signs all other tokens.")
+    ),
+    logout_uri=nullable(text("Where logout tokens are sent.")),
+    logout_redirects=array(text(), "Where a logout that it began can lead."),
+    created_at=time("In UTC."),
+    registered_itself=boolean(
+        "Whether it is the app that asked for its registration (RFC 7591), and not an operator."
+    ),
+    expires_at=nullable(time("When an app that registered itself ends without further use.")),
+    user_count=integer(
+        "How many users have allowed it. 1,001 stands for more than 1,000.", minimum=0, maximum=1001
+    ),
+    users=array(APP_USER, maxItems=50),
+    next=nullable(text("The path and query of the next page. Null: this is the last.")),
+)
+ALLOWED_APP = obj(
+    "AllowedApp",
+    id=text("The `client_id`."),
+    name=text("For people."),
+    hosts=array(
+        text(),
+        "Where it is, or the schemes of an app on a device.",
+        examples=[["wiki.example.org", "localhost:8080"]],
+    ),
+    scopes=array(text(), "What it has been allowed.", examples=[["openid", "email"]]),
+    allowed_at=time(),
+    last_used_at=nullable(time("When it last got tokens that are still valid. Null: it has none.")),
+)
+ALLOWED_APPS = obj("AllowedApps", apps=array(ALLOWED_APP))
+APP_TOKENS = obj(
+    "AppTokens",
+    access_token=text(
+        "A JWT (RFC 9068), for `/userinfo` or the `resource`.",
+        pattern="^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$",
+    ),
+    token_type=text(const="Bearer"),
+    expires_in=integer("Lifetime of the access token in seconds.", minimum=60, maximum=300),
+    refresh_token=Optional(text("Once, for new tokens. Not with `client_credentials`.")),
+    scope=text("What was granted, separated by spaces.", examples=["openid email"]),
+    id_token=Optional(
+        text(
+            "A JWT with the claims about the user, if the scopes have `openid`.",
+            pattern="^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]+$",
+        )
+    ),
+)
+USER_INFO = obj(
+    "UserInfo",
+    sub=text("The user's number."),
+    preferred_username=Optional(text("With `profile`: the username.")),
+    name=Optional(text("With `profile`: the username, too.")),
+    locale=Optional(text("With `profile`: the language that the user has chosen, if any.")),
+    email=Optional(text("With `email`.")),
+    email_verified=Optional(
+        boolean(
+            "With `email`: whether a link of this site, an operator or a provider with"
+            " `link=verified` has proven exactly this address."
+        )
+    ),
+    groups=Optional(array(text(), "With `groups`: the names of the user's groups.")),
+)
+OAUTH_ERROR = schema(
+    "OAuthError",
+    {
+        "type": "object",
+        "description": "A failure, as RFC 6749, section 5.2, describes it.",
+        "required": ["error", "error_description"],
+        "properties": {
+            "error": text(
+                "A code of RFC 6749, RFC 6750, RFC 7591, RFC 8628 or RFC 8707.",
+                enum=[
+                    "invalid_request",
+                    "invalid_client",
+                    "invalid_grant",
+                    "invalid_scope",
+                    "invalid_target",
+                    "unsupported_grant_type",
+                    "invalid_token",
+                    "insufficient_scope",
+                    "authorization_pending",
+                    "slow_down",
+                    "access_denied",
+                    "expired_token",
+                    "invalid_redirect_uri",
+                    "invalid_client_metadata",
+                ],
+            ),
+            "error_description": text("For developers, in English."),
+        },
+    },
+)
+
+_OF_CLIENT = tuple(
+    Answer(status=status, about=about, content={JSON: OAUTH_ERROR}, name=name)
+    for status, name, about in (
+        (411, "ClientLengthRequired", "The request has no Content-Length."),
+        (413, "ClientTooLarge", "The body is larger than 16 KiB."),
+        (415, "ClientUnsupported", "The body is not a URL-encoded form."),
+    )
+)
+_UNKNOWN = answer(
+    401,
+    "The client is unknown, or its secret is wrong or missing (`invalid_client`).",
+    OAUTH_ERROR,
+    WWW_Authenticate=CLIENT_CHALLENGE,
+)
+_OF_ACCESS_TOKEN = (
+    answer(
+        401,
+        "There is no access token (`invalid_request`), or it is wrong, for another URL, or has"
+        " ended (`invalid_token`).",
+        OAUTH_ERROR,
+        WWW_Authenticate=ACCESS_TOKEN_CHALLENGE,
+    ),
+    answer(
+        403,
+        "The token lacks the scope `openid` (`insufficient_scope`).",
+        OAUTH_ERROR,
+        WWW_Authenticate=ACCESS_TOKEN_CHALLENGE,
+    ),
+)
+
+_OF_REQUEST = (
+    AUTHORIZE_RESPONSE_TYPE,
+    AUTHORIZE_CLIENT,
+    AUTHORIZE_REDIRECT_URI,
+    AUTHORIZE_SCOPE,
+    AUTHORIZE_STATE,
+    AUTHORIZE_NONCE,
+    AUTHORIZE_CHALLENGE,
+    AUTHORIZE_CHALLENGE_METHOD,
+    AUTHORIZE_PROMPT,
+    AUTHORIZE_MAX_AGE,
+    AUTHORIZE_LOGIN_HINT,
+    AUTHORIZE_ID_TOKEN_HINT,
+    AUTHORIZE_RESOURCE,
+    AUTHORIZE_RESPONSE_MODE,
+)
+_ACTION = in_path("action", "What to do.", text(enum=[*APP_ACTIONS]))
+
+MEMBERS = {
+    "Account": {
+        "apps": array(
+            ALLOWED_APP,
+            "The apps that the user has allowed, the last used first; only on a site with"
+            " OAUTH_SERVER.",
+        )
+    }
+}
+OPERATIONS = {
+    Authorize: {
+        "get": Operation(
+            "authorize",
+            "An app asks who the user is",
+            "For browsers, which the app sends here (RFC 6749, OpenID Connect Core 1.0). The"
+            " answer leads back to the app, after a login and the consent of the user if they are"
+            " needed. With a wrong client or redirect URI, or with names and values of more than"
+            " 1,800 bytes in all, the answer is a page, never a redirect. Every other mistake is"
+            " an answer to the app. Parameters that are not listed are ignored; `request` and"
+            " `request_uri` are refused.",
+            answers=(
+                page(
+                    "With `response_mode=form_post`: a page whose form sends the answer to the"
+                    " app.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                ),
+                leads(
+                    303,
+                    "`Location` is the redirect URI of the app, with a `code` or with `error` and"
+                    " `error_description`, and with `state` and `iss` (RFC 9207). Before that, it"
+                    " is /login, /confirm or /consent, whatever `Accept` says.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                    Location=APP_LOCATION,
+                ),
+            ),
+            browser="A user who is not in the group of the app gets a page that says so, with 403.",
+            parameters=_OF_REQUEST,
+            tag=APPS,
+            security=COOKIES,
+        ),
+        "post": Operation(
+            "beginAuthorization",
+            "Begin the same request by a form",
+            "The form has the parameters of the query. A page of any site can send it. It is never"
+            " the consent of the user.",
+            answers=(leads(303, "`Location` is /authorize with the parameters as its query."),),
+            body=Body(
+                content={FORM: {"type": "object", "additionalProperties": text()}},
+                about="The parameters of a request. At most 16 KiB, and an `id_token_hint` of at"
+                " most 32 KiB.",
+            ),
+            tag=APPS,
+        ),
+    },
+    Consent: {
+        "get": Operation(
+            "showConsent",
+            "The page on which a user allows an app what it asks for",
+            answers=(
+                leads(
+                    303,
+                    "`Location` is the redirect URI of the app, with a `code` or with `error` and"
+                    " `error_description`, and with `state` and `iss` (RFC 9207). Or it is"
+                    " /authorize or /login.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                    Location=APP_LOCATION,
+                ),
+            ),
+            parameters=_OF_REQUEST,
+            tag=APPS,
+        ),
+        "post": Operation(
+            "decideConsent",
+            "Allow an app what it asks for, or refuse",
+            "The query is the request of the app. Only the scopes of the form are allowed.",
+            answers=(
+                answer(
+                    200,
+                    "Where the answer is for the app.",
+                    object_of(location=text("The redirect URI of the app, with the answer.")),
+                ),
+                leads(
+                    303,
+                    "`Location` is the redirect URI of the app, with a `code` or with `error` and"
+                    " `error_description`, and with `state` and `iss` (RFC 9207). Before the user"
+                    " has allowed the app, it is /consent.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                    Location=APP_LOCATION,
+                ),
+            ),
+            browser="303 to the app, or with `response_mode=form_post` a page whose form brings"
+            " the answer to it.",
+            parameters=_OF_REQUEST,
+            example={"decision": "allow", "scope": "openid email"},
+            tag=APPS,
+        ),
+    },
+    Apps: {
+        "get": Operation(
+            "listApps",
+            "The apps that the caller has allowed",
+            "The last used first: the 100 apps that the caller has allowed last, and apps that"
+            " operators trust, while they have tokens.",
+            answers=(answer_or_page("The apps.", ALLOWED_APPS),),
+            tag=APPS,
+        ),
+        "post": Operation(
+            "revokeApp",
+            "Revoke an app",
+            "Its refresh tokens end at once. It needs the consent of the user again.",
+            answers=(answer(200, "The app is revoked.", ALLOWED_APPS),),
+            example={"revoke": "4f2a90c81d37be650912"},
+            tag=APPS,
+        ),
+    },
+    OAuthToken: {
+        "post": Operation(
+            "issueAppTokens",
+            "Exchange a code, a refresh token or a client's secret for tokens",
+            "For the program of an app (RFC 6749). It authenticates by the `Authorization` header,"
+            " or by `client_id` and `client_secret` in the form; a public client sends its"
+            " `client_id`.",
+            answers=(
+                answer(200, "The tokens.", APP_TOKENS),
+                answer(
+                    400,
+                    "The form is incomplete or cannot be read (`invalid_request`); the code or the"
+                    " refresh token is wrong, was used or has ended, or it is of another client,"
+                    " redirect URI or verifier (`invalid_grant`); the scope has what was never"
+                    " asked for, or more than the client (`invalid_scope`); the grant is not for"
+                    " this resource, or the site has no such service (`invalid_target`); the"
+                    " client cannot use this type (`unauthorized_client`); or the type is another"
+                    " one (`unsupported_grant_type`). For a device: the person has not decided yet"
+                    " (`authorization_pending`), it asks too often (`slow_down`), the person has"
+                    " refused (`access_denied`), or the code has expired (`expired_token`).",
+                    OAUTH_ERROR,
+                ),
+                _UNKNOWN,
+                *_OF_CLIENT,
+            ),
+            body=Body(
+                content={
+                    FORM: object_of(
+                        grant_type=text(
+                            "`authorization_code`, `refresh_token` or"
+                            " `urn:ietf:params:oauth:grant-type:device_code`; a client that logs"
+                            " in as itself has only `client_credentials`."
+                        ),
+                        code=Optional(
+                            text("With `authorization_code`: the code, once and within a minute.")
+                        ),
+                        redirect_uri=Optional(
+                            text("With a code: as in the request to `/authorize`.")
+                        ),
+                        device_code=Optional(
+                            text("With the type for devices: the code of /oauth/device.")
+                        ),
+                        code_verifier=Optional(text("With a code: the verifier of PKCE.")),
+                        refresh_token=Optional(
+                            text("With `refresh_token`: the last one. Each use replaces it.")
+                        ),
+                        scope=Optional(
+                            text(
+                                "With a refresh token: scopes that were asked for at first; those"
+                                " granted come back. With `client_credentials`: fewer than the"
+                                " client has."
+                            )
+                        ),
+                        resource=Optional(
+                            text(
+                                "The service of the request, if it is sent. With"
+                                " `client_credentials`: one of `SERVICES`, unless there is only"
+                                " one."
+                            )
+                        ),
+                        client_id=Optional(
+                            text("The client, unless the `Authorization` header names it.")
+                        ),
+                        client_secret=Optional(
+                            text("Its secret, unless the header has it; a public client has none.")
+                        ),
+                    )
+                },
+                about="At most 16 KiB.",
+            ),
+            tag=APPS,
+            security=(CLIENT, None),
+        )
+    },
+    OAuthRevoke: {
+        "post": Operation(
+            "revokeAppToken",
+            "End what a token belongs to",
+            "For the program of an app, which authenticates as at /oauth/token (RFC 7009). The"
+            " refresh token and introspection end at once; an access token is valid for some"
+            " minutes.",
+            answers=(
+                Answer(
+                    status=200,
+                    about="The token is not valid any more, or never was one of the app.",
+                    content={},
+                    headers={},
+                ),
+                answer(
+                    400,
+                    "The form is incomplete or cannot be read (`invalid_request`), or the token is"
+                    " one of `client_credentials`, which lasts until it expires"
+                    " (`unsupported_token_type`).",
+                    OAUTH_ERROR,
+                ),
+                _UNKNOWN,
+                *_OF_CLIENT,
+            ),
+            body=Body(
+                content={
+                    FORM: object_of(
+                        token=text("A refresh token or an access token."),
+                        token_type_hint=Optional(text("Is not needed.")),
+                        client_id=Optional(
+                            text("The client, unless the `Authorization` header names it.")
+                        ),
+                        client_secret=Optional(
+                            text("Its secret, unless the header has it; a public client has none.")
+                        ),
+                    )
+                },
+                about="At most 16 KiB.",
+            ),
+            tag=APPS,
+            security=(CLIENT, None),
+        )
+    },
+    UserInfo: {
+        "get": Operation(
+            "getUserInfo",
+            "For an app: the claims about a user",
+            "With an access token of the app that is for this URL (OpenID Connect Core 1.0,"
+            " section 5.3). It accepts no cookie.",
+            answers=(
+                answer(200, "The claims that the scopes of the token open.", USER_INFO),
+                *_OF_ACCESS_TOKEN,
+            ),
+            tag=APPS,
+            security=(APP_TOKEN,),
+        ),
+        "post": Operation(
+            "postUserInfo",
+            "The same, by a form",
+            "The token is in the header, or in the form (RFC 6750, section 2.2).",
+            answers=(
+                answer(200, "The claims that the scopes of the token open.", USER_INFO),
+                *_OF_ACCESS_TOKEN,
+            ),
+            body=Body(
+                content={
+                    FORM: object_of(
+                        access_token=Optional(text("The access token, unless the header has it."))
+                    )
+                },
+                about="At most 16 KiB.",
+                required=False,
+            ),
+            tag=APPS,
+            security=(APP_TOKEN, None),
+        ),
+    },
+    OAuthLogout: {
+        "get": Operation(
+            "logOutFromApp",
+            "An app asks to log its user out here, too",
+            "For browsers, which the app sends here (OpenID Connect RP-Initiated Logout 1.0). With"
+            " an ID token of this session, the session ends at once, as by /logout. Otherwise a"
+            " page asks, with a form of /logout; without a session, there is nothing to ask. Then"
+            " the browser gets to `post_logout_redirect_uri`. With a mistake, such as a wrong"
+            " client or URI, the answer is a page, never a redirect. Parameters that are not"
+            " listed are ignored, `logout_hint` and `ui_locales` among them.",
+            answers=(
+                page(
+                    "A page, whatever `Accept` says: it asks whether to log out, or says that"
+                    " there is no session.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                ),
+                leads(
+                    303,
+                    "There is no session any more. `Location` is `post_logout_redirect_uri` with"
+                    " `state`, or /oauth/logout without that URI. For a session that began at"
+                    " another provider with `logout=provider`, it is a page of that provider.",
+                    Referrer_Policy=ANSWER_REFERRER_POLICY,
+                    Location=APP_LOCATION,
+                ),
+                Answer(
+                    status=400,
+                    about="The same pages, whatever `Accept` says, for a request that leads"
+                    " nowhere: the site has no such client, the client has not registered this"
+                    " URI, the ID token is not one of this site and of this client, or a"
+                    " parameter is given twice.",
+                    content={HTML: HTML_PAGE},
+                    headers={"Referrer-Policy": ANSWER_REFERRER_POLICY},
+                ),
+            ),
+            parameters=(
+                LOGOUT_ID_TOKEN_HINT,
+                LOGOUT_CLIENT,
+                LOGOUT_REDIRECT_URI,
+                LOGOUT_STATE,
+            ),
+            tag=APPS,
+            security=PERHAPS_COOKIES,
+        ),
+        "post": Operation(
+            "beginLogoutFromApp",
+            "Begin the same request by a form",
+            "The form has the parameters of the query. A page of any site can send it. It never"
+            " logs out by itself.",
+            answers=(leads(303, "`Location` is /oauth/logout with the parameters as its query."),),
+            body=Body(
+                content={FORM: {"type": "object", "additionalProperties": text()}},
+                about="The parameters of a request. At most 16 KiB, and an `id_token_hint` of at"
+                " most 32 KiB.",
+            ),
+            tag=APPS,
+        ),
+    },
+    OAuthDevice: {
+        "post": Operation(
+            "askForDeviceCodes",
+            "A device asks for the codes with which a person allows it",
+            "For the program of an app on a device without a keyboard (RFC 8628). It shows the"
+            " user code and the address, and asks for its tokens at /oauth/token with the device"
+            " code, every five seconds, until the person has decided.",
+            answers=(
+                answer(200, "The codes.", DEVICE_CODES),
+                answer(
+                    400,
+                    "The form cannot be read (`invalid_request`), the client registered itself or"
+                    " logs in as itself (`unauthorized_client`) or does not have all of the scopes"
+                    " (`invalid_scope`), or the site has no such service (`invalid_target`).",
+                    OAUTH_ERROR,
+                ),
+                _UNKNOWN,
+                *_OF_CLIENT,
+            ),
+            body=Body(
+                content={
+                    FORM: object_of(
+                        scope=Optional(text("What the app asks for.")),
+                        resource=Optional(
+                            text("The service of `SERVICES` for which it wants a token.")
+                        ),
+                        client_id=Optional(
+                            text("The client, unless the `Authorization` header names it.")
+                        ),
+                        client_secret=Optional(
+                            text("Its secret, unless the header has it; a public client has none.")
+                        ),
+                    )
+                },
+                about="At most 16 KiB.",
+            ),
+            tag=APPS,
+            security=(CLIENT, None),
+        )
+    },
+    Device: {
+        "get": Operation(
+            "showDevice",
+            "The page on which a person connects a device",
+            "For browsers. A link can bring the code into the field, but only the form looks for"
+            " its device.",
+            parameters=(query("user_code", "The code that the device shows.", text()),),
+            tag=APPS,
+        ),
+        "post": Operation(
+            "decideDevice",
+            "Find a device by its code, and allow it or refuse",
+            "Without `decision`, the answer says which app waits under the code, and from where it"
+            " asked. Wrong codes count for the user and for the client.",
+            answers=(
+                answer(
+                    200,
+                    "The device that waits, or what was done.",
+                    {"oneOf": [WAITING_DEVICE, DETAIL]},
+                ),
+            ),
+            browser="Without a decision, a page that asks for it; afterwards 303 to a page that"
+            " says what was done.",
+            example={"user_code": "BCDF-GHJK", "decision": "allow", "scope": "openid profile"},
+            tag=APPS,
+        ),
+    },
+    OAuthRegister: {
+        "post": Operation(
+            "registerApp",
+            "An app registers itself",
+            "With `OAUTH_REGISTRATION`, anyone can create a public client (RFC 7591). Another"
+            " `token_endpoint_auth_method` becomes `none`, and unknown scopes are left out. What"
+            " is refused does not count. Each login to it asks for the consent of the user. It is"
+            " deleted if it gets no tokens in its first day, or later for 30 days.",
+            answers=(
+                answer(201, "The client.", REGISTERED_APP),
+                answer(
+                    400,
+                    "A redirect URI cannot be accepted (`invalid_redirect_uri`), or another"
+                    " member, or too many apps have registered themselves"
+                    " (`invalid_client_metadata`).",
+                    OAUTH_ERROR,
+                ),
+                *_OF_CLIENT,
+            ),
+            body=Body(
+                content={
+                    JSON: object_of(
+                        redirect_uris=array(
+                            text(),
+                            "Where a login leads: https, localhost, or the scheme of an app.",
+                            minItems=1,
+                            maxItems=20,
+                            examples=[["http://localhost:33418/callback"]],
+                        ),
+                        client_name=Optional(
+                            text(
+                                "The name for people, of a few plain words; otherwise the host of"
+                                " the first URI takes its place.",
+                                maxLength=100,
+                                examples=["Editor"],
+                            )
+                        ),
+                        scope=Optional(
+                            text(
+                                "What it can ask for; by default openid, profile, email and"
+                                " offline_access.",
+                                examples=["openid profile"],
+                            )
+                        ),
+                        token_endpoint_auth_method=Optional(
+                            text("There is no secret.", enum=["none"])
+                        ),
+                    )
+                },
+                about="At most 16 KiB, in UTF-8. Further members are ignored, and nothing that"
+                " they name is fetched.",
+                example={
+                    "redirect_uris": ["http://localhost:33418/callback"],
+                    "client_name": "Editor",
+                },
+            ),
+            tag=APPS,
+        )
+    },
+    AdminApps: {
+        "get": Operation(
+            "findApps",
+            "Find apps",
+            "At most 50, by name.",
+            answers=(answer_or_page("The apps.", FOUND_APPS),),
+            parameters=(
+                query("q", "A part of the name, in any letter case.", text()),
+                query("after", "Where the page begins, as in a `next`.", text()),
+            ),
+        )
+    },
+    AdminApp: {
+        "get": Operation(
+            "showApp",
+            "An app, and its users",
+            "At most 50 of the users who have allowed the app, the oldest account first.",
+            answers=(answer_or_page("The app.", APP_WITH_USERS),),
+            parameters=(
+                in_path("client", "The `client_id`.", text(pattern="^[0-9A-Za-z]{1,32}$")),
+                query("after", "Where the page begins, as in a `next`.", text()),
+            ),
+        )
+    },
+    ChangeApp: {
+        "get": Operation(
+            "askBeforeAppAction",
+            "The page that asks before an app changes",
+            parameters=(
+                in_path("client", "The `client_id`.", text(pattern="^[0-9A-Za-z]{1,32}$")),
+                _ACTION,
+            ),
+        ),
+        "post": Operation(
+            "changeApp",
+            "Revoke an app for a user, or remove it",
+            "`revoke` needs the right to revoke the sessions of the user, `delete` a superuser.",
+            answers=(
+                answer(
+                    200,
+                    "The app as it is now; after `delete`, that it is done.",
+                    {"anyOf": [APP_WITH_USERS, DETAIL]},
+                ),
+            ),
+            parameters=(
+                in_path("client", "The `client_id`.", text(pattern="^[0-9A-Za-z]{1,32}$")),
+                _ACTION,
+            ),
+            example={"user": "7"},
+        ),
+    },
+}

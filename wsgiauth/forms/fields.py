@@ -1,0 +1,91 @@
+"""The fields of a form, and how the OpenAPI document describes them."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from wsgiauth.openapi.schemas import Schema
+
+
+class Input:
+    """A field of a form, and the member of that name in JSON.
+
+    Args:
+        name: The name of the field.
+        about: What it is, for the OpenAPI document, or a schema that says so; None: only pages
+            send it.
+        required: Whether JSON needs it.
+        keywords: Further keywords of its JSON Schema, such as the bounds that `Form.act` checks.
+    """
+
+    type: ClassVar[str]
+    default: ClassVar[object]
+    least: ClassVar[str] = ""  # the keyword by which a required value is not empty
+
+    def __init__(
+        self, name: str, about: str | Schema | None = "", *, required: bool = False, **keywords: Any
+    ) -> None:
+        self.name = name
+        self.required = required
+        self._about = about
+        self._keywords = keywords
+
+    @property
+    def is_described(self) -> bool:
+        """Whether programs can send it."""
+        return self._about is not None
+
+    @property
+    def schema(self) -> Schema:
+        """The JSON Schema of a value."""
+        if isinstance(self._about, Mapping):
+            return self._about
+        described: dict[str, Any] = {"type": self.type}
+        if self._about:
+            described["description"] = self._about
+        if not self.required:
+            described["default"] = self.default
+        elif self.least and "enum" not in self._keywords:
+            described[self.least] = 1
+        return described | self._keywords
+
+
+class Text(Input):
+    """A string; empty if it is missing."""
+
+    type = "string"
+    default = ""
+    least = "minLength"
+
+
+class Number(Input):
+    """A whole number."""
+
+    type = "integer"
+    default = None
+
+
+class Texts(Input):
+    """A list of strings."""
+
+    type = "array"
+    default: ClassVar[list[str]] = []
+
+
+class Numbers(Input):
+    """A list of whole numbers."""
+
+    type = "array"
+    default: ClassVar[list[int]] = []
+    least = "minItems"
+
+
+class Flag(Input):
+    """A checkbox, and true or false in JSON."""
+
+    type = "boolean"
+    default = False
+
+
+def named(fields: Iterable[Input], kind: type[Input]) -> tuple[str, ...]:
+    """Return the names of the fields of a kind."""
+    return tuple(each.name for each in fields if isinstance(each, kind))
