@@ -5,10 +5,8 @@ must never be sent to a URI that the client has not registered. Every other mist
 the client.
 """
 
-import hmac
 import re
 import zlib
-from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Problem
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import Purpose, SignedValues
 from wsgiauth.web.uris import find_equal
 from wsgiauth.web.urls import MAX_IN_COOKIE, is_safe_path
 
@@ -53,8 +52,9 @@ _PARAMETERS = (
 
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
 _AGE = re.compile("[0-9]{1,9}")
-_SIGNED = re.compile(r"([0-9]{1,18})\.[A-Za-z0-9_-]{43}")
 _SECRET_PARAMETERS = ("code", "client_secret")  # which must be in no URL
+
+_OWN = Purpose("requests of other apps")
 
 
 class Target(NamedTuple):
@@ -140,12 +140,12 @@ class OwnParameters:
     """Signs the numbers that this site adds to a request, each for its name and this request."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = settings.keys_for("requests of other apps")
+        self._values = SignedValues(settings, _OWN)
 
     def added_to(self, query: str, numbers: Mapping[str, int]) -> str:
         """Return a request with the numbers by their names, but those that are 0."""
         own = {
-            name: _signed(self._keys[0], query, name, each)
+            name: self._values.sign(str(each).encode(), name, query)
             for name, each in numbers.items()
             if each
         }
@@ -153,13 +153,8 @@ class OwnParameters:
 
     def read(self, value: str, query: str, name: str) -> int:
         """Return the number in a value for this request; 0 for any other value."""
-        found = _SIGNED.fullmatch(value)
-        if found is None:
-            return 0
-        number = int(found[1])
-        expected = [_signed(key, query, name, number) for key in self._keys]
-        is_signed = True in [hmac.compare_digest(each, value) for each in expected]
-        return number if is_signed else 0
+        number = self._values.read(value, name, query)
+        return 0 if number is None else int(number)
 
 
 def read_request(
@@ -305,8 +300,3 @@ def _problem_of(
     ):
         return "invalid_target", resource_problem(services)
     return None
-
-
-def _signed(key: bytes, query: str, name: str, number: int) -> str:
-    code = hmac.digest(key, f"{name} {number} {query}".encode(), "sha256")
-    return f"{number}.{urlsafe_b64encode(code).rstrip(b'=').decode()}"
