@@ -10,7 +10,7 @@ from wsgiauth import Settings, storage
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.browser_keys import CONFIRM, LOG_IN
 from wsgiauth.features.factors.passkeys import challenges
-from wsgiauth.features.factors.passkeys.challenges import LIFETIME, Challenges
+from wsgiauth.features.factors.passkeys.challenges import LIFETIME, MOST_BYTES, REGISTER, Challenges
 from wsgiauth.storage.upkeep import purge_expired
 
 NOW = 2_000_000_000
@@ -44,6 +44,12 @@ def test_a_challenge_of_which_anything_was_changed_is_refused():
         assert OURS.verify(bytes(forged), LOG_IN, now=NOW) is None
     for forged in (b"", made[:-1], made[:40], made + b"x", made + bytes(100)):
         assert OURS.verify(forged, LOG_IN, now=NOW) is None
+
+
+def test_the_longest_challenge_is_read():
+    made = OURS.make(REGISTER, "7", now=NOW, payload=bytes(64))
+    assert len(made) == MOST_BYTES
+    assert OURS.verify(made, REGISTER, "7", now=NOW).payload == bytes(64)
 
 
 def test_a_former_key_verifies_challenges_that_other_processes_make():

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.features.factors.passkeys import Passkey
-from wsgiauth.features.factors.passkeys.challenges import REGISTER
+from wsgiauth.features.factors.passkeys.challenges import MOST_BYTES, REGISTER
 from wsgiauth.web.request import has_many_brackets
 
 # ES256, EdDSA and RS256: every authenticator has one of them (level 3, section 5.4).
@@ -145,7 +145,7 @@ def _challenge(client_data: dict[str, Any], ceremony: str, origin: str) -> bytes
     if client_data.get("crossOrigin", False) is not False or "topOrigin" in client_data:
         return None
     challenge = client_data["challenge"]
-    return decode(challenge) if _is_base64(challenge, 200) else None
+    return decode(challenge) if _is_base64(challenge, 4 * MOST_BYTES // 3) else None
 
 
 def _descriptors(passkeys: Iterable[Passkey]) -> list[dict[str, object]]:
