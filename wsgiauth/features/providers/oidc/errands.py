@@ -7,15 +7,15 @@ own errand.
 """
 
 import hashlib
-import hmac
 import json
-import re
 import secrets
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
-from wsgiauth.features.providers.oidc.documents import decoded, encoded
+from wsgiauth.features.providers.oidc.documents import encoded
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import KeyedDigests, Purpose, SignedValues
 from wsgiauth.web.cookies import OwnCookie, TaggedCookie, new_tag
 from wsgiauth.web.urls import next_in_cookie, next_of_cookie
 
@@ -28,8 +28,9 @@ LOG_IN = "log in"
 CONNECT = "connect"
 CONFIRM = "confirm"
 
-_COOKIE = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})")
-_MAX_LENGTH = 3000  # characters, of which a destination of 2,048 bytes takes 2,731
+# A destination of 2,048 bytes takes 2,731 characters.
+_COOKIES = Purpose("errands", max_length=3000)
+_DERIVED = Purpose("state, nonce and verifier of errands")
 
 
 class Errand(NamedTuple):
@@ -73,10 +74,11 @@ class Begun(NamedTuple):
 
 
 class Errands:
-    """Signs cookies with SECRET_KEY; also reads cookies that SECRET_KEY_FALLBACKS have signed."""
+    """Makes and reads the cookies of errands."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = settings.keys_for("errands")
+        self._cookies = SignedValues(settings, _COOKIES)
+        self._derived = KeyedDigests(settings, _DERIVED)
 
     def begin(self, errand: Errand, provider: str, now: float) -> tuple[BegunErrand, str]:
         """Return a new errand, and the value of its cookie."""
@@ -86,45 +88,35 @@ class Errands:
         # JSON would double the length of a destination of quotation marks.
         written = json.dumps(head, separators=(",", ":")).encode()
         payload = written + b"\n" + next_in_cookie(destination)
-        key = self._keys[0]
-        cookie = f"{encoded(payload)}.{encoded(_code(key, b'cookie', payload))}"
-        return _begun(key, payload), cookie
+        return next(self._begun(payload)), self._cookies.sign(payload)
 
     def find(self, cookie: str, provider: str, state: str) -> BegunErrand | None:
         """Return the errand of a cookie, if this provider and this `state` belong to it.
 
         The caller checks whether it has expired; a browser can begin it again.
         """
-        match = _COOKIE.fullmatch(cookie) if len(cookie) <= _MAX_LENGTH else None
-        if match is None:
+        payload, presented = self._cookies.read(cookie), state.encode(errors="replace")
+        if payload is None:
             return None
-        payload, code = decoded(match[1]), decoded(match[2])
-        for key in self._keys:
-            if hmac.compare_digest(code, _code(key, b"cookie", payload)):
-                begun = _begun(key, payload)
-                is_own = hmac.compare_digest(begun.state.encode(), state.encode(errors="replace"))
-                return begun if is_own and begun.provider == provider else None
+        for begun in self._begun(payload):
+            if secrets.compare_digest(begun.state.encode(), presented):
+                return begun if begun.provider == provider else None
         return None
 
-
-def _begun(key: bytes, payload: bytes) -> BegunErrand:
-    """Return the errand of a payload that this site has signed."""
-    head, _, stored = payload.partition(b"\n")
-    provider, _, tag, begun_at, purpose, *further = json.loads(head)
-    state, nonce, verifier = (
-        encoded(_code(key, name, payload)) for name in (b"state", b"nonce", b"verifier")
-    )
-    return BegunErrand(
-        Errand(purpose, next_of_cookie(stored), *further),
-        provider,
-        tag,
-        f"{tag}{state}",
-        nonce,
-        verifier,
-        begun_at,
-        begun_at + LIFETIME,
-    )
-
-
-def _code(key: bytes, name: bytes, payload: bytes) -> bytes:
-    return hmac.digest(key, name + b":" + payload, "sha256")
+    def _begun(self, payload: bytes) -> Iterator[BegunErrand]:
+        """Yield the errand of a payload that this site has signed, for each key."""
+        head, _, stored = payload.partition(b"\n")
+        provider, _, tag, begun_at, purpose, *further = json.loads(head)
+        names = (b"state", b"nonce", b"verifier")
+        derived = (self._derived.all(name + b":" + payload) for name in names)
+        for state, nonce, verifier in zip(*derived, strict=True):
+            yield BegunErrand(
+                Errand(purpose, next_of_cookie(stored), *further),
+                provider,
+                tag,
+                f"{tag}{encoded(state)}",
+                encoded(nonce),
+                encoded(verifier),
+                begun_at,
+                begun_at + LIFETIME,
+            )
