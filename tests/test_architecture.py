@@ -142,7 +142,6 @@ DOORS_OF_LIBRARIES = {
         "authentication.signatures",
     },
     "cryptography": {
-        "features.oauth_server.codes",
         "features.services.signing",
         "testing.settings",
     },
