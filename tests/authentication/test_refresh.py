@@ -63,6 +63,23 @@ def test_a_refresh_token_is_for_one_issuer_and_audience():
             assert found == (("x", 1) if site == other else None), (site, other)
 
 
+FORMER_TOKENS = {
+    "ACkaYgoE0ouWFD6xg7T6leJSrQeoRc748hHShIhGPiM": {},
+    "vTZbVhi3b6mf4i42GUZnesQg9rZVi5szrDee8xpW2B4": {
+        "JWT_ISSUER": "https://example.org",
+        "JWT_AUDIENCE": "site",
+    },
+}
+
+
+@pytest.mark.parametrize("signature", FORMER_TOKENS)
+def test_a_token_of_an_earlier_version_is_accepted(signature):
+    tokens = RefreshTokens(Settings(SECRET_KEY=SECRET_KEY, **FORMER_TOKENS[signature]))
+    token = f"wsgiauth-refresh_AbCdEfGhIjKlMnOpQrStUv_7_{signature}"
+    assert tokens.verify(token) == ("AbCdEfGhIjKlMnOpQrStUv", 7)
+    assert tokens.issue("AbCdEfGhIjKlMnOpQrStUv", 7) == token
+
+
 def refresh_at_once(pairs, url):
     """Send each refresh token when every process does; return the answers and the events."""
     heard = []

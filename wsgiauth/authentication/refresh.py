@@ -4,10 +4,9 @@ A token is a number with a signature; the session's row has the number of the cu
 `generation`. A token that is used twice was copied (RFC 9700 section 4.14.2).
 """
 
-import hmac
 import json
 import re
-from base64 import urlsafe_b64encode
+import secrets
 
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
@@ -15,44 +14,54 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.sessions import end_copied
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import KeyedDigests, Purpose, encoded
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 
 GRACE = 30  # seconds in which the previous token gets the current pair again
 MAX_LENGTH = 200  # characters
 
-# No dot, so it is never taken for a JWT, nor a JWT for it.
-_TOKEN = re.compile(r"wsgiauth-refresh_([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})")
+_PURPOSE = Purpose("refresh tokens")
+
+# The id, the number and the signature. No dot, so it is never taken for a JWT, nor a JWT for it.
+_PARTS = "([A-Za-z0-9_-]{1,43})_([1-9][0-9]{0,8})_([A-Za-z0-9_-]{43})"
 
 
-class RefreshTokens:
-    """Issues and verifies refresh tokens.
+class NumberedTokens:
+    """Issues and verifies tokens that are an id and a number, with a signature.
 
-    `SECRET_KEY` signs, and `SECRET_KEY_FALLBACKS` verify, too. The keys depend on `JWT_ISSUER` and
-    `JWT_AUDIENCE`.
+    They are no `SignedValues`, because clients keep them for months: the form must stay as it is.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        purpose, site = "refresh tokens", (settings.JWT_ISSUER, settings.JWT_AUDIENCE)
-        if any(site):
-            purpose += f" {json.dumps(site)}"
-        self._keys = settings.keys_for(purpose)
+    def __init__(self, settings: Settings, purpose: Purpose, prefix: str) -> None:
+        self._digests = KeyedDigests(settings, purpose)
+        self._prefix, self._form = prefix, re.compile(prefix + _PARTS)
 
-    def issue(self, session_id: str, generation: int) -> str:
-        """Return the refresh token of a session with this number."""
-        signature = _signature(self._keys[0], session_id, generation)
-        return f"wsgiauth-refresh_{session_id}_{generation}_{signature}"
+    def issue(self, row_id: str, generation: int) -> str:
+        """Return the token of a row with this number."""
+        signature = encoded(self._digests.current(_message(row_id, generation)))
+        return f"{self._prefix}{row_id}_{generation}_{signature}"
 
     def verify(self, token: str) -> tuple[str, int] | None:
-        """Return the session's id and the number in a signed token, or None."""
-        match = _TOKEN.fullmatch(token[: MAX_LENGTH + 1])
+        """Return the id and the number in a signed token, or None."""
+        match = self._form.fullmatch(token[: MAX_LENGTH + 1])
         if match is None:
             return None
-        session_id, generation = match[1], int(match[2])
-        for key in self._keys:
-            if hmac.compare_digest(_signature(key, session_id, generation), match[3]):
-                return session_id, generation
+        row_id, generation = match[1], int(match[2])
+        for digest in self._digests.all(_message(row_id, generation)):
+            if secrets.compare_digest(encoded(digest), match[3]):
+                return row_id, generation
         return None
+
+
+class RefreshTokens(NumberedTokens):
+    """The refresh tokens of sessions, with keys for this `JWT_ISSUER` and `JWT_AUDIENCE`."""
+
+    def __init__(self, settings: Settings) -> None:
+        purpose, site = _PURPOSE, (settings.JWT_ISSUER, settings.JWT_AUDIENCE)
+        if any(site):
+            purpose = purpose._replace(name=f"{purpose.name} {json.dumps(site)}")
+        super().__init__(settings, purpose, "wsgiauth-refresh_")
 
 
 def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | None:
@@ -141,6 +150,5 @@ def _replace(row: Session, presented: int, tokens: Tokens) -> bool:
     return is_replaced
 
 
-def _signature(key: bytes, session_id: str, generation: int) -> str:
-    digest = hmac.digest(key, f"{session_id} {generation}".encode(), "sha256")
-    return urlsafe_b64encode(digest).decode().rstrip("=")
+def _message(row_id: str, generation: int) -> bytes:
+    return f"{row_id} {generation}".encode()

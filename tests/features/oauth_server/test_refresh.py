@@ -9,8 +9,8 @@ from webtest import TestApp
 from tests.support.oauth_apps import App, answer_in, code_in, consent_form, follow, walk
 from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
 from tests.support.settings import LONG_KEY
-from tests.support.sites import SAME_ORIGIN, echo
-from wsgiauth import AuthMiddleware, change_password, storage
+from tests.support.sites import SAME_ORIGIN, SECRET_KEY, echo
+from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server.apps import list_apps, own_grants
 from wsgiauth.features.oauth_server.grants import ENDED, GRACE
@@ -124,6 +124,12 @@ def test_a_token_under_a_former_key_is_accepted(settings, token):
     )
     assert rotated.verify(token) == GrantTokens(settings).verify(token)
     assert rotated.issue("A" * 22, 1) != GrantTokens(settings).issue("A" * 22, 1)
+
+
+def test_a_token_of_an_earlier_version_is_accepted():
+    token = "wsgiauth-app_AbCdEfGhIjKlMnOpQrStUv_7_tX47UzxBN5nK6LGKc-OGyy2FFWnB9sXFYrf6GWYe8Zk"
+    tokens = GrantTokens(Settings(SECRET_KEY=SECRET_KEY))
+    assert tokens.verify(token) == ("AbCdEfGhIjKlMnOpQrStUv", 7)
 
 
 # Scopes and resources
