@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.support.sites import SECRET_KEY
 from wsgiauth.storage.upkeep import SOME, purge_expired
-from wsgiauth.throttling.counts import CLOCK_MARGIN, AttemptCount, Counter, Limit
+from wsgiauth.throttling.counts import CLOCK_MARGIN, AttemptCount, Counter, Limit, row_id
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(12)]
 
@@ -264,3 +265,9 @@ def test_a_broken_clock_makes_no_client_wait():
     assert COUNTER.wait(NOW) == 0
     assert COUNTER.add(NOW)
     assert COUNTER.wait(NOW) == 20
+
+
+def test_a_row_of_an_earlier_version_is_found():
+    """Otherwise users would get notices of places that they have long logged in from."""
+    found = row_id(SECRET_KEY.encode(), "place", "7", "192.0.2.0/24", "Firefox")
+    assert found == "5c469c81222e4ec916a76b4049b4c8693219d0876de7e62859fc99d8919481e3"

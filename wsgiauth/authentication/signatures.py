@@ -1,13 +1,12 @@
 """Signatures of access tokens, in a module of their own, because PyJWT imports an HTTP client."""
 
-import hmac
-
 import jwt
 from jwt.algorithms import HMACAlgorithm
 from jwt.utils import base64url_encode
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import keyed_digest
 
 _HASHES = {
     "HS256": HMACAlgorithm.SHA256,
@@ -47,4 +46,4 @@ class Signatures:
 
 def key_id(key: bytes) -> str:
     """Return the `kid` of a key (RFC 7515 section 4.1.4), which does not reveal the key."""
-    return base64url_encode(hmac.digest(key, b"wsgiauth key id", "sha256")[:6]).decode()
+    return base64url_encode(keyed_digest(key, b"wsgiauth key id")[:6]).decode()

@@ -1,6 +1,5 @@
 """Settings, checked when they are created and frozen afterwards; `declared` has each of them."""
 
-import hmac
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -58,11 +57,6 @@ class Settings(Declared):
         """Return pairs of setting name and key, the key that signs tokens first. Internal."""
         self.require_secret_key()
         return token_keys(self)
-
-    def keys_for(self, purpose: str) -> list[bytes]:
-        """Return keys for one purpose, derived from each of `secret_keys`. Internal."""
-        about = f"wsgiauth {purpose}".encode()
-        return [hmac.digest(key.encode(), about, "sha256") for _, key in self.secret_keys()]
 
     def require_secret_key(self) -> str:
         """Return SECRET_KEY, or raise ConfigurationError if it is not set. Internal."""

@@ -1,6 +1,5 @@
 """Counts of attempts in the database, each changed by one atomic statement; and marks."""
 
-import hmac
 import json
 import math
 from collections.abc import Collection
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import peewee
 
 from wsgiauth.messages import _
+from wsgiauth.signed_values import keyed_digest
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model
@@ -234,8 +234,9 @@ class Counters:
 
 def row_id(key: bytes, *what: str) -> str:
     """Return the digest, keyed with SECRET_KEY, that identifies a row."""
-    # JSON quotes each part, so no name can be mistaken for a name and an address.
-    return hmac.digest(key, json.dumps(what).encode(), "sha256").hex()
+    # JSON quotes each part, so no name can be mistaken for a name and an address. Marks of known
+    # places last for a year, so the key stays SECRET_KEY itself, which no purpose derives.
+    return keyed_digest(key, json.dumps(what).encode()).hex()
 
 
 def _after(now: float, wait: int) -> int:

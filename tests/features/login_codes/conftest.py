@@ -119,7 +119,9 @@ def never_wrong(monkeypatch):
     """Let no code be the one that tests send as a wrong one."""
     from wsgiauth.features.login_codes import codes
 
-    real = codes._code_of
-    monkeypatch.setattr(
-        codes, "_code_of", lambda *each: "1" * 8 if real(*each) == WRONG else real(*each)
-    )
+    real = codes._codes_of
+
+    def other_codes(*arguments):
+        return ["1" * 8 if each == WRONG else each for each in real(*arguments)]
+
+    monkeypatch.setattr(codes, "_codes_of", other_codes)

@@ -9,7 +9,6 @@ compare their times, which are the same for one account, and for two other names
 """
 
 import base64
-import hmac
 import logging
 import math
 import secrets
@@ -29,6 +28,7 @@ from wsgiauth.accounts.tables import FormerPassword
 from wsgiauth.features.former_passwords import argon
 from wsgiauth.features.former_passwords.methods import Method, forms
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import KeyedDigests, Purpose
 from wsgiauth.storage import Statement
 
 SHARES_LAST = 300  # seconds, in each process
@@ -39,6 +39,7 @@ _COMPARED = (_ALL, 5, 4, 3, 0)  # of PBKDF2: 5 are three digits of the iteration
 PLAIN = Method("", "")  # bcrypt of the password itself
 _NOBODY = 0  # no user has this id
 _DUMMY_SALT = b"wsgiauth.no.account.xe"  # in the form of bcrypt, which other schemes accept
+_PURPOSE = Purpose("former passwords")
 
 # The hash of a user, and the row of their former password with its own columns.
 _SELECT = Statement(
@@ -128,7 +129,7 @@ class SiteFormerPasswords(FormerPasswords):
         def weighted(share: tuple[Method, int]) -> float:
             method, users = share
             about = f"{method.scheme} {method.parameters} {key}".encode(errors="replace")
-            number = int.from_bytes(hmac.digest(self._key, about, "sha256")[:6])
+            number = int.from_bytes(self._digests.current(about)[:6])
             return users / -math.log((number + 0.5) / 2**48)
 
         return max(self._shares().items(), key=weighted, default=(PLAIN, 1))[0]
@@ -145,9 +146,9 @@ class SiteFormerPasswords(FormerPasswords):
         return self._counted
 
     @cached_property
-    def _key(self) -> bytes:
+    def _digests(self) -> KeyedDigests:
         # In a rotation, the first key changes once, the last one three times.
-        return self._settings.keys_for("former passwords")[0]
+        return KeyedDigests(self._settings, _PURPOSE)
 
 
 def own_schemes(user: User, settings: Settings) -> Iterator[object]:

@@ -9,8 +9,8 @@ because a digest of eight digits can be reversed. So a second attempt to send an
 code, and another user, stamp or address in the row makes another code.
 """
 
-import hmac
 import json
+import secrets
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,6 +36,7 @@ from wsgiauth.mail.letters import Addressed
 from wsgiauth.mail.outbox import Mail, ask_for
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
+from wsgiauth.signed_values import KeyedDigests, Purpose
 from wsgiauth.storage import database
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import browser_in_words, user_agent_in_words
@@ -44,7 +45,7 @@ MINUTES = 10
 LIFETIME = MINUTES * MINUTE  # seconds
 DIGITS = 8
 
-_KEYS = "login codes"  # see `Settings.keys_for`
+_PURPOSE = Purpose("login codes")
 
 
 class RightCode(NamedTuple):
@@ -172,7 +173,7 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     bound["data"] = json.dumps(asked._asdict())
     with database.atomic():
         OneTimeSecret.update(bound).where(OneTimeSecret.id == row.id).execute()
-    code = _code_of(row, settings.keys_for(_KEYS)[0])
+    code = _codes_of(row, settings)[0]
     letter = CodeLetter(
         code=f"{code[:4]} {code[4:]}",
         browser=browser_in_words(data["browser"]),
@@ -214,18 +215,19 @@ def _find(secret: str, now: float) -> OneTimeSecret | None:
 def _user_of(row: OneTimeSecret, digits: str, settings: Settings) -> User | None:
     """Return the user of a code with these digits, unless the user has changed since."""
     user, sent = row.user, digits.encode(errors="replace")
-    codes = [_code_of(row, key).encode() for key in settings.keys_for(_KEYS)]
-    is_right = True in [hmac.compare_digest(each, sent) for each in codes]
+    codes = [each.encode() for each in _codes_of(row, settings)]
+    is_right = True in [secrets.compare_digest(each, sent) for each in codes]
     if user is None or not (is_right and user.is_active and is_proven_here(user)):
         return None
     is_same = (user.security_stamp, one_time.digest(user.email)) == (row.stamp, row.subject)
     return user if is_same else None
 
 
-def _code_of(row: OneTimeSecret, key: bytes) -> str:
+def _codes_of(row: OneTimeSecret, settings: Settings) -> list[str]:
+    """Return the code under SECRET_KEY, and under each of SECRET_KEY_FALLBACKS."""
     about = json.dumps([row.id, row.user_id, row.stamp, row.subject])
-    number = int.from_bytes(hmac.digest(key, about.encode(), "sha256"))
-    return f"{number % 10**DIGITS:0{DIGITS}}"
+    digests = KeyedDigests(settings, _PURPOSE).all(about.encode())
+    return [f"{int.from_bytes(each) % 10**DIGITS:0{DIGITS}}" for each in digests]
 
 
 def _report_failure(row: OneTimeSecret | None) -> RequestError:
