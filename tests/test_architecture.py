@@ -146,6 +146,12 @@ DOORS_OF_LIBRARIES = {
         "testing.settings",
     },
     "fido2": {"features.factors.passkeys.webauthn"},
+    # A value that a client gets and sends back has the format of `signed_values`.
+    "hmac": {
+        "signed_values",
+        "features.factors.totp",  # the codes of RFC 6238, with the keys that the apps have
+        "features.former_passwords.methods",  # as Flask-Security hashes passwords
+    },
     "urllib3": {"features.providers.oidc.transport"},
 }
 

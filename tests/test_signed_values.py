@@ -3,9 +3,11 @@
 import json
 from base64 import urlsafe_b64decode
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
+from tests.support.house import MODULES, imports
 from tests.support.settings import LONG_KEY
 from tests.support.sites import SECRET_KEY
 from tests.support.tables import row_by_row
@@ -168,3 +170,26 @@ def test_digests_stay_as_they_are():
     stored = "13b990f9167702187fc30df0de8912cd8718900c5f3076154ae4c12b7ad22a7c"
     assert digests.all(b"name")[1].hex() == stored
     assert digests.all(b"name")[0] == digests.current(b"name")
+
+
+def purposes():
+    """Return the purposes that the modules of the package declare, by module and name."""
+    importers = (
+        name for name, path in MODULES.items() if "wsgiauth.signed_values" in imports(path)
+    )
+    modules = [import_module(f"wsgiauth.{name}") for name in importers]
+    return {
+        (module.__name__, name): value
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Purpose)
+    }
+
+
+def test_no_two_purposes_have_the_same_name():
+    names = [each.name for each in purposes().values()]
+    assert len(names) >= 11
+    assert len(names) == len(set(names))
+    # The keys of signed values have these names; those of digests have the name of the purpose.
+    starts = ("signature of ", "encryption of ")
+    assert [each for each in names if each.startswith(starts)] == []

@@ -6,7 +6,6 @@ They are short enough to copy by hand. Below 112 bits, they are stored like pass
 as bcrypt hashes. The hashes of a set share one salt, so that one bcrypt finds a code among them.
 """
 
-import hmac
 import re
 import secrets
 
@@ -113,7 +112,7 @@ def _find(user: User, typed: str, rounds: int) -> str | None:
         return None
     ids = [row.id for row in OneTimeSecret.select(OneTimeSecret.id).where(*_of(user))]
     hashed = hash_code(normalised, next(filter(has_hash, ids), None), rounds)
-    matching = [each for each in ids if hmac.compare_digest(each, hashed)]
+    matching = [each for each in ids if secrets.compare_digest(each, hashed)]
     return next(iter(matching), None)
 
 

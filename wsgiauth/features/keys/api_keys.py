@@ -11,7 +11,6 @@ no key is taken for a JWT, and no JWT for a key.
 
 from __future__ import annotations
 
-import hmac
 import re
 import secrets
 import zlib
@@ -167,7 +166,7 @@ def find(text: str, now: int) -> tuple[User, str] | None:
     if row is None:
         return None
     user_id, stored, permissions, last_used_at = row[len(CALLER) :]
-    if not hmac.compare_digest(stored, presented):
+    if not secrets.compare_digest(stored, presented):
         return None
     if last_used_at is None or last_used_at <= now - _LAST_USE_PRECISION:
         _write_use(key_id, now)

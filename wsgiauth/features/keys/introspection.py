@@ -1,6 +1,6 @@
 """What other services learn about an API key: see `authentication.descriptions`."""
 
-import hmac
+import secrets
 
 from wsgiauth.accounts.key_owners import owner_of_key
 from wsgiauth.authentication.descriptions import DescribedStrings, Description, described
@@ -16,7 +16,7 @@ class DescribedKeys(DescribedStrings):
     def describe(self, text: str, now: int) -> Description | None:
         """Return the description of an active key, or None."""
         owner = owner_of_key(id_of(text) or "", now)
-        if owner is None or not hmac.compare_digest(owner.digest, digest(text)):
+        if owner is None or not secrets.compare_digest(owner.digest, digest(text)):
             return None
         times = {"iat": owner.created_at, "exp": owner.expires_at}
         return described(owner.user, owner.user.permissions, times)

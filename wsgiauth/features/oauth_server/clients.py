@@ -3,7 +3,6 @@
 A client has one secret, or two for a change: its program then gets the new one without a gap.
 """
 
-import hmac
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -323,7 +322,7 @@ def digests_of(client: Client) -> list[str]:
 def has_secret(client: Client, secret: str) -> bool:
     """Return whether a secret is one of a confidential client."""
     presented = digest(secret)
-    return True in [hmac.compare_digest(each, presented) for each in digests_of(client)]
+    return True in [secrets.compare_digest(each, presented) for each in digests_of(client)]
 
 
 @repeated_after_conflict

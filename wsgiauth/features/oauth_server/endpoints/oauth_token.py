@@ -1,8 +1,8 @@
 """POST /auth/oauth/token: an app gets tokens for a code or its credentials (RFC 6749)."""
 
 import hashlib
-import hmac
 import re
+import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from wsgiref.types import WSGIEnvironment
@@ -54,7 +54,9 @@ def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
     code = server.codes.read(fields["code"], now)
     if code is None or code.client_id != client.id:
         raise _invalid_grant("the code is wrong, or has expired")
-    if not hmac.compare_digest(fields.get("redirect_uri", "").encode(), code.redirect_uri.encode()):
+    if not secrets.compare_digest(
+        fields.get("redirect_uri", "").encode(), code.redirect_uri.encode()
+    ):
         raise _invalid_grant("redirect_uri is not the one of the authorization request")
     verifier = fields.get("code_verifier", "")
     if not _VERIFIER.fullmatch(verifier) or not _answers(verifier, code.challenge):
@@ -140,7 +142,7 @@ def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict
 def _answers(verifier: str, challenge: str) -> bool:
     digest = hashlib.sha256(verifier.encode()).digest()
     computed = urlsafe_b64encode(digest).rstrip(b"=").decode()
-    return hmac.compare_digest(computed, challenge)
+    return secrets.compare_digest(computed, challenge)
 
 
 def _require_resource(fields: _Fields, granted: str) -> None:

@@ -6,8 +6,8 @@ if the provider's keys cannot be fetched.
 """
 
 import hashlib
-import hmac
 import re
+import secrets
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -268,4 +268,4 @@ def _half(access_token: str, algorithm: str) -> str:
 
 
 def _is_same(sent: str, ours: str) -> bool:
-    return hmac.compare_digest(sent.encode(errors="replace"), ours.encode())
+    return secrets.compare_digest(sent.encode(errors="replace"), ours.encode())
