@@ -1,40 +1,42 @@
 """Every table of the account database, and its schema before the first migration."""
 
-from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import (
-    FormerPassword,
-    GroupPermission,
-    Key,
-    Membership,
-    OneTimeSecret,
-    Permission,
-    Session,
-    TrustedBrowser,
-)
-from wsgiauth.events.models import RecordedEvent
-from wsgiauth.features.factors.passkeys import Passkey
-from wsgiauth.features.factors.totp import Totp
-from wsgiauth.features.oauth_server.tables import (
-    AppSession,
-    Client,
-    Consent,
-    DeviceRequest,
-    Grant,
-)
-from wsgiauth.features.providers.identities import Identity
-from wsgiauth.features.providers.provider_sessions import ProviderSession
-from wsgiauth.features.terms.tables import Acceptance
-from wsgiauth.mail.outbox import Mail
+import wsgiauth.features.registry  # noqa: F401 - defines the tables of all features
 from wsgiauth.storage import schema
-from wsgiauth.throttling.counts import AttemptCount
-from wsgiauth.throttling.failed_logins import FailedLogins
+from wsgiauth.storage.models import Model
 
-# Tables come after those that they refer to.
-MODELS = [User, Session, Permission, AttemptCount, Mail, OneTimeSecret, RecordedEvent, Totp]
-MODELS += [Passkey, Key, Group, GroupPermission, Membership, FailedLogins, Identity]
-MODELS += [ProviderSession, TrustedBrowser, FormerPassword, Client, Consent, Grant]
-MODELS += [AppSession, DeviceRequest, Acceptance]
+PACKAGE = Model.__module__.partition(".")[0]
+
+
+def own_subclasses(kind):
+    """Return the subclasses of a class that the package has."""
+    return [each for each in kind.__subclasses__() if each.__module__.startswith(f"{PACKAGE}.")]
+
+
+def concrete(kind):
+    """Yield the models without subclasses that a class of models has in the package."""
+    found = own_subclasses(kind)
+    if not found:
+        yield kind
+    for each in found:
+        yield from concrete(each)
+
+
+def ordered(models):
+    """Return models so that tables come after those that they refer to."""
+    found = {}
+
+    def add(model):
+        for referred in model._meta.refs.values():
+            if referred is not model and referred not in found:
+                add(referred)
+        found.setdefault(model)
+
+    for each in sorted(models, key=lambda each: each._meta.table_name):
+        add(each)
+    return [*found]
+
+
+MODELS = ordered({*concrete(Model)})
 MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 LAST_BEFORE_1_0 = "0012_email_domains"
 
