@@ -6,8 +6,8 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import HASH
+from tests.features.former_passwords.samples import WERKZEUG
 from tests.support.calls import calls_of
-from tests.support.former import WERKZEUG
 from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, User

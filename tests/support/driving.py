@@ -1,38 +1,34 @@
 """A site with everything, and what sends requests to it."""
 
 from contextlib import contextmanager
+from dataclasses import replace
 
 from webtest import TestApp
 
-from tests.support.factors import FACTOR_KEY
-from tests.support.mails import MAIL, Post
-from tests.support.service_keys import REPORTS, write_key
-from tests.support.sites import BROWSER, SECRET_KEY, echo
-from wsgiauth import (
-    AuthMiddleware,
-    Settings,
-)
+from tests.support import features
+from tests.support.identities import ENTRY
+from tests.support.mails import Post
+from tests.support.sites import BROWSER, echo
+from wsgiauth import AuthMiddleware, Settings, storage
 
 
-def make_site(url, folder, provider, **changes):
-    given = {
-        "SECRET_KEY": SECRET_KEY,
-        "BCRYPT_ROUNDS": "4",
-        "DATABASE_URL": url,
-        "FACTOR_KEY": FACTOR_KEY,
-        "PASSKEYS": "on",
-        "TRUSTED_BROWSER_DAYS": "30",
-        "LOGIN_CODES": "on",
-        "FORWARD_AUTH": "on",
-        "SERVICE_KEYS": str(write_key(folder / "key")),
-        "SERVICES": REPORTS,
-        "OAUTH_SERVER": "on",
-        "OAUTH_REGISTRATION": "on",
-        "OIDC_PROVIDERS": provider.entry("google"),
-        **MAIL,
-        **changes,
-    }
-    return AuthMiddleware(echo, Settings.from_mapping(given), send_mail=Post())
+def make_site(url, folder, provider=None, *, has_demands=False, **changes):
+    """Return a site with everything; see `features.settings`."""
+    entry = ENTRY if provider is None else provider.entry("google")
+    given = features.settings(folder, entry, has_demands=has_demands)
+    settings = Settings.from_mapping({**given, "DATABASE_URL": url, **changes})
+    return AuthMiddleware(echo, settings, send_mail=Post())
+
+
+@contextmanager
+def changed(site, **changes):
+    """Yield a site with the same database and other settings."""
+    settings = replace(site.site.settings, **changes)
+    made = AuthMiddleware(echo, settings, send_mail=Post())
+    try:
+        yield made
+    finally:
+        storage.discard_connection(made.database)
 
 
 def send(site, method, path, headers, body=None, environ=None, cookies=None):

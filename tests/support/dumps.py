@@ -16,10 +16,10 @@ from playhouse import db_url
 from webtest import TestApp
 
 from tests.conftest import NAME, SERVERS
+from tests.features.former_passwords.samples import WERKZEUG
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.driving import post
 from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.former import WERKZEUG
 from tests.support.identities import ENTRY
 from tests.support.mails import MAIL, Post
 from tests.support.schema import MODELS

@@ -1,6 +1,5 @@
 """Hashes that other software makes, by the libraries themselves and at low costs."""
 
-import hashlib
 import warnings
 
 import argon2
@@ -91,9 +90,3 @@ def made(name, password=PASSWORD):
 def of_sha256(password):
     """Return the hash of a long password by Flask-Bcrypt."""
     return by_flask_bcrypt(BCRYPT_HANDLE_LONG_PASSWORDS=True)(password)
-
-
-WERKZEUG = (
-    "scrypt:16:8:1$salt$"
-    + hashlib.scrypt(PASSWORD.encode(), salt=b"salt", n=16, r=8, p=1, dklen=64).hex()
-)

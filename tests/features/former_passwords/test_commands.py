@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from tests.support.former import LONG, PEPPER, WERKZEUG, made, of_sha256
+from tests.features.former_passwords.samples import WERKZEUG
+from tests.support.former import LONG, PEPPER, made, of_sha256
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
 from wsgiauth.accounts.tables import FormerPassword

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tests.support.former import MAKERS, WERKZEUG, made
+from tests.features.former_passwords.samples import WERKZEUG
+from tests.support.former import MAKERS, made
 from tests.support.sites import PASSWORD
 from wsgiauth import verify_password
 from wsgiauth.accounts.tables import FormerPassword

@@ -15,7 +15,8 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import HASH, insert_rows, insert_users
-from tests.support.former import FOREIGN, LONG, MAKERS, PEPPER, WERKZEUG, made, of_sha256
+from tests.features.former_passwords.samples import WERKZEUG
+from tests.support.former import FOREIGN, LONG, MAKERS, PEPPER, made, of_sha256
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import (
     AuthMiddleware,

@@ -1,0 +1,84 @@
+"""What tests of all features ask of second factors."""
+
+import json
+import time
+
+from webtest import TestApp
+
+from tests.support.authenticators import Authenticator, add_passkey, options_of
+from tests.support.driving import changed, post, send
+from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.mails import MAIL
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
+from tests.support.tabs import SECOND, named
+from wsgiauth.authentication import pending
+from wsgiauth.features.factors import passkeys, recovery_codes, totp
+from wsgiauth.testing import bearer, make_user
+
+JSON = {"Content-Type": "application/json"}
+
+
+def settings(folder, provider):
+    """Offer apps and passkeys."""
+    return {"FACTOR_KEY": FACTOR_KEY, "PASSKEYS": "on"}
+
+
+def fill(site, user):
+    """Add a factor of each kind."""
+    add_app(site, user, name=f"app of {user.username}")
+    give_passkey(site, user, f"passkey of {user.username}")
+    recovery_codes.replace(user, rounds=4)
+
+
+def give_passkey(site, user, name):
+    """Add a passkey of the host of PUBLIC_URL, and return its authenticator."""
+    made = Authenticator()
+    made.host, made.origin = "example.org", MAIL["PUBLIC_URL"]
+    add_passkey(site, user, name, made)
+    return made
+
+
+def drive(site, provider):
+    """Add second factors and passkeys, use and remove them."""
+    grace = make_user(site, "grace", password=PASSWORD)
+    app = add_app(site, grace)
+    codes = recovery_codes.replace(grace, rounds=4)
+    login = {"username": "grace", "password": PASSWORD, "code": codes[0]}
+    post(site, "/login", login)
+    start, other = (
+        pending.start(grace, destination="", remember=False, now=time.time()) for _ in range(2)
+    )
+    send(site, "POST", "/second", JSON, json.dumps({"cancel": True}), None, named(SECOND, other))
+    for code in ("x", app.code()):
+        send(site, "POST", "/second", JSON, json.dumps({"code": code}), None, named(SECOND, start))
+    post(site, "/totp", {"name": "Tablet"}, bearer(site, grace))
+    for page in ("/totp", "/passkeys", "/recovery-codes", "/second"):
+        send(site, "GET", page, bearer(site, grace))
+    key = give_passkey(site, grace, "Laptop")
+    client = TestApp(site)
+    options = options_of(client.get("/auth/login", headers=BROWSER))
+    script = {**SAME_ORIGIN, "Accept": "application/json"}
+    client.post("/auth/login", {"credential": key.get(options)}, headers=script, status=200)
+    recovery_codes.replace(grace, rounds=4)
+    for device in (*totp.devices(grace), *passkeys.list_passkeys(grace)):
+        path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
+        post(site, path, {"remove": device.id}, bearer(site, grace))
+    add_app(site, grace)
+    with changed(site, FACTOR_KEY=None, PASSKEYS=False) as without_factors:
+        without_factors.site.factors.risks()
+
+
+def commands(folder):
+    """Return the command that removes factors, those of `drive`."""
+    return ("removefactor grace",)
+
+
+WHOLE_READS = {
+    ("passkeys/__init__.py", "is_used", "wsgiauth_passkey"): "`check` asks whether there is one",
+    ("totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
+    ("totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",
+}
+PUBLIC_COLUMNS = (
+    *("wsgiauth_passkey.credential_id", "wsgiauth_passkey.public_key"),
+    "wsgiauth_passkey.user_handle",
+)

@@ -1,0 +1,173 @@
+"""What tests of all features ask of logins to other apps."""
+
+import json
+import time
+from secrets import token_urlsafe
+from unittest.mock import patch
+
+from webtest import TestApp
+
+from tests.support.driving import changed, moved_clock, post
+from tests.support.mails import Clock
+from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, RegisteredApp, code_in, walk
+from tests.support.sites import BROWSER, SAME_ORIGIN
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.identity import UserSession
+from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
+from wsgiauth.features.oauth_server.grants import Code, Grants
+from wsgiauth.features.oauth_server.logouts import Logouts
+from wsgiauth.features.oauth_server.questions import QUESTIONS
+from wsgiauth.features.oauth_server.tables import AppSession
+from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.testing import bearer, logged_in, make_group, make_user
+from wsgiauth.web.clients import Client
+
+HOUR = 3600  # seconds
+APP = {
+    "id": "wiki",
+    "name": "Wiki",
+    "kind": "confidential",
+    "is_trusted": False,
+    "redirect_uris": ["https://wiki.example.org/"],
+    "scopes": ["openid"],
+    "group": None,
+    "algorithm": None,
+    "logout_uri": None,
+    "logout_redirects": [],
+    "created_at": "2026-11-02T09:05:00Z",
+    "digests": ["0" * 64],
+}
+
+
+def settings(folder, provider):
+    """Be a provider at which apps can register."""
+    return {"OAUTH_SERVER": "on", "OAUTH_REGISTRATION": "on"}
+
+
+def fill(site, user):
+    """Log in to another app, also on a device."""
+    now = site.site.tokens.now()
+    uri, name = "https://wiki.example.org/", f"app for {user.username}"
+    client = clients.create(name, [uri], logout_uri=uri, now=now).row
+    grants.allow(client, user, ["openid"], now)
+    session_id = sessions.start(user, site.site.tokens).session_id
+    code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
+    assert Grants(site.site.settings, site.site.sessions).redeem(code, client, now)
+    made = devices.begin(client, "openid", "", Client("192.0.2.1", "Mozilla/5.0", ""), now)
+    row = devices.find(made.user_code, now)
+    assert devices.allow(row, UserSession(user, session_id), ["openid"], now)
+
+
+def pages(site, user):
+    """Return the pages to which an app and a device lead."""
+    return (App(site).url("/auth/consent"), "/auth/device")
+
+
+def drive(site, provider):
+    """Log in to other apps with the site, until the logins end."""
+    ida = make_user(site, "ida", groups=["Readers"])
+    browser = logged_in(site, ida)
+    app = App(site, scopes=["openid", "groups", "offline_access"], group=ida.groups[0])
+    first = app.log_in(browser, scope="openid")
+    bearing = {"Authorization": f"Bearer {first['access_token']}"}
+    TestApp(site).get(USERINFO, headers=bearing)
+    code = code_in(walk(browser, app.url(scope="openid groups offline_access")))
+    refreshed = app.exchange(code)
+    app.exchange(code, status=400)
+    for _ in range(2):
+        refreshed = app.refresh(app.log_in(browser)["refresh_token"])
+    app.refresh(first["refresh_token"])
+    app.refresh(app.refresh(first["refresh_token"])["refresh_token"])
+    app.refresh(first["refresh_token"], status=400)
+    app.program.post("/auth/oauth/revoke", {"token": refreshed["refresh_token"]})
+    app.log_in(browser)
+    with patch.object(grants, "MOST", 1), moved_clock(site, HOUR // 2):
+        app.log_in(browser)  # instead of the login that was used longest ago
+    televisions(site, app, ida)
+    logouts(site, ida)
+    RegisteredApp(site).log_in(browser)
+    browser.get("/auth/apps", headers=BROWSER)
+    browser.get("/auth/data", headers=BROWSER, status="*")
+    post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
+    with changed(site, SERVICES=()) as without_services:
+        for each in QUESTIONS:
+            list(each.ask(without_services.site))
+    hint = app.log_in(browser, scope="openid")["id_token"]
+    browser.get("/auth/oauth/logout", {"id_token_hint": hint}, headers=BROWSER, status=303)
+
+
+def logouts(site, user):
+    """Logout tokens that are sent, refused and sent again."""
+    app = App(site, "Blog", group=user.groups[0], logout_uri="https://blog.example.org/logout")
+    clock = Clock(int(time.time()) + 60)
+    queue = Logouts(site.site.require(SignedTokens), clock)
+    for answers in ([200], [400], [503, 200], [503]):
+        browser = logged_in(site, user)
+        app.log_in(browser)
+        app.log_in(browser)
+        browser.post("/auth/logout", headers=SAME_ORIGIN)
+        with patch("wsgiauth.features.oauth_server.logout_sending.send", side_effect=answers):
+            for _ in answers:
+                queue.deliver()
+                clock.move(HOUR)
+    app.log_in(logged_in(site, user))
+    AppSession.update(session=None).execute()
+    with patch("wsgiauth.features.oauth_server.logout_sending.send", return_value=200):
+        queue.deliver()
+    list(app_sessions.own_app_sessions(user, site.site.settings))
+    app_sessions.count_overdue(time.time())
+    make_group(site, "Passing").delete_instance()
+
+
+def televisions(site, app, user):
+    """Devices that a user refuses and allows, and that ask for their tokens."""
+    for decision in ("refuse", "allow"):
+        codes = app.program.post("/auth/oauth/device", {"scope": "openid"}).json
+        asked = {"grant_type": DEVICE_GRANT, "device_code": codes["device_code"]}
+        app.ask(400, asked)
+        sent = {"user_code": codes["user_code"], "decision": decision, "scope": "openid"}
+        post(site, "/device", sent, bearer(site, user))
+        app.ask("*", asked)
+
+
+def commands(folder):
+    """Return the commands; the second import finds the app there."""
+    apps = folder / "apps.json"
+    apps.write_text(json.dumps([APP]))
+    return (
+        "client add Blog --redirect https://blog.example.org/",
+        *(f"client import {apps}", f"client import {apps}"),
+        *("client list", "client show wiki", "client change wiki --name Notes"),
+        *("client secret wiki", "client secret wiki --end-former"),
+        *("client export", "client remove wiki --yes"),
+    )
+
+
+WHOLE_READS = {
+    ("app_sessions.py", "count_overdue", "part of wsgiauth_oauth_session"): "`check` counts",
+    ("app_sessions.py", "next_due", "part of wsgiauth_oauth_session"): (
+        "rows of an app that fails are passed over"
+    ),
+    ("app_sessions.py", "mark_ended", "wsgiauth_oauth_client"): (
+        "the deletion of a group, which is rare, looks for its apps"
+    ),
+    ("client_pages.py", "find_clients", "wsgiauth_oauth_client"): (
+        "a search of the panel can examine the names of all apps, which are at most some thousands"
+    ),
+    ("clients.py", "rows_of_clients", "wsgiauth_oauth_client"): (
+        "the commands `client list` and `client export` list all clients"
+    ),
+    ("questions.py", "_lacks_algorithms", "wsgiauth_oauth_client"): "`check` lists rare clients",
+    ("questions.py", "_lacks_clients", "wsgiauth_oauth_client"): "`check` stops at the first one",
+    ("questions.py", "_lacks_services", "wsgiauth_oauth_client"): "`check` looks for programs",
+}
+# The same, or along an index, as the planner chooses by what it knows of the values.
+READS_BY_STATISTICS = {
+    ("app_sessions.py", "clients_due", "wsgiauth_oauth_client"): (
+        "the clients of operators, which are some, and in many sites all"
+    ),
+    ("app_sessions.py", "clients_due", "part of wsgiauth_oauth_session"): (
+        "the rows that are due, where the planner expects fewer of them than apps"
+    ),
+}
+PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL

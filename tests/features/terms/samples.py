@@ -1,0 +1,39 @@
+"""What tests of all features ask of the terms."""
+
+from tests.support.driving import changed, post, send
+from tests.support.terms import TERMS, VERSION
+from wsgiauth.features.terms import acceptances
+from wsgiauth.testing import bearer, logged_in, make_user
+
+
+def settings(folder, provider):
+    """Demand a version."""
+    return TERMS
+
+
+def fill(site, user):
+    """Accept the version."""
+    acceptances.accept(user, VERSION)
+
+
+def drive(site, provider):
+    """Accept the terms of a site that also demands a second factor."""
+    with changed(site, SECOND_FACTOR="all", **TERMS) as demanding:
+        tess = make_user(demanding, "tess")
+        lacking = bearer(demanding, tess, terms=False)
+        post(demanding, "/terms", {"version": VERSION}, lacking)
+        send(demanding, "GET", "/terms", lacking)
+        logged_in(demanding, tess).get("/auth/data")
+
+
+def commands(folder):
+    """Return the command of the terms."""
+    return ("terms",)
+
+
+WHOLE_READS = {
+    ("acceptances.py", "count", "wsgiauth_terms_acceptance"): (
+        "the command `terms` and `check` count"
+    ),
+    ("acceptances.py", "count", "part of wsgiauth_terms_acceptance"): "the same",
+}
