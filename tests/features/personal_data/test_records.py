@@ -5,72 +5,61 @@ import re
 import time
 from datetime import timedelta
 from functools import partial
-from secrets import token_urlsafe
+from itertools import chain
 
 import pytest
 
 from tests.conftest import insert_user
-from tests.support.authenticators import Authenticator, add_passkey
-from tests.support.factors import FACTOR_KEY, add_app
+from tests.features.factors.samples import give_passkey
+from tests.features.personal_data.samples import fail
+from tests.support import features
+from tests.support.driving import make_site
+from tests.support.factors import add_app
 from tests.support.federated import connected, logged_in_at_provider
-from tests.support.identities import ENTRY, ISSUER
+from tests.support.identities import ISSUER
 from tests.support.keys import make_key
-from tests.support.mails import MAIL, with_mail
 from tests.support.schema import MODELS
-from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
-from wsgiauth import AuthMiddleware, storage
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import site as site_module
+from wsgiauth import storage
 from wsgiauth.accounts import create_user, update_user
-from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import RESET, Key, OneTimeSecret, Session
+from wsgiauth.accounts.tables import Key, OneTimeSecret, Session
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.password import make_reset_link
-from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.feature import personal_data_of
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
-from wsgiauth.features.oauth_server import clients, devices, grants
-from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
-from wsgiauth.features.terms import acceptances
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.mail.outbox import ask_for, enqueue
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in
 from wsgiauth.throttling.failed_logins import FailedLogins
 from wsgiauth.throttling.throttle import Throttle
-from wsgiauth.web.clients import Client
 
-HOME = ("192.0.2.1",)
-AT_HOME = Client(*HOME, "Mozilla/5.0", "")
 RANDOM = re.compile("[0-9a-f]{12,}|[0-9A-Za-z_-]{20,}")  # the form of digests and of secrets
-PUBLIC = {"credential_id", "public_key", "user_handle"}  # of passkeys
+LISTED = personal_data_of(FEATURES)
+PUBLIC = {*chain.from_iterable(features.declared("PUBLIC_COLUMNS").values())}
 GRACE = "Grace"
 
 
 @pytest.fixture
-def site(settings, monkeypatch):
+def site(database_url, tmp_path, monkeypatch):
     """Return a site that offers everything, and keeps its emails; no wait of its users passes."""
     stopped = partial(Throttle, clock=partial(int, time.time()))
     for module in (site_module, records):
         monkeypatch.setattr(module, "Throttle", stopped)
-    settings = with_mail(
-        settings,
-        FACTOR_KEY=FACTOR_KEY,
-        OIDC_PROVIDERS=(ENTRY,),
-        PASSKEYS=True,
-        TRUSTED_BROWSER_DAYS=30,
-    )
-    middleware = AuthMiddleware(echo, settings, send_mail=print)
+    middleware = make_site(database_url, tmp_path)
     middleware.site.outbox.keep_messages()
     yield middleware
     storage.discard_connection(middleware.database)
@@ -104,60 +93,12 @@ def a_day_old(user):
     return User.get_by_id(user.id)
 
 
-def give_passkey(site, user, name):
-    """Add a passkey of the host of PUBLIC_URL."""
-    made = Authenticator()
-    made.host, made.origin = "example.org", MAIL["PUBLIC_URL"]
-    add_passkey(site, user, name, made)
-
-
-def fill(site, user):
-    """Let a user have rows in every table."""
-    name, now = user.username, site.site.tokens.now()
-    add_app(site, user, name=f"app of {name}")
-    give_passkey(site, user, f"passkey of {name}")
-    identity = connected(site, user, subject=f"{name} elsewhere", name=f"{name} there")
-    logged_in_at_provider(site, user, identity, sid=f"session of {name} elsewhere")
-    recovery_codes.replace(user, rounds=4)
-    make_key(user, name=f"key of {name}", permissions=[f"{name.lower()}.read"])
-    user.join(Group.objects.create(name=f"group of {name}"))
-    make_reset_link(user, site.site.settings, mount="/auth", now=now)
-    ask_for(site.site.outbox, RESET, name=user.email, data={"mount": "/auth"})
-    browsers, factors = site.site.require(TrustedBrowsers), site.site.factors
-    browsers.trust("", user, factors.state(user), factors, client=AT_HOME, now=now)
-    store(FormerHash(user.hashed_password, "scrypt", "16384,8,1", "a2VlcCB0aGlzIHNlY3JldA"), user)
-    acceptances.accept(user, "2026-11-28")
-    use_app(site, user, now)
-    for _ in range(5):
-        fail(site, name)
-
-
-def use_app(site, user, now):
-    """Let a user log in to another app."""
-    uri, name = "https://wiki.example.org/", f"app for {user.username}"
-    client = clients.create(name, [uri], logout_uri=uri, now=now).row
-    grants.allow(client, user, ["openid"], now)
-    session_id = sessions.start(user, site.site.tokens).session_id
-    code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
-    assert Grants(site.site.settings, site.site.sessions).redeem(code, client, now)
-    made = devices.begin(client, "openid", "", AT_HOME, now)
-    row = devices.find(made.user_code, now)
-    assert devices.allow(row, UserSession(user, session_id), ["openid"], now)
-
-
-def fail(site, name):
-    """Fail to log in under a name."""
-    attempt = site.site.throttle.login(name, HOME)
-    attempt.begin()
-    attempt.failed("wrong password")
-
-
 @pytest.mark.promise(86)
 @pytest.mark.every_database
 def test_the_file_has_nothing_of_another_user(site, ada, grace, read):
-    fill(site, ada)
+    features.fill(site, ada)
     before = read(ada)
-    fill(site, grace)
+    features.fill(site, grace)
     with actors.acting(f"user {grace.id}"):
         Group.objects.create(name="unknown to Ada")
     after = read(ada)
@@ -167,29 +108,35 @@ def test_the_file_has_nothing_of_another_user(site, ada, grace, read):
 
 @pytest.mark.promise(86)
 def test_the_file_has_what_every_table_has_of_the_user_but_no_secret_and_no_digest(site, ada, read):
-    fill(site, ada)
+    features.fill(site, ada)
     found = read(ada)
-    assert [name for name, value in found.items() if value == []] == []
-    assert found["former_passwords"] == [{"scheme": "scrypt", "parameters": "16384,8,1"}]
-    (browser,) = found["trusted_browsers"]
-    assert (browser["address"], browser["user_agent"]) == ("192.0.2.1", "Mozilla/5.0")
-    assert (browser["last_used_at"], browser["trusted_at"][-1]) == (None, "Z")
+    for table, list_of in LISTED.items():
+        assert found[list_of.name], f"the file has nothing of {table}, where the user has a row"
     text = json.dumps(found)
     stored = {
-        (name, random)
+        (f"{model._meta.table_name}.{name}", random)
         for model in MODELS
         for row in model.select().dicts()
         for name, value in row.items()
-        if name not in PUBLIC
         for random in RANDOM.findall(str(value))
     }
-    assert {name for name, _ in stored} >= {"id", "digest", "salt", "sid", "subject"}
-    # The id of an app is no secret: every login to it has the id in a URL.
-    assert {each for _, each in stored if each in text} == {clients.list_clients()[0].id}
+    assert {name.partition(".")[2] for name, _ in stored} >= {"digest", "salt", "sid", "subject"}
+    public = {each for name, each in stored if name in PUBLIC}
+    shown = {name for name, each in stored if each in text and each not in public}
+    assert not shown, "the file has secrets; what is none is in PUBLIC_COLUMNS of some samples"
     assert ada.hashed_password not in text
     assert not {"digest", "salt", "hashed_password", "security_stamp"} & set(
         re.findall(r"\w+", text)
     )
+
+
+def test_a_former_password_is_its_scheme_and_a_trusted_browser_what_it_is(site, ada, read):
+    features.fill(site, ada)
+    found = read(ada)
+    assert found["former_passwords"] == [{"scheme": "scrypt", "parameters": "16384,8,1"}]
+    (browser,) = found["trusted_browsers"]
+    assert (browser["address"], browser["user_agent"]) == ("192.0.2.1", "Mozilla/5.0")
+    assert (browser["last_used_at"], browser["trusted_at"][-1]) == (None, "Z")
 
 
 def test_a_session_is_in_the_file_until_its_row_is_deleted(site, ada, read):
