@@ -7,7 +7,7 @@ from webtest import TestApp
 
 from tests.conftest import NAME, SERVERS
 from tests.support import dumps
-from tests.support.driving import post
+from tests.support.driving import make_site, post
 from tests.support.factors import App
 from tests.support.later import LATER, later_version, migrate
 from tests.support.mails import MAIL
@@ -62,9 +62,9 @@ def known(upgraded, version, kind):
 
 
 @pytest.fixture
-def site(upgraded, version, kind, known):
+def site(upgraded, version, kind, known, tmp_path):
     """Return a site on an upgraded database, a minute after the dump."""
-    made = dumps.make_site(upgraded(version, kind)[0])
+    made = make_site(upgraded(version, kind)[0], tmp_path)
     made.site.tokens.now = made.site.outbox.now = lambda: known["now"] + LATER_ON
     made.site.outbox.keep_messages()
     yield made

@@ -17,15 +17,14 @@ from webtest import TestApp
 
 from tests.conftest import NAME, SERVERS
 from tests.features.former_passwords.samples import WERKZEUG
+from tests.support import features
 from tests.support.authenticators import Authenticator, add_passkey
-from tests.support.driving import post
-from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.identities import ENTRY
-from tests.support.mails import MAIL, Post
-from tests.support.schema import MODELS
-from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, echo
+from tests.support.driving import make_site, post
+from tests.support.factors import add_app
+from tests.support.mails import MAIL
+from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.trusted import COOKIE, trust
-from wsgiauth import AuthMiddleware, Settings, User, storage
+from wsgiauth import User, storage
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage import context, schema
 from wsgiauth.testing import api_key, logged_in, make_group, make_user
@@ -50,27 +49,6 @@ def new_database(kind, folder, name=f"{NAME}_dump"):
             yield urlsplit(SERVERS[kind])._replace(path=f"/{name}").geturl()
         finally:
             server.execute_sql(f"DROP DATABASE {name}")
-
-
-def make_site(url):
-    """Return the site of the dumps, on a database."""
-    return AuthMiddleware(
-        echo,
-        Settings.from_mapping(
-            {
-                "SECRET_KEY": SECRET_KEY,
-                "DATABASE_URL": url,
-                "BCRYPT_ROUNDS": "4",
-                "LANGUAGES": "en",
-                "FACTOR_KEY": FACTOR_KEY,
-                "PASSKEYS": "on",
-                "TRUSTED_BROWSER_DAYS": "30",
-                "OIDC_PROVIDERS": ENTRY,
-                **MAIL,
-            }
-        ),
-        send_mail=Post(),
-    )
 
 
 def load(version, kind, url):
@@ -114,8 +92,7 @@ def fill(site):
         laptop.host, laptop.origin = "example.org", MAIL["PUBLIC_URL"]
         add_passkey(site, grace, authenticator=laptop)
         trust(browser, app.code(), "grace")
-        missing = [each.__name__ for each in MODELS if not each.select().exists()]
-        assert not missing, missing
+        features.fill(site, make_user(site, "olga"))
     tokens = post(site, "/login", {**LOGIN, "refresh": True}, status=200).json
     return {
         "now": int(site.site.tokens.now()),
@@ -150,7 +127,7 @@ def make_dumps(version):
         for kind in KINDS:
             with new_database(kind, temporary) as url:
                 storage.discard_connection(storage.open_database(url, prepare=schema.migrate))
-                site = make_site(url)
+                site = make_site(url, Path(temporary))
                 credentials[kind] = fill(site)
                 storage.discard_connection(site.database)
                 dumps[f"{kind}.sql"] = dump(kind, url)
