@@ -5,73 +5,47 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from webtest import TestApp
 
+from tests.support import features
 from tests.support.driving import make_site
 from tests.support.factors import add_app
-from tests.support.keys import make_key
-from tests.support.oauth_apps import App
 from tests.support.page_forms import ACCOUNT
-from tests.support.provider_logins import connect, log_in
+from tests.support.provider_logins import log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from tests.support.terms import TERMS
-from wsgiauth import Group, storage
+from wsgiauth import storage
 from wsgiauth.app import ROUTES
-from wsgiauth.features.factors import recovery_codes
-from wsgiauth.features.links.address_links import make_address_link
-from wsgiauth.features.links.invitations import Invitation, make_invitation_link
-from wsgiauth.features.terms import acceptances
+from wsgiauth.features.links.link_form import LinkForm
+from wsgiauth.forms import MemberForm
 from wsgiauth.signed_values import encoded
+from wsgiauth.staff.actions import ActionForm
 from wsgiauth.testing import logged_in, make_user
+from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.web.urls import Router
 
 SCRIPT = {**SAME_ORIGIN, "Accept": "application/json"}
 
-# Forms that anonymous clients send, or only programs: JSON, a bearer token, another standard's.
-FOR_EVERYONE = {
-    "/code",
-    "/code/enter",
-    "/register",
-    "/login",
-    "/forgot",
-    "/reset",
-    "/restore",
-    "/oidc/{provider}",
-    "/authorize",
-    "/oauth/logout",
-}
-FOR_PROGRAMS = {"/refresh", "/token", "/introspect", "/oidc/{provider}/logout", "/check"}
-FOR_PROGRAMS |= {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
 # An application's own pages have their forms, too, without the field.
 OF_APPLICATIONS = {"/logout", "/language"}
 
 
 @pytest.fixture
 def site(database_url, tmp_path, provider, unsent):
-    made = make_site(database_url, tmp_path, provider, LANGUAGES="en de", **TERMS)
+    made = make_site(database_url, tmp_path, provider, has_demands=True, LANGUAGES="en de")
     yield made
     made.site.outbox.stop()
     storage.discard_connection(made.database)
 
 
 @pytest.fixture
-def people(site, provider):
-    """Return two superusers with everything that a page can list, and a group."""
+def people(site):
+    """Return two superusers with everything that a page can list."""
     made = [
         make_user(site, name, password=PASSWORD, is_staff=True, is_superuser=True)
         for name in (USERNAME, "Grace")
     ]
-    Group.objects.create(name="Editors").grant("reports.read")
-    invited = Invitation(email="mary@example.org")
-    make_invitation_link(invited, site.site.settings, mount="/auth", now=site.site.tokens.now())
-    wiki = App(site)
     for user in made:
-        wiki.log_in(logged_in(site, user))
-        user.grant("reports.read")
-        user.join("Editors")
-        add_app(site, user)
-        recovery_codes.replace(user, rounds=4)
-        connect(user, provider, user.username)
-        make_key(user)
+        features.fill(site, user)
         logged_in(site, user)
+    AttemptCount.delete().execute()  # so that they can log in at once
     return made
 
 
@@ -107,26 +81,25 @@ def crawl(browser):
         links = [each["href"] for each in page.html.find_all("a", href=True)]
         waiting += [url for url in links if url.startswith("/auth/") and "/logout" not in url]
         # A button that asks first is a link to the same address as its form.
-        waiting += [url for url, _ in forms_of(page) if routes_of(url.partition("?")[0]) in ASKING]
+        waiting += [url for url, _ in forms_of(page) if asks_first(url)]
 
 
-ASKING = {"/admin/users/{id}/{action}", "/admin/groups/{id}/{action}"}
-ASKING |= {"/admin/apps/{client}/{action}"}
-SEVERAL = "/auth/admin/users/several?action=deactivate&users=2"
+def asks_first(url):
+    """Return whether the form at a URL asks first."""
+    return isinstance(ROUTES[routes_of(url.partition("?")[0])], ActionForm)
 
 
 def member_forms(browser, site, user):
     """Yield the forms of all pages that a user is shown."""
-    link = make_address_link(
-        user, "new@example.org", site.site.settings, mount="/auth", now=site.site.tokens.now()
-    )
-    address = urlsplit(link)
-    further = ["/auth/confirm", "/auth/login", SEVERAL, f"{address.path}?{address.query}"]
-    further += [App(site).url("/auth/consent"), "/auth/device"]
-    pages = [*crawl(browser), *(browser.get(url, headers=BROWSER) for url in further)]
-    acceptances.withdraw(user, TERMS["TERMS_VERSION"])
-    pages.append(browser.get("/auth/terms", headers=BROWSER))
-    acceptances.insert(user, TERMS["TERMS_VERSION"])
+    further = ["/auth/confirm", "/auth/login", *features.pages(site, user)]
+    pages = [browser.get(url, headers=BROWSER) for url in further]
+    assert all(map(forms_of, pages))
+    pages += crawl(browser)
+    for demand in site.site.admission.demands:
+        if demand.page:
+            demand.arrange(user, None, is_met=False)
+            pages.append(browser.get(f"/auth{demand.page}", headers=BROWSER))
+            demand.arrange(user, None, is_met=True)
     for page in pages:
         yield from forms_of(page)
 
@@ -153,7 +126,7 @@ def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, peopl
         assert fields.get(ACCOUNT), (url, fields)
         page = other.post(url, fields, headers=SAME_ORIGIN, status=403)
         page.mustcontain("This page is for another account", "Use another account")
-        if route != "/verify":  # whose link names the user, too
+        if not isinstance(ROUTES[route], LinkForm):  # whose link names the user, too
             opened = f"This page was opened for {USERNAME}, but you are logged in as Grace now"
             page.mustcontain(opened, "Open the page again")
         assert other.post(url, fields, headers=SCRIPT, status=403).json["code"] == "other_account"
@@ -165,9 +138,10 @@ def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, peopl
             refused.mustcontain("so nothing was changed. You are logged in as Ada.")
     assert contents() == before
     assert 'event=refused user_id=2 address=- reason="other account" actor="user 2"' in caplog.text
-    of_others = {"/second", "/complete"}  # below
-    with_forms = {path for path, each in ROUTES.items() if hasattr(each, "post")}
-    assert tried == with_forms - FOR_EVERYONE - FOR_PROGRAMS - of_others
+    untried = {path for path, each in ROUTES.items() if isinstance(each, MemberForm)} - tried
+    advice = "no link leads to these forms: add their pages to `pages` of the samples of a feature"
+    assert not untried, advice
+    assert tried >= OF_APPLICATIONS
 
 
 @pytest.mark.promise(79)

@@ -4,18 +4,27 @@ import hashlib
 
 from tests.support.driving import post
 from tests.support.sites import PASSWORD
-from wsgiauth.accounts.former import FormerHash, store
+from wsgiauth import User
+from wsgiauth.accounts.former import store
+from wsgiauth.features.former_passwords.formats import Options, read
 from wsgiauth.testing import make_user
 
-WERKZEUG = (
-    "scrypt:16:8:1$salt$"
-    + hashlib.scrypt(PASSWORD.encode(), salt=b"salt", n=16, r=8, p=1, dklen=64).hex()
-)
+
+def hashed(salt):
+    """Return a hash of `PASSWORD` as Werkzeug makes it, at a low cost."""
+    digest = hashlib.scrypt(PASSWORD.encode(), salt=salt.encode(), n=16, r=8, p=1, dklen=64)
+    return f"scrypt:16:8:1${salt}${digest.hex()}"
+
+
+WERKZEUG = hashed("salt")
 
 
 def fill(site, user):
-    """Let the user have such a password."""
-    store(FormerHash(user.hashed_password, "scrypt", "16384,8,1", "a2VlcCB0aGlzIHNlY3JldA"), user)
+    """Let the password be one that Werkzeug has hashed; it ends no session."""
+    former = read(hashed("a salt that nothing shows"), Options())
+    hashes = {"hashed_password": former.hashed_password, "security_stamp": User.security_stamp}
+    User.update(hashes).where(User.id == user.id).execute()
+    store(former, user)
 
 
 def drive(site, provider):

@@ -133,7 +133,7 @@ def test_the_file_has_what_every_table_has_of_the_user_but_no_secret_and_no_dige
 def test_a_former_password_is_its_scheme_and_a_trusted_browser_what_it_is(site, ada, read):
     features.fill(site, ada)
     found = read(ada)
-    assert found["former_passwords"] == [{"scheme": "scrypt", "parameters": "16384,8,1"}]
+    assert found["former_passwords"] == [{"scheme": "scrypt", "parameters": "n=16,r=8,p=1,l=64"}]
     (browser,) = found["trusted_browsers"]
     assert (browser["address"], browser["user_agent"]) == ("192.0.2.1", "Mozilla/5.0")
     assert (browser["last_used_at"], browser["trusted_at"][-1]) == (None, "Z")
