@@ -3,10 +3,9 @@
 import pytest
 from webtest import TestApp
 
+from tests.support import features
 from tests.support.driving import make_site
-from tests.support.oauth_apps import App
 from tests.support.sites import PASSWORD, USERNAME
-from tests.support.terms import TERMS
 from wsgiauth import storage
 from wsgiauth.app import ROUTES
 from wsgiauth.testing import bearer, make_user
@@ -19,29 +18,28 @@ OTHERS = ["text/json", "text/plain", "multipart/form-data; boundary=x", "applica
 
 PROGRAMS = ("application/json", "application/problem+json")
 
-# Needs an API key first; takes no field from a program; answers all that is no token alike.
-OTHERWISE = {"/introspect": 403, "/logout": 200, "/oidc/{provider}/logout": 400}
-# They answer programs of other apps in the words of RFC 6749; or begin what a page of one asks for.
-FOR_APPS = {"/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo"}
-FOR_APPS |= {"/authorize", "/oauth/logout"}
-POSTED = [path for path, each in ROUTES.items() if "POST" in each.handlers and path not in FOR_APPS]
+# Takes no field from a program. `WITHOUT_JSON` of a feature's samples has other such paths.
+OTHERWISE = {"/logout": 200}
+for each in features.declared("WITHOUT_JSON").values():
+    OTHERWISE |= each
+FOR_OTHERS = {path for path, status in OTHERWISE.items() if status is None}
+POSTED = [
+    path for path, each in ROUTES.items() if "POST" in each.handlers and path not in FOR_OTHERS
+]
 
 
 @pytest.fixture
 def send(database_url, tmp_path, provider, unsent):
     """Return a function that sends a request as curl does, to a path of `ROUTES`."""
-    site = make_site(database_url, tmp_path, provider, **TERMS)
+    site = make_site(database_url, tmp_path, provider, has_demands=True)
     staff = make_user(site, USERNAME, password=PASSWORD, is_staff=True, is_superuser=True)
-    client_id, of_staff = App(site).id, bearer(site, staff)
+    values, of_staff = features.path_values(site, staff), bearer(site, staff)
 
     def send_one(path, method="POST", media_type=FORM, *, is_staff=True):
         caller = of_staff if is_staff else {}
-        url = path.format(id=staff.id, client=client_id, action="revoke", provider="google")
         headers = {"Accept": "*/*", "Content-Type": media_type, **caller}
-        client = TestApp(site)
-        return client.request(
-            f"/auth{url}", method=method, body=BODY.encode(), headers=headers, status="*"
-        )
+        sent = {"method": method, "body": BODY.encode(), "headers": headers}
+        return TestApp(site).request(f"/auth{path.format(**values)}", status="*", **sent)
 
     yield send_one
     site.site.outbox.stop()
@@ -68,7 +66,7 @@ def test_another_type_gets_the_names_of_those_that_can_be_read(send):
 
 
 def test_another_method_gets_the_names_of_those_that_are_allowed(send):
-    for path in sorted(ROUTES.keys() - {"/check"}):
+    for path in sorted(path for path, each in ROUTES.items() if not each.answers_any_method):
         for method in ("PUT", "PATCH", "DELETE"):
             answer = send(path, method)
             assert (answer.status_int, answer.content_type) == (405, PROGRAMS[1]), path

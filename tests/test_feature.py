@@ -10,13 +10,11 @@ import pytest
 from webtest import TestApp
 
 import wsgiauth
-from tests.support.factors import FACTOR_KEY
+from tests.support import features
 from tests.support.identities import ENTRY
-from tests.support.mails import MAIL
-from tests.support.oauth_apps import as_provider
-from tests.support.service_keys import REPORTS, write_key
+from tests.support.service_keys import REPORTS
 from tests.support.sites import echo
-from wsgiauth import AuthMiddleware
+from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.identity import BEARER, CredentialKind
 from wsgiauth.events.kinds import Change
@@ -64,20 +62,10 @@ in_each_order = pytest.mark.parametrize("order", ORDERS)
 
 
 @pytest.fixture
-def everything(settings, tmp_path):
+def everything(database_url, tmp_path):
     """Return settings with every feature on."""
-    return as_provider(
-        settings,
-        write_key(tmp_path / "key"),
-        **MAIL,
-        PASSKEYS=True,
-        FACTOR_KEY=FACTOR_KEY,
-        OIDC_PROVIDERS=(ENTRY,),
-        LOGIN_CODES=True,
-        TRUSTED_BROWSER_DAYS=30,
-        BASIC_AUTH="keys",
-        ADMIN_PANEL=True,
-    )
+    given = features.settings(tmp_path, ENTRY)
+    return Settings.from_mapping({**given, "DATABASE_URL": database_url})
 
 
 def site_of(settings, features=FEATURES):

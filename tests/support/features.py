@@ -9,6 +9,9 @@ A feature without one adds nothing. The module can have:
 - ``fill(site, user)``: inserts rows about a user into each of its tables.
 - ``PUBLIC_COLUMNS``: columns with random strings that are no secrets, as ``table.column``.
 - ``pages(site, user)``: returns the addresses of its pages to which no page leads.
+- ``path_values(site, user)``: returns values for the named parts of its paths.
+- ``WITHOUT_JSON``: its paths whose POST reads no JSON object of ours: what they answer to curl's
+  form instead of 415, or None where another standard has the words.
 - ``drive(site, provider)``: sends each of its statements. The site demands nothing.
 - ``commands(folder)``: returns its command lines, about the user `cli`. `folder` is for its files.
 - ``WHOLE_READS``: why a statement can read a whole table, by the file below the feature's folder,
@@ -86,3 +89,8 @@ def owner(model):
 def pages(site, user):
     """Return the addresses of pages for a user to which no page leads."""
     return [address for each in declared("pages").values() for address in each(site, user)]
+
+
+def path_values(site, user):
+    """Return values for the named parts of paths."""
+    return dict(ChainMap(*(each(site, user) for each in declared("path_values").values())))

@@ -171,3 +171,11 @@ READS_BY_STATISTICS = {
     ),
 }
 PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL
+# In the words of RFC 6749 to programs of apps; or they begin what a page of an app asks for.
+_FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo")
+WITHOUT_JSON = dict.fromkeys((*_FOR_PROGRAMS, "/authorize", "/oauth/logout"))
+
+
+def path_values(site, user):
+    """Return an app."""
+    return {"client": App(site).id}

@@ -71,3 +71,8 @@ WHOLE_READS = {
     ),
     ("user_search.py", "_select", "part of wsgiauth_user"): "the same",
 }
+
+
+def path_values(site, user):
+    """Return a user, and an action of users, groups and apps."""
+    return {"id": user.id, "action": "revoke"}

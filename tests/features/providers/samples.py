@@ -73,3 +73,9 @@ WHOLE_READS = {
     ("questions.py", "count_stranded", "wsgiauth_identity"): "`check` counts",
     ("questions.py", "count_stranded", "wsgiauth_passkey"): "`check` counts",
 }
+WITHOUT_JSON = {"/oidc/{provider}/logout": 400}  # answers everything that is no token alike
+
+
+def path_values(site, user):
+    """Return the provider."""
+    return {"provider": "google"}

@@ -22,3 +22,6 @@ def drive(site, provider):
     tokens = (each["Authorization"].removeprefix("Bearer ") for each in (login, key))
     for each in (*tokens, "x", issued):
         post(site, "/introspect", {"token": each}, key)
+
+
+WITHOUT_JSON = {"/introspect": 403}  # needs an API key first
