@@ -1,11 +1,9 @@
 """Events: which are told, of whom and from where; how they are logged; who hears of them."""
 
 import ast
-import io
 import json
 import logging
 import re
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +12,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from unittest.mock import ANY
 
-import bcrypt
 import pytest
 import webob
-from webtest import TestApp
 
 import wsgiauth
-from tests.support.authenticators import PASSKEYS, Authenticator
-from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.identities import account
+from tests.support import features
+from tests.support.event_scene import ADDRESS, CREDENTIALS, GRACE, LOGIN, NEW_PASSWORD, Scene
 from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import (
@@ -37,10 +31,7 @@ from wsgiauth import (
     permission_required,
     storage,
 )
-from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import sessions
-from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
-from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.restoring import (
     FormerAddress,
     find_restoration,
@@ -48,44 +39,24 @@ from wsgiauth.authentication.restoring import (
     mark_change,
     restore_address,
 )
-from wsgiauth.authentication.second_factors import SecondFactors
-from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.cli import main
 from wsgiauth.events import kinds
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.feature import event_kinds_of
-from wsgiauth.features.factors import factors, recovery_codes
-from wsgiauth.features.factors.factors import KINDS
-from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
-from wsgiauth.features.links.letters import request_reset, send_reset
-from wsgiauth.features.links.open_invitations import end_invitations
-from wsgiauth.features.oauth_server import clients, devices, grants
-from wsgiauth.features.oauth_server.grants import Code, Grants
-from wsgiauth.features.oauth_server.logouts import Logouts
-from wsgiauth.features.oauth_server.tables import AppSession
-from wsgiauth.features.providers import identities
-from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
-from wsgiauth.features.registry import COMPOSERS, FEATURES, WAYS_IN
-from wsgiauth.features.terms import acceptances
-from wsgiauth.features.trusted_browsers.browsers import Browsers
+from wsgiauth.features.links.letters import request_reset
+from wsgiauth.features.registry import COMPOSERS, FEATURES
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots
-from wsgiauth.throttling.throttle import Throttle
-from wsgiauth.web.clients import Client
 
 pytestmark = pytest.mark.promise(30)
 
 KINDS_OF_EVENTS = event_kinds_of(FEATURES)
 LEVELS = {each.name: each.level for each in KINDS_OF_EVENTS}
 
-ADDRESS, OTHER_ADDRESS = "192.0.2.7", "2001:db8::7"
-NEW_PASSWORD = "other unrelated birds"
-CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
+OTHER_ADDRESS = "2001:db8::7"
 WRONG = {"username": USERNAME, "password": "mistyped words"}
 UNKNOWN = {"username": "nobody@example.org", "password": "mistyped words"}
-GRACE = {"username": "Grace", "email": "grace@example.org", "password": NEW_PASSWORD}
 GRACE_IN_CODE = {
     "username": "Grace",
     "email": "grace@example.org",
@@ -93,73 +64,6 @@ GRACE_IN_CODE = {
 }
 TYPED = (USERNAME, EMAIL, PASSWORD, *WRONG.values(), *UNKNOWN.values(), *GRACE.values())
 CROSS_SITE = {**SAME_ORIGIN, "Sec-Fetch-Site": "cross-site"}
-
-
-class Scene:
-    """A site, its user Ada, and all that can happen to them."""
-
-    def __init__(self, settings, monkeypatch):
-        self.settings = settings
-        self.monkeypatch = monkeypatch
-        self.heard = []
-        self.app = echo
-        self.site = self.made_anew()
-        self.client = self.client_of(self.site)
-        self.database = storage.current()
-        self.ada = accounts.create_user(USERNAME, EMAIL, PASSWORD, settings=settings)
-
-    def made_anew(self, **settings):
-        """Return another middleware like this one, with other settings."""
-        return AuthMiddleware(
-            lambda environ, start_response: self.app(environ, start_response),
-            replace(self.settings, **settings),
-            on_event=self.heard.append,
-        )
-
-    def client_of(self, site, address=ADDRESS):
-        return TestApp(site, extra_environ={"REMOTE_ADDR": address})
-
-    def log_in(self, fields=CREDENTIALS, status="*"):
-        return self.client.post_json("/auth/login", fields, status=status)
-
-    def log_in_by_form(self, fields=CREDENTIALS, headers=SAME_ORIGIN, status="*"):
-        return self.client.post("/auth/login", fields, headers=headers, status=status)
-
-    def register(self, fields=GRACE, status="*"):
-        return self.client.post_json("/auth/register", fields, status=status)
-
-    def bearer(self):
-        return {"Authorization": f"Bearer {self.log_in().json['access_token']}"}
-
-    def limit(self, **settings):
-        """Go on with a site that has other settings, and a clock that stands still for waits."""
-        stopped = partial(Throttle, clock=partial(int, time.time()))
-        self.monkeypatch.setattr("wsgiauth.site.Throttle", stopped)
-        self.client = self.client_of(self.made_anew(**settings))
-
-    def while_hashing(self, action):
-        """Do something in the middle of the next comparison of a password."""
-        compare = bcrypt.checkpw
-
-        def checkpw(*arguments):
-            self.monkeypatch.setattr(bcrypt, "checkpw", compare)
-            action()
-            return compare(*arguments)
-
-        self.monkeypatch.setattr(bcrypt, "checkpw", checkpw)
-
-    def view(self, app):
-        """Ask the wrapped application as Ada, `app` being what it does."""
-        headers = self.bearer()
-        self.app = app
-        return self.client.get("/", headers=headers, status="*")
-
-    def command(self, *argv, stdin=""):
-        """Run a command of the command line."""
-        self.monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        self.monkeypatch.setenv("DATABASE_URL", self.settings.DATABASE_URL)
-        self.monkeypatch.setenv("BCRYPT_ROUNDS", "4")
-        assert main(argv) == 0
 
 
 @pytest.fixture
@@ -321,58 +225,11 @@ def ask_in_vain(scene):
     scene.client.get("/auth/me", status=401)
 
 
-LOGIN = ("login", USERNAME, ADDRESS, "pwd")
 LOGOUT = ("logout", USERNAME, ADDRESS, None)
 CROSS_ORIGIN = ("refused", None, ADDRESS, "cross-origin")
 
 
-def guess_codes(scene):
-    scene.client = scene.client_of(scene.made_anew(FACTOR_KEY=FACTOR_KEY))
-    add_app(scene.site, scene.ada)
-    for _ in range(5):
-        scene.log_in({**CREDENTIALS, "code": "x"}, status=401)
-
-
-def log_in_with_a_provider_that_is_down(scene):
-    entry = "google:http://client:secret@127.0.0.1:1"
-    scene.limit(OIDC_PROVIDERS=(entry,), PUBLIC_URL="https://example.org")
-    scene.client.post_json("/auth/oidc/google", {}, status=503)
-
-
-def download_users(scene):
-    change(is_staff=True)(scene)
-    scene.client.get("/auth/admin/users.csv?q=ada", headers=scene.bearer())
-
-
 OVER_HTTP = [
-    pytest.param(
-        log_in_with_a_provider_that_is_down,
-        [("provider_failed", None, ADDRESS, "google: discovery: connection")],
-        id="provider that is down",
-    ),
-    pytest.param(
-        download_users,
-        [
-            ("rights_changed", USERNAME, None, "is_staff on"),
-            LOGIN,
-            ("users_exported", None, ADDRESS, "a search"),
-        ],
-        id="download of users",
-    ),
-    pytest.param(
-        lambda scene: scene.client.get("/auth/data", headers=scene.bearer()),
-        [LOGIN, ("data_exported", USERNAME, ADDRESS, None)],
-        id="download of own data",
-    ),
-    pytest.param(
-        guess_codes,
-        [
-            ("factor_added", USERNAME, None, "otp"),
-            *[("second_factor_failed", USERNAME, ADDRESS, None)] * 5,
-            ("factor_guessed", USERNAME, ADDRESS, None),
-        ],
-        id="wrong codes",
-    ),
     pytest.param(
         lambda scene: (scene.log_in(status=200), scene.log_in_by_form(status=303)),
         [LOGIN, LOGIN],
@@ -576,13 +433,6 @@ def fail_to_mail(scene):
     outbox.deliver()
 
 
-def fail_to_log_out_of_an_app(scene):
-    made = clients.create("Wiki", ["https://wiki.example.org/"], logout_uri="https://a.org", now=1)
-    row = {"id": "a", "client": made.row, "user_id": scene.ada.id, "sid": "b", "due_at": 1}
-    AppSession.insert(row, expires_at=1).execute()
-    Logouts(None, time.time).deliver()
-
-
 def restore_former_address(scene):
     now = int(time.time())
     former = FormerAddress("former@example.org", "2026-01-01T00:00:00+00:00", "link")
@@ -592,142 +442,12 @@ def restore_former_address(scene):
     assert restore_address(find_restoration(link.partition("?token=")[2], now=now))
 
 
-def send_link(scene):
-    outbox = Outbox(with_mail(scene.settings), lambda _message: None, COMPOSERS)
-    send_reset(outbox, scene.ada, mount="/auth")
-    outbox.stop()
-
-
 def group_of_editors(scene):
     group = Group.objects.create(name="Blog editors")
     scene.ada.join(group)
 
 
-def use_factors(scene):
-    add_app(scene.site, scene.ada)
-    assert recovery_codes.use(scene.ada, recovery_codes.replace(scene.ada, rounds=4)[0])
-    factors.remove(scene.ada)
-
-
-def use_passkey(scene):
-    now = time.time()
-    party = RelyingParty(replace(scene.settings, **PASSKEYS))
-    key = Authenticator()
-    key.count = 7
-    answer = key.create(party.creation_options(scene.ada, now))
-    party.register(scene.ada, "Laptop", answer, now)
-    key.count = 3
-    answer = key.get(party.request_options(PASSKEY_ALONE, now=now))
-    presented = party.read(answer, PASSKEY_ALONE, now=now)
-    assert party.accept(presented, now)
-    factors.remove(scene.ada)
-
-
-def trust_a_browser(scene):
-    browsers = Browsers(replace(scene.settings, TRUSTED_BROWSER_DAYS=30))
-    kinds = SecondFactors(KINDS, scene.settings)
-    state = kinds.state(scene.ada)
-    for _ in range(2):
-        browsers.trust("", scene.ada, state, kinds, client=Client(), now=time.time())
-    browsers.revoke(scene.ada, browsers.list_browsers(scene.ada, kinds, time.time())[0].handle)
-    wsgiauth.end_sessions(scene.ada)
-
-
-def connect_provider(scene):
-    identities.connect(scene.ada, account(name="told by the provider"), time.time())
-    [row] = identities.rows_of(scene.ada)
-    disconnect_identity(scene.ada, row.handle, WaysIn(WAYS_IN, scene.settings))
-
-
-def use_an_app(scene):
-    now = time.time()
-    client = clients.create("Wiki", ["https://wiki.example.org/login"], now=now).row
-    clients.renew_secret(client)
-    scene.log_in()
-    for scopes in (
-        ["openid", "offline_access"],
-        ["openid"],
-    ):  # the second time, it allows nothing new
-        assert grants.allow(client, scene.ada, scopes, now)
-    stamp, session = scene.ada.security_stamp, Session.get().id
-    code = Code(
-        "a", client.id, scene.ada.id, stamp, session, "", "", "", "openid offline_access", ""
-    )
-    made = Grants(scene.settings, scene.site.site.sessions)
-    assert made.redeem(code, client, now)
-    assert made.redeem(code, client, now) is None
-    grants.revoke(scene.ada, client.id, 1)
-    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
-    assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)
-    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
-    session = UserSession(scene.ada, Session.get().id)
-    assert devices.allow(devices.find(made.user_code, now), session, ["openid"], now)
-    clients.remove(client)
-
-
-def accept_terms(scene):
-    """A user accepts a version, and does so again."""
-    for _ in range(2):
-        acceptances.accept(scene.ada, "2026-11-28")
-
-
 IN_CODE = [
-    pytest.param(
-        accept_terms, [("terms_accepted", USERNAME, None, "2026-11-28")], id="accepted terms"
-    ),
-    pytest.param(
-        use_an_app,
-        [
-            ("client_created", None, None, ANY),
-            ("client_changed", None, None, ANY),
-            LOGIN,
-            ("consent_given", USERNAME, None, ANY),
-            ("offline_access_given", USERNAME, None, ANY),
-            ("grant_reused", USERNAME, None, ANY),
-            ("consent_revoked", USERNAME, None, ANY),
-            ("device_refused", USERNAME, None, ANY),
-            ("device_allowed", USERNAME, None, ANY),
-            ("client_removed", None, None, ANY),
-        ],
-        id="app that users log in to",
-    ),
-    pytest.param(
-        connect_provider,
-        [
-            ("identity_connected", USERNAME, None, "example"),
-            ("identity_disconnected", USERNAME, None, "example"),
-        ],
-        id="account of a provider",
-    ),
-    pytest.param(
-        use_passkey,
-        [
-            ("factor_added", USERNAME, None, "passkey"),
-            ("passkey_cloned", USERNAME, None, None),
-            ("factor_removed", USERNAME, None, "passkey"),
-        ],
-        id="passkey",
-    ),
-    pytest.param(
-        use_factors,
-        [
-            ("factor_added", USERNAME, None, "otp"),
-            ("factor_added", USERNAME, None, "recovery codes"),
-            ("recovery_code_used", USERNAME, None, None),
-            ("factor_removed", USERNAME, None, "otp"),
-        ],
-        id="second factor",
-    ),
-    pytest.param(
-        trust_a_browser,
-        [
-            ("trust_given", USERNAME, None, None),
-            ("trust_given", USERNAME, None, None),
-            ("trust_ended", USERNAME, None, None),
-            ("trust_ended", USERNAME, None, "all browsers"),
-        ],
-        id="trusted browsers",
-    ),
     pytest.param(
         group_of_editors,
         [("group_changed", None, None, "created Blog editors"), rights("joined Blog editors")],
@@ -735,17 +455,6 @@ IN_CODE = [
     ),
     pytest.param(
         fail_to_mail, [("mail_failed", USERNAME, None, "reset: 550")], id="mail that is refused"
-    ),
-    pytest.param(
-        fail_to_log_out_of_an_app,
-        [("client_created", None, None, ANY), ("logout_failed", USERNAME, None, ANY)],
-        id="logout token that is too late",
-    ),
-    pytest.param(send_link, [("link_sent", USERNAME, None, "reset")], id="link"),
-    pytest.param(
-        lambda scene: end_invitations("grace@example.net"),
-        [("invitation_ended", None, None, None)],
-        id="invitation",
     ),
     pytest.param(
         lambda scene: User.objects.create(**GRACE_IN_CODE),
@@ -851,20 +560,6 @@ BY_COMMAND = [
         id="changepassword",
     ),
     pytest.param(
-        lambda scene: [
-            scene.command("grant", "ada", "a.b"),
-            scene.command("makekey", "ada", "--name", "export", "--permission", "a.b"),
-            Key.update(id="x").execute(),
-            scene.command("endkey", "ada", "x"),
-        ],
-        [
-            rights("granted a.b"),
-            ("key_created", USERNAME, None, ANY),
-            ("key_ended", USERNAME, None, "x"),
-        ],
-        id="makekey, endkey",
-    ),
-    pytest.param(
         lambda scene: [scene.command(change, "ada") for change in ("deactivate", "activate")],
         [rights("is_active off"), rights("is_active on")],
         id="deactivate, activate",
@@ -908,7 +603,10 @@ BY_COMMAND = [
 ]
 
 
-@pytest.mark.parametrize(("action", "expected"), OVER_HTTP + IN_CODE)
+OF_FEATURES = [each for cases in features.declared("EVENTS").values() for each in cases]
+
+
+@pytest.mark.parametrize(("action", "expected"), OVER_HTTP + IN_CODE + OF_FEATURES)
 def test_each_event_is_told_once_and_nothing_that_was_typed(scene, logged, action, expected):
     action(scene)
     assert told(scene, scene.heard) == expected
@@ -931,10 +629,13 @@ def test_a_hash_that_is_replaced_by_a_dearer_one_is_no_change_of_password(scene)
     assert [each.name for each in scene.heard] == ["login"]
 
 
-def test_no_event_is_left_out_of_these_tables():
-    tables = (OVER_HTTP, IN_CODE, BY_COMMAND)
-    expected = {name for table in tables for row in table for (name, *_) in row.values[1]}
-    assert expected == LEVELS.keys()
+def test_each_event_is_in_a_case():
+    cases = OVER_HTTP + IN_CODE + BY_COMMAND + OF_FEATURES
+    found = {name for case in cases for (name, *_) in case.values[1]}
+    for feature in FEATURES:
+        missing = {each.name for each in feature.events} - found
+        assert not missing, f"add cases to `EVENTS` of {features.place(feature.name)}"
+    assert found == LEVELS.keys()
 
 
 def test_the_source_emits_exactly_the_declared_events():
@@ -951,12 +652,10 @@ def test_the_source_emits_exactly_the_declared_events():
     assert set(emitted) == LEVELS.keys()
 
 
-def test_what_failed_is_a_warning_and_what_was_done_is_not():
-    warnings = {name for name, level in LEVELS.items() if level == logging.WARNING}
-    failed = {"login_failed", "second_factor_failed", "factor_guessed", "throttled", "refused"}
-    failed |= {"mail_failed", "logout_failed", "provider_failed"}
-    assert warnings == failed | {"refresh_reused", "passkey_cloned", "grant_reused"}
-    assert set(LEVELS.values()) == {logging.INFO, logging.WARNING}
+def test_what_failed_is_a_warning_and_what_was_done_is_none_unless_it_can_be_an_attack():
+    for each in KINDS_OF_EVENTS:
+        is_warning = isinstance(each, kinds.Refusal) or each.is_warning
+        assert (each.name, each.level == logging.WARNING) == (each.name, is_warning)
 
 
 def test_each_event_is_declared_once_by_a_name_that_its_column_can_store():

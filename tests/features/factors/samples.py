@@ -2,17 +2,22 @@
 
 import json
 import time
+from dataclasses import replace
 
+import pytest
 from webtest import TestApp
 
-from tests.support.authenticators import Authenticator, add_passkey, options_of
+from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey, options_of
 from tests.support.driving import changed, post, send
+from tests.support.event_scene import ADDRESS, CREDENTIALS
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.tabs import SECOND, named
 from wsgiauth.authentication import pending
-from wsgiauth.features.factors import passkeys, recovery_codes, totp
+from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
+from wsgiauth.features.factors import factors, passkeys, recovery_codes, totp
+from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.testing import bearer, make_user
 
 JSON = {"Content-Type": "application/json"}
@@ -82,3 +87,62 @@ PUBLIC_COLUMNS = (
     *("wsgiauth_passkey.credential_id", "wsgiauth_passkey.public_key"),
     "wsgiauth_passkey.user_handle",
 )
+
+
+def use_passkey(scene):
+    now = time.time()
+    party = RelyingParty(replace(scene.settings, **PASSKEYS))
+    key = Authenticator()
+    key.count = 7
+    answer = key.create(party.creation_options(scene.ada, now))
+    party.register(scene.ada, "Laptop", answer, now)
+    key.count = 3
+    answer = key.get(party.request_options(PASSKEY_ALONE, now=now))
+    presented = party.read(answer, PASSKEY_ALONE, now=now)
+    assert party.accept(presented, now)
+    factors.remove(scene.ada)
+
+
+def use_factors(scene):
+    add_app(scene.site, scene.ada)
+    assert recovery_codes.use(scene.ada, recovery_codes.replace(scene.ada, rounds=4)[0])
+    factors.remove(scene.ada)
+
+
+def guess_codes(scene):
+    scene.client = scene.client_of(scene.made_anew(FACTOR_KEY=FACTOR_KEY))
+    add_app(scene.site, scene.ada)
+    for _ in range(5):
+        scene.log_in({**CREDENTIALS, "code": "x"}, status=401)
+
+
+EVENTS = [
+    pytest.param(
+        use_passkey,
+        [
+            ("factor_added", USERNAME, None, "passkey"),
+            ("passkey_cloned", USERNAME, None, None),
+            ("factor_removed", USERNAME, None, "passkey"),
+        ],
+        id="passkey",
+    ),
+    pytest.param(
+        use_factors,
+        [
+            ("factor_added", USERNAME, None, "otp"),
+            ("factor_added", USERNAME, None, "recovery codes"),
+            ("recovery_code_used", USERNAME, None, None),
+            ("factor_removed", USERNAME, None, "otp"),
+        ],
+        id="second factor",
+    ),
+    pytest.param(
+        guess_codes,
+        [
+            ("factor_added", USERNAME, None, "otp"),
+            *[("second_factor_failed", USERNAME, ADDRESS, None)] * 5,
+            ("factor_guessed", USERNAME, ADDRESS, None),
+        ],
+        id="wrong codes",
+    ),
+]

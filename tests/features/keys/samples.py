@@ -1,10 +1,14 @@
 """What tests of all features ask of API keys."""
 
+from unittest.mock import ANY
+
+import pytest
 from webtest import TestApp
 
 from tests.support.driving import post
+from tests.support.event_scene import ADDRESS, LOGIN
 from tests.support.keys import make_key
-from tests.support.sites import BROWSER
+from tests.support.sites import BROWSER, USERNAME
 from wsgiauth.testing import bearer, make_user
 
 
@@ -30,3 +34,24 @@ def drive(site, provider):
 def commands(folder):
     """Return the commands."""
     return ("makekey cli --name export", "keys cli", "endkey cli --all")
+
+
+def create_and_revoke(scene):
+    """Create a key, and revoke it."""
+    headers = scene.bearer()
+    fields = {"name": "export", "permissions": []}
+    made = scene.client.post_json("/auth/keys", fields, headers=headers).json
+    scene.client.post_json("/auth/keys", {"end": made["id"]}, headers=headers)
+
+
+EVENTS = [
+    pytest.param(
+        create_and_revoke,
+        [
+            LOGIN,
+            ("key_created", USERNAME, ADDRESS, ANY),
+            ("key_ended", USERNAME, ADDRESS, ANY),
+        ],
+        id="API key",
+    )
+]

@@ -3,16 +3,21 @@
 import time
 from urllib.parse import urlsplit
 
+import pytest
 from webtest import TestApp
 
 from tests.support.driving import post, send
-from tests.support.sites import BROWSER, PASSWORD
+from tests.support.mails import with_mail
+from tests.support.sites import BROWSER, PASSWORD, USERNAME
 from wsgiauth import User
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation, make_invitation_link
-from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.links.letters import issue_invitation, send_reset
+from wsgiauth.features.links.open_invitations import end_invitations
+from wsgiauth.features.registry import COMPOSERS
+from wsgiauth.mail.outbox import Outbox
 from wsgiauth.testing import bearer, make_user
 
 
@@ -70,3 +75,19 @@ def commands(folder):
         *("invite pat@example.org", "invitations", "endinvitation pat@example.org"),
         "resetlink cli",
     )
+
+
+def send_link(scene):
+    outbox = Outbox(with_mail(scene.settings), lambda _message: None, COMPOSERS)
+    send_reset(outbox, scene.ada, mount="/auth")
+    outbox.stop()
+
+
+EVENTS = [
+    pytest.param(send_link, [("link_sent", USERNAME, None, "reset")], id="link"),
+    pytest.param(
+        lambda scene: end_invitations("grace@example.net"),
+        [("invitation_ended", None, None, None)],
+        id="invitation",
+    ),
+]

@@ -3,14 +3,17 @@
 import json
 import time
 from secrets import token_urlsafe
-from unittest.mock import patch
+from unittest.mock import ANY, patch
 
+import pytest
 from webtest import TestApp
 
 from tests.support.driving import changed, moved_clock, post
+from tests.support.event_scene import LOGIN
 from tests.support.mails import Clock
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, RegisteredApp, code_in, walk
-from tests.support.sites import BROWSER, SAME_ORIGIN
+from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
+from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
@@ -179,3 +182,61 @@ WITHOUT_JSON = dict.fromkeys((*_FOR_PROGRAMS, "/authorize", "/oauth/logout"))
 def path_values(site, user):
     """Return an app."""
     return {"client": App(site).id}
+
+
+def use_an_app(scene):
+    now = time.time()
+    client = clients.create("Wiki", ["https://wiki.example.org/login"], now=now).row
+    clients.renew_secret(client)
+    scene.log_in()
+    for scopes in (
+        ["openid", "offline_access"],
+        ["openid"],
+    ):  # the second time, it allows nothing new
+        assert grants.allow(client, scene.ada, scopes, now)
+    stamp, session = scene.ada.security_stamp, Session.get().id
+    code = Code(
+        "a", client.id, scene.ada.id, stamp, session, "", "", "", "openid offline_access", ""
+    )
+    made = Grants(scene.settings, scene.site.site.sessions)
+    assert made.redeem(code, client, now)
+    assert made.redeem(code, client, now) is None
+    grants.revoke(scene.ada, client.id, 1)
+    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
+    assert devices.refuse(devices.find(made.user_code, now), scene.ada, now)
+    made = devices.begin(client, "openid", "", Client("192.0.2.7"), now)
+    session = UserSession(scene.ada, Session.get().id)
+    assert devices.allow(devices.find(made.user_code, now), session, ["openid"], now)
+    clients.remove(client)
+
+
+def fail_to_log_out_of_an_app(scene):
+    made = clients.create("Wiki", ["https://wiki.example.org/"], logout_uri="https://a.org", now=1)
+    row = {"id": "a", "client": made.row, "user_id": scene.ada.id, "sid": "b", "due_at": 1}
+    AppSession.insert(row, expires_at=1).execute()
+    Logouts(None, time.time).deliver()
+
+
+EVENTS = [
+    pytest.param(
+        use_an_app,
+        [
+            ("client_created", None, None, ANY),
+            ("client_changed", None, None, ANY),
+            LOGIN,
+            ("consent_given", USERNAME, None, ANY),
+            ("offline_access_given", USERNAME, None, ANY),
+            ("grant_reused", USERNAME, None, ANY),
+            ("consent_revoked", USERNAME, None, ANY),
+            ("device_refused", USERNAME, None, ANY),
+            ("device_allowed", USERNAME, None, ANY),
+            ("client_removed", None, None, ANY),
+        ],
+        id="app that users log in to",
+    ),
+    pytest.param(
+        fail_to_log_out_of_an_app,
+        [("client_created", None, None, ANY), ("logout_failed", USERNAME, None, ANY)],
+        id="logout token that is too late",
+    ),
+]

@@ -2,12 +2,14 @@
 
 from unittest.mock import patch
 
+import pytest
 from webtest import TestApp
 
 from tests.endpoints.panel_requests import panel_requests
 from tests.load.panel import PAGES, url_of
 from tests.support.driving import post, send
-from tests.support.sites import BROWSER
+from tests.support.event_scene import ADDRESS, LOGIN
+from tests.support.sites import BROWSER, USERNAME
 from wsgiauth import Group, User
 from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
@@ -76,3 +78,22 @@ WHOLE_READS = {
 def path_values(site, user):
     """Return a user, and an action of users, groups and apps."""
     return {"id": user.id, "action": "revoke"}
+
+
+def download_users(scene):
+    scene.ada.is_staff = True
+    scene.ada.save()
+    scene.client.get("/auth/admin/users.csv?q=ada", headers=scene.bearer())
+
+
+EVENTS = [
+    pytest.param(
+        download_users,
+        [
+            ("rights_changed", USERNAME, None, "is_staff on"),
+            LOGIN,
+            ("users_exported", None, ADDRESS, "a search"),
+        ],
+        id="download of users",
+    ),
+]

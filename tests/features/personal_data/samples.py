@@ -1,6 +1,10 @@
 """What tests of all features ask of the file of a user's data, and of the tables of the kernel."""
 
+import pytest
+
+from tests.support.event_scene import ADDRESS, LOGIN
 from tests.support.features import fill as fill_all
+from tests.support.sites import USERNAME
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RESET
@@ -42,3 +46,12 @@ def drive(site, provider):
 def commands(folder):
     """Return the command that writes the file."""
     return ("personal-data cli",)
+
+
+EVENTS = [
+    pytest.param(
+        lambda scene: scene.client.get("/auth/data", headers=scene.bearer()),
+        [LOGIN, ("data_exported", USERNAME, ADDRESS, None)],
+        id="download of own data",
+    ),
+]

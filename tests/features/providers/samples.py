@@ -2,17 +2,22 @@
 
 import time
 
+import pytest
 from webtest import TestApp
 
 from tests.endpoints.callback_requests import callbacks_of, completions
 from tests.endpoints.provider_requests import provider_requests
 from tests.support.driving import send
+from tests.support.event_scene import ADDRESS
 from tests.support.federated import connected, logged_in_at_provider, remove_password
 from tests.support.identities import ISSUER, account
 from tests.support.provider_logins import log_in
-from tests.support.sites import BROWSER, SAME_ORIGIN
+from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth import Group
+from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features.providers import identities, provider_sessions
+from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
+from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.testing import make_user
 
 DISCONNECTED = "disconnected by a command"
@@ -79,3 +84,32 @@ WITHOUT_JSON = {"/oidc/{provider}/logout": 400}  # answers everything that is no
 def path_values(site, user):
     """Return the provider."""
     return {"provider": "google"}
+
+
+def connect_provider(scene):
+    identities.connect(scene.ada, account(name="told by the provider"), time.time())
+    [row] = identities.rows_of(scene.ada)
+    disconnect_identity(scene.ada, row.handle, WaysIn(WAYS_IN, scene.settings))
+
+
+def log_in_with_a_provider_that_is_down(scene):
+    entry = "google:http://client:secret@127.0.0.1:1"
+    scene.limit(OIDC_PROVIDERS=(entry,), PUBLIC_URL="https://example.org")
+    scene.client.post_json("/auth/oidc/google", {}, status=503)
+
+
+EVENTS = [
+    pytest.param(
+        connect_provider,
+        [
+            ("identity_connected", USERNAME, None, "example"),
+            ("identity_disconnected", USERNAME, None, "example"),
+        ],
+        id="account of a provider",
+    ),
+    pytest.param(
+        log_in_with_a_provider_that_is_down,
+        [("provider_failed", None, ADDRESS, "google: discovery: connection")],
+        id="provider that is down",
+    ),
+]

@@ -1,6 +1,9 @@
 """What tests of all features ask of the terms."""
 
+import pytest
+
 from tests.support.driving import changed, post, send
+from tests.support.sites import USERNAME
 from tests.support.terms import TERMS, VERSION
 from wsgiauth.features.terms import acceptances
 from wsgiauth.testing import bearer, logged_in, make_user
@@ -37,3 +40,16 @@ WHOLE_READS = {
     ),
     ("acceptances.py", "count", "part of wsgiauth_terms_acceptance"): "the same",
 }
+
+
+def accept_terms(scene):
+    """A user accepts a version, and does so again."""
+    for _ in range(2):
+        acceptances.accept(scene.ada, "2026-11-28")
+
+
+EVENTS = [
+    pytest.param(
+        accept_terms, [("terms_accepted", USERNAME, None, "2026-11-28")], id="accepted terms"
+    ),
+]

@@ -1,12 +1,20 @@
 """What tests of all features ask of trusted browsers."""
 
+import time
+from dataclasses import replace
+
+import pytest
 from webtest import TestApp
 
+import wsgiauth
 from tests.support.factors import add_app
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.trusted import DAYS, first_step, second_step, trust
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.factors.factors import KINDS
+from wsgiauth.features.trusted_browsers.browsers import Browsers
 from wsgiauth.testing import make_user
 from wsgiauth.web.clients import Client
 
@@ -39,3 +47,27 @@ def drive(site, provider):
     script = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
     (listed,) = client.get("/auth/sessions", headers=script).json["trusted_browsers"]
     client.post("/auth/sessions", {"end": listed["handle"]}, headers=script)
+
+
+def trust_a_browser(scene):
+    browsers = Browsers(replace(scene.settings, TRUSTED_BROWSER_DAYS=30))
+    kinds = SecondFactors(KINDS, scene.settings)
+    state = kinds.state(scene.ada)
+    for _ in range(2):
+        browsers.trust("", scene.ada, state, kinds, client=Client(), now=time.time())
+    browsers.revoke(scene.ada, browsers.list_browsers(scene.ada, kinds, time.time())[0].handle)
+    wsgiauth.end_sessions(scene.ada)
+
+
+EVENTS = [
+    pytest.param(
+        trust_a_browser,
+        [
+            ("trust_given", USERNAME, None, None),
+            ("trust_given", USERNAME, None, None),
+            ("trust_ended", USERNAME, None, None),
+            ("trust_ended", USERNAME, None, "all browsers"),
+        ],
+        id="trusted browsers",
+    ),
+]
