@@ -1,13 +1,12 @@
 """Promise 96: each demand, and everything that decides whether the user of a session is there.
 
 A session that lacks something is nobody for all of them, and the same session is somebody for all
-of them once it meets the demand. `CONSUMERS` has a function for each; a new one belongs there.
+of them once it meets the demand. `CONSUMERS` has a function for each; a new one belongs there. The
+demands of features are in `DEMANDS` of their samples.
 """
 
 import ast
-from collections.abc import Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import count
 from urllib.parse import urlsplit
 from wsgiref.types import WSGIEnvironment
@@ -16,13 +15,15 @@ import pytest
 from peewee import OperationalError
 from webtest import TestApp
 
+from tests.support import features
 from tests.support.authenticators import Authenticator, add_passkey, options_of
-from tests.support.demands import BADGE, Badge, demanded, demanding
+from tests.support.demands import BADGE, Badge, Case, demanded, demanding
 from tests.support.house import PACKAGE
 from tests.support.oauth_apps import USERINFO
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import (
     AuthMiddleware,
+    Settings,
     current_user,
     log_in,
     log_out,
@@ -59,40 +60,6 @@ PROVIDER = "google:https://id:secret@accounts.google.com"
 _numbers = count(1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A demand, and what says so.
-
-    Attributes:
-        keyword: Of `wsgiauth.testing`.
-        error: `wsgiauth.error`.
-        code, status: Of problem details; the code also of `restriction`.
-        page: To which a browser is led.
-        members: Of problem details and of tokens.
-        features: Further features of the site.
-        is_derived: Whether it also ends the grants of apps and service tokens.
-    """
-
-    keyword: str
-    error: str
-    code: str
-    status: int
-    page: str
-    settings: Mapping = field(default_factory=dict)
-    members: Mapping = field(default_factory=dict)
-    features: tuple = ()
-    is_derived: bool = False
-    is_met_by_passkey: bool = False
-    is_met_by_registration: bool = False
-
-    @contextmanager
-    def on(self):
-        """Let sites have the demand."""
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(registry, "FEATURES", (*registry.FEATURES, *self.features))
-            yield
-
-
 class RaisingBadge(Badge):
     """Fails for everyone who has no badge."""
 
@@ -122,19 +89,11 @@ CASES = {
         is_derived=True,
         is_met_by_passkey=True,
     ),
-    "terms": Case(
-        keyword="terms",
-        error="terms_required",
-        code="terms_required",
-        status=403,
-        page="/auth/terms",
-        settings={"TERMS_VERSION": "2026-11-28", "TERMS_URL": "/terms"},
-        members={"terms_url": "/terms", "terms_version": "2026-11-28"},
-        is_met_by_registration=True,
-    ),
     "of a feature": _OF_FEATURE,
     "that raises": _RAISING,
 }
+OF_FEATURES = features.declared("DEMANDS")
+CASES |= {each.error: each for cases in OF_FEATURES.values() for each in cases}
 
 
 def view(environ: WSGIEnvironment, start_response):
@@ -360,10 +319,10 @@ def login_by_link(scene):
     url = urlsplit(links[-1])
     page = scene.program().get(f"{url.path}?{url.query}", headers=BROWSER)
     page.form["username"], page.form["password"] = f"guest{next(_numbers)}", PASSWORD
-    if scene.case.is_met_by_registration:
-        page.form["accept_terms"].checked = True
+    for name, value in scene.case.registration.items():
+        page.form[name] = value
     answer = page.form.submit(headers=SAME_ORIGIN)
-    if scene.case.is_met_by_registration:
+    if scene.case.registration:
         assert answer.location == "/"
     else:
         scene.require_led(answer)
@@ -575,6 +534,14 @@ CONSUMERS = (
     former_grants,
     tools_for_tests,
 )
+
+
+def test_each_demand_of_a_feature_is_a_case(tmp_path):
+    settings = Settings.from_mapping(features.settings(tmp_path, PROVIDER))
+    for feature in registry.FEATURES:
+        errors = {each.error for each in feature.demands(settings)}
+        missing = errors - {each.error for each in OF_FEATURES.get(feature.name, ())}
+        assert not missing, f"add a case to `DEMANDS` of {features.place(feature.name)}"
 
 
 @pytest.mark.parametrize("consumer", CONSUMERS, ids=lambda each: each.__name__)

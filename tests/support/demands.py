@@ -1,9 +1,12 @@
 """A demand for tests: its user must be in a group. Its column is a subquery with a parameter."""
 
+from collections.abc import Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import peewee
+import pytest
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership
@@ -11,6 +14,7 @@ from wsgiauth.authentication.demands import Admission, Demand
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.exceptions import UnmetDemandError
 from wsgiauth.feature import Feature
+from wsgiauth.features import registry
 
 GROUP = "badge"
 BADGE = "badge_required"
@@ -49,6 +53,41 @@ class Badge(Demand):
         else:
             for group in Group.select().where(Group.name == GROUP):
                 user.leave(group)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A demand, and what says so: a case of `tests/test_admission.py`.
+
+    Attributes:
+        keyword: Of `wsgiauth.testing`.
+        error: `wsgiauth.error`.
+        code, status: Of problem details; the code also of `restriction`.
+        page: To which a browser is led.
+        members: Of problem details and of tokens.
+        features: Further features of the site.
+        registration: Fields of new users that meet it.
+        is_derived: Whether it also ends the grants of apps and service tokens.
+    """
+
+    keyword: str
+    error: str
+    code: str
+    status: int
+    page: str
+    settings: Mapping = field(default_factory=dict)
+    members: Mapping = field(default_factory=dict)
+    features: tuple = ()
+    is_derived: bool = False
+    is_met_by_passkey: bool = False
+    registration: Mapping = field(default_factory=dict)
+
+    @contextmanager
+    def on(self):
+        """Let sites have the demand."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(registry, "FEATURES", (*registry.FEATURES, *self.features))
+            yield
 
 
 @contextmanager

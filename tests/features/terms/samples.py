@@ -2,16 +2,32 @@
 
 import pytest
 
+from tests.support.demands import Case
 from tests.support.driving import changed, post, send
 from tests.support.sites import USERNAME
-from tests.support.terms import TERMS, VERSION
+from tests.support.terms import MEMBERS, PAGE, TERMS, VERSION
 from wsgiauth.features.terms import acceptances
+from wsgiauth.features.terms.demand import TERMS_REQUIRED
 from wsgiauth.testing import bearer, logged_in, make_user
 
 
 def settings(folder, provider):
     """Demand a version."""
     return TERMS
+
+
+DEMANDS = (
+    Case(
+        keyword="terms",
+        error=TERMS_REQUIRED,
+        code=TERMS_REQUIRED,
+        status=403,
+        page=PAGE,
+        settings=TERMS,
+        members=MEMBERS,
+        registration={"accept_terms": True},
+    ),
+)
 
 
 def fill(site, user):
