@@ -2,8 +2,8 @@
 
 import pytest
 
+from tests.features.terms.sites import with_terms
 from tests.support.sites import echo
-from tests.support.terms import with_terms
 from wsgiauth import storage
 from wsgiauth.testing import bearer, logged_in
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.features.terms.sites import MEMBERS, PAGE, TERMS, VERSION
 from tests.support.demands import Case
 from tests.support.driving import changed, post, send
 from tests.support.sites import USERNAME
-from tests.support.terms import MEMBERS, PAGE, TERMS, VERSION
 from wsgiauth.features.terms import acceptances
 from wsgiauth.features.terms.demand import TERMS_REQUIRED
 from wsgiauth.testing import bearer, logged_in, make_user

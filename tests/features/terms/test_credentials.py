@@ -6,11 +6,11 @@ import jwt
 import pytest
 from webtest import TestApp
 
+from tests.features.terms.sites import LATER, PAGE, VERSION, known_to
 from tests.support.mails import Clock
 from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, answer_in, as_provider, walk
 from tests.support.service_keys import REPORTS, write_key
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from tests.support.terms import LATER, PAGE, VERSION, known_to
 from wsgiauth.accounts.tables import Session
 from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.features.terms import acceptances

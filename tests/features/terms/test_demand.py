@@ -5,11 +5,11 @@ import re
 import pytest
 from webtest import TestApp
 
+from tests.features.terms.sites import LACKING, MEMBERS, PAGE, TERMS, VERSION, known_to, to_page
 from tests.support.authenticators import PASSKEYS
 from tests.support.factors import FACTOR_KEY
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
-from tests.support.terms import LACKING, MEMBERS, PAGE, TERMS, VERSION, known_to, to_page
 from wsgiauth import AuthMiddleware, access, log_in, log_out, login_required, permission_required
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session

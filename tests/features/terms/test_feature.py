@@ -1,6 +1,6 @@
 """What the feature declares: the samples of its page, and the field of new users."""
 
-from tests.support.terms import VERSION
+from tests.features.terms.sites import VERSION
 from wsgiauth.features.terms.demand import TermsField
 from wsgiauth.features.terms.feature import FEATURE
 

@@ -5,12 +5,7 @@ import time
 import pytest
 from webtest import TestApp
 
-from tests.support.authenticators import PASSKEYS, add_passkey, options_of
-from tests.support.factors import FACTOR_KEY, App, add_app
-from tests.support.mails import MAIL, Post
-from tests.support.provider_logins import connect, log_in
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from tests.support.terms import (
+from tests.features.terms.sites import (
     LACKING,
     PAGE,
     SCRIPT,
@@ -20,6 +15,11 @@ from tests.support.terms import (
     number_of_rows,
     to_page,
 )
+from tests.support.authenticators import PASSKEYS, add_passkey, options_of
+from tests.support.factors import FACTOR_KEY, App, add_app
+from tests.support.mails import MAIL, Post
+from tests.support.provider_logins import connect, log_in
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.authentication.password import make_reset_link

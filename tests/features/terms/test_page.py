@@ -5,12 +5,7 @@ from functools import partial
 import pytest
 from webtest import TestApp
 
-from tests.support.logins import make_stale
-from tests.support.processes import PROCESSES, meet
-from tests.support.provider_logins import log_in
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
-from tests.support.tabs import PROVIDER, tab_cookies
-from tests.support.terms import (
+from tests.features.terms.sites import (
     LATER,
     MEMBERS,
     OLDER,
@@ -25,6 +20,11 @@ from tests.support.terms import (
     to_page,
     with_terms,
 )
+from tests.support.logins import make_stale
+from tests.support.processes import PROCESSES, meet
+from tests.support.provider_logins import log_in
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
+from tests.support.tabs import PROVIDER, tab_cookies
 from wsgiauth import Settings, login_required
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.tables import Session

@@ -7,8 +7,7 @@ import peewee
 import pytest
 from webtest import TestApp
 
-from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME
-from tests.support.terms import (
+from tests.features.terms.sites import (
     LATER,
     OLDER,
     PAGE,
@@ -18,6 +17,7 @@ from tests.support.terms import (
     known_to,
     number_of_rows,
 )
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.models import User

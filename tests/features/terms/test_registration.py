@@ -3,11 +3,7 @@
 import pytest
 from webtest import TestApp
 
-from tests.support.factors import FACTOR_KEY
-from tests.support.mails import MAIL, Post
-from tests.support.provider_logins import log_in, path_of
-from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
-from tests.support.terms import (
+from tests.features.terms.sites import (
     LATER,
     MEMBERS,
     OLDER,
@@ -19,6 +15,10 @@ from tests.support.terms import (
     reasons,
     to_page,
 )
+from tests.support.factors import FACTOR_KEY
+from tests.support.mails import MAIL, Post
+from tests.support.provider_logins import log_in, path_of
+from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Field
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, Session

@@ -4,8 +4,8 @@ from datetime import date, datetime
 
 import pytest
 
+from tests.features.terms.sites import TERMS, VERSION
 from tests.support.sites import SECRET_KEY
-from tests.support.terms import TERMS, VERSION
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 

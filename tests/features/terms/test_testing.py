@@ -3,8 +3,8 @@
 import pytest
 from webtest import TestApp
 
+from tests.features.terms.sites import LATER, TERMS, VERSION, accepted_by
 from tests.support.sites import echo
-from tests.support.terms import LATER, TERMS, VERSION, accepted_by
 from wsgiauth import AuthMiddleware
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.terms import acceptances
