@@ -21,12 +21,12 @@ def name_in(line):
     """Return the name that the changelog has to mention.
 
     For a part, that is the name of the part: `password` for `path POST /auth/login | request
-    password: string`. For a signature or a status, it is the name of the whole.
+    password`. For a signature, it is the name of the whole.
     """
     kind, _, rest = line.partition(" ")
     whole, _, part = rest.partition(" | ")
     for each in (part, whole):
         words = re.split(r"[:(]", each)[0].split()
-        if words and not words[-1].isdigit():
+        if words:
             return words[-1].rpartition(".")[2] if kind == "python" else words[-1]
     return whole

@@ -1,4 +1,8 @@
-"""The HTTP interface: paths with their fields and answers, schemas, codes, and environ keys."""
+"""The HTTP interface: paths with their fields, schemas, codes, and keys in the environ.
+
+The OpenAPI document has the statuses and codes of each path, and the types of fields. They are not
+recorded: one new code can be an answer of most paths.
+"""
 
 import json
 import re
@@ -34,27 +38,14 @@ def lines():
 
 
 def operation_lines(line, operation):
-    """Yield the lines of one method of a path."""
+    """Yield the lines of one method of a path: what a client can send, by name."""
     yield line
-    for parameter in operation.get("parameters", ()):
-        found = resolved(parameter)
-        yield f"{line} | {found['in']} {found['name']}: {kind(found['schema'])}"
+    for parameter in map(resolved, operation.get("parameters", ())):
+        if parameter["in"] != "path":
+            yield f"{line} | {parameter['in']} {parameter['name']}"
     for content in operation.get("requestBody", {}).get("content", {}).values():
         for field in fields(content["schema"]):
-            yield f"{line} | request {field}"
-    for status, response in operation["responses"].items():
-        yield f"{line} | {status}: {answer(resolved(response))}"
-
-
-def answer(response):
-    """Return what a response has: codes of failures, or schemas by type, or nothing."""
-    shown = []
-    for media, content in response.get("content", {}).items():
-        schema = content.get("schema", {})
-        name = schema.get("$ref", "").rpartition("/")[2]
-        codes = values(PROBLEMS[name][1]) if name in PROBLEMS else ()
-        shown.append(" ".join(codes) or f"{media} {kind(schema)}")
-    return ", ".join(shown) or "no content"
+            yield f"{line} | request {field.partition(':')[0]}"
 
 
 def fields(schema, before=""):
