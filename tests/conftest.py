@@ -61,16 +61,6 @@ SERVERS = {
     ),
 }
 NAME = f"wsgiauth_test_{os.getpid()}"
-EMPTY = (  # the last with what it owns
-    "DELETE FROM wsgiauth_attempt_count",
-    "DELETE FROM wsgiauth_event",
-    "DELETE FROM wsgiauth_failed_logins",
-    "DELETE FROM wsgiauth_group",
-    "DELETE FROM wsgiauth_mail",
-    "DELETE FROM wsgiauth_oauth_client",
-    "DELETE FROM wsgiauth_one_time",
-    "DELETE FROM wsgiauth_user",
-)
 
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
 HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
@@ -221,8 +211,7 @@ def empty_server(server_urls):
     def empty(kind):
         if kind not in kept:
             kept[kind] = db_url.connect(server_urls(kind))
-        for statement in EMPTY:
-            kept[kind].execute_sql(statement)
+        empty_tables(kept[kind])
 
     yield empty
     for database in kept.values():
@@ -237,10 +226,13 @@ def empty_file(tmp_path_factory):
     return path
 
 
-def empty_tables():
-    """Leave nothing in the current database to the tests that share it."""
-    for statement in EMPTY:
-        storage.current().execute_sql(statement)
+def empty_tables(database=None):
+    """Leave nothing in a database, usually the current one, to the tests that share it."""
+    # Here, because few tests need the tables of all features.
+    from tests.support.schema import emptying
+
+    for statement in emptying():
+        (database or storage.current()).execute_sql(statement)
 
 
 def insert_users(number, start=0, changes=None):

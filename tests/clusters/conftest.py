@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.conftest import EMPTY
 from tests.support.galera import galera
+from tests.support.schema import emptying
 from wsgiauth import storage
 from wsgiauth.storage import schema
 
@@ -25,7 +25,7 @@ def nodes_of_galera():
 def cluster(nodes_of_galera):
     """Return the same for a test, after which it is empty again."""
     yield nodes_of_galera
-    for statement in EMPTY:
+    for statement in emptying():
         nodes_of_galera.nodes[0].execute(statement.replace("FROM ", f"FROM {DATABASE}."))
 
 

@@ -41,6 +41,17 @@ MIGRATIONS = sorted(path.stem for path in schema.MIGRATIONS.glob("[0-9]*.py"))
 LAST_BEFORE_1_0 = "0012_email_domains"
 
 
+def emptying():
+    """Return statements that delete all rows; those of other tables are deleted with them."""
+    owning = (model for model in reversed(MODELS) if not any(map(is_owned_by, model._meta.refs)))
+    return [f"DELETE FROM {each._meta.table_name}" for each in owning]  # noqa: S608
+
+
+def is_owned_by(foreign_key):
+    """Return whether every row is deleted with the row that its column refers to."""
+    return foreign_key.on_delete == "CASCADE" and not foreign_key.null
+
+
 def take_back_migrations(database):
     """Drop every table."""
     for model in reversed(MODELS):  # Peewee does not order those with deferred foreign keys
