@@ -7,6 +7,7 @@ A feature without one adds nothing. The module can have:
 - ``DEMANDS``: a case of `tests/test_admission.py` for each of its demands, by name.
 - ``EVENTS``: cases of `tests/test_events.py`, with each of its events.
 - ``fill(site, user)``: inserts rows about a user into each of its tables.
+- ``ABOUT_NO_USER``: why its other tables have nothing about a person, by table.
 - ``PUBLIC_COLUMNS``: columns with random strings that are no secrets, as ``table.column``.
 - ``pages(site, user)``: returns the addresses of its pages to which no page leads.
 - ``path_values(site, user)``: returns values for the named parts of its paths.

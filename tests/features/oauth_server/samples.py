@@ -173,6 +173,7 @@ READS_BY_STATISTICS = {
         "the rows that are due, where the planner expects fewer of them than apps"
     ),
 }
+ABOUT_NO_USER = {"wsgiauth_oauth_client": "it says what an app is, whoever created or uses it"}
 PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL
 # In the words of RFC 6749 to programs of apps; or they begin what a page of an app asks for.
 _FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo")
