@@ -14,7 +14,7 @@ import openapi_spec_validator
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.endpoints.test_openapi import DOCUMENT
+from tests.support.contract import DOCUMENT
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 

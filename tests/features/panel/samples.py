@@ -5,7 +5,7 @@ from unittest.mock import patch
 import pytest
 from webtest import TestApp
 
-from tests.endpoints.panel_requests import panel_requests
+from tests.features.panel.answers import panel_requests
 from tests.load.panel import PAGES, url_of
 from tests.support.driving import post, send
 from tests.support.event_scene import ADDRESS, LOGIN

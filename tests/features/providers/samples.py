@@ -5,8 +5,8 @@ import time
 import pytest
 from webtest import TestApp
 
-from tests.endpoints.callback_requests import callbacks_of, completions
-from tests.endpoints.provider_requests import provider_requests
+from tests.features.providers.answers import provider_requests
+from tests.features.providers.callbacks import callbacks_of, completions
 from tests.support.driving import send
 from tests.support.event_scene import ADDRESS
 from tests.support.federated import connected, logged_in_at_provider, remove_password
@@ -41,7 +41,7 @@ def drive(site, provider):
     connected(site, make_user(site, "ursula"), subject=DISCONNECTED)
     editors = Group.objects.create(name="Readers")
     for request in (*provider_requests(site, provider), *completions(site)):
-        send(site, *request)
+        send(site, *request[:6])
     for where, (accept, method, path, headers, *rest) in callbacks_of(site, site, provider):
         send(where, method, path, headers | accept, *rest)
     user = make_user(site, "norma")
