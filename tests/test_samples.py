@@ -28,5 +28,8 @@ def test_the_settings_of_the_samples_turn_all_of_a_feature_on(feature, tmp_path)
 
 def test_each_command_is_run_by_the_tests(tmp_path):
     run = {line.split()[0] for line in command_lines(tmp_path)}
-    advice = "add these to `commands` of the samples of a feature, or to tests/support/commands.py"
-    assert not COMMANDS.keys() - run - WITHOUT_DATABASE - ENDLESS, advice
+    missing = COMMANDS.keys() - run - WITHOUT_DATABASE - ENDLESS
+    places = {
+        name: features.place_of(COMMANDS[name][0], "tests/support/commands.py") for name in missing
+    }
+    assert not missing, f"add these to `commands` of {places}"

@@ -139,8 +139,12 @@ def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, peopl
     assert contents() == before
     assert 'event=refused user_id=2 address=- reason="other account" actor="user 2"' in caplog.text
     untried = {path for path, each in ROUTES.items() if isinstance(each, MemberForm)} - tried
-    advice = "no link leads to these forms: add their pages to `pages` of the samples of a feature"
-    assert not untried, advice
+    places = {
+        path: features.place_of(type(ROUTES[path]).__module__, "this test") for path in untried
+    }
+    assert not untried, (
+        f"no link leads to the forms of these: add their pages to `pages` of {places}"
+    )
     assert tried >= OF_APPLICATIONS
 
 

@@ -20,6 +20,7 @@ A feature without one adds nothing. The module can have:
 - ``READS_BY_STATISTICS``: the same for statements that PostgreSQL executes in one way or another.
 """
 
+import re
 from collections import ChainMap
 from importlib import import_module
 from pathlib import Path
@@ -37,6 +38,12 @@ KERNEL_TABLES = "personal_data"  # the feature whose samples fill the tables of 
 def place(name):
     """Return the file of a feature's samples, for the message of a test."""
     return f"tests/features/{name}/samples.py"
+
+
+def place_of(module, kernel):
+    """Return the same for the feature that has a module or a file, or that of the kernel."""
+    found = re.search(r"\bfeatures[./](\w+)[./]", module)
+    return place(found[1]) if found else kernel
 
 
 def samples():
