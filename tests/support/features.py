@@ -4,9 +4,10 @@ A feature without one adds nothing. The module can have:
 
 - ``settings(folder, provider)``: the settings that turn all of the feature on, as strings. `folder`
   is for its files, `provider` an entry of OIDC_PROVIDERS.
-- ``DEMANDS``: a case of `tests/test_admission.py` for each of its demands, by name.
+- ``DEMANDS``: cases of `tests/test_admission.py`, one for each of its demands.
 - ``EVENTS``: cases of `tests/test_events.py`, with each of its events.
-- ``fill(site, user)``: inserts rows about a user into each of its tables.
+- ``fill(site, user)``: inserts rows about a user into each of its tables; `personal_data` does so
+  for the tables of the kernel.
 - ``ABOUT_NO_USER``: why its other tables have nothing about a person, by table.
 - ``PUBLIC_COLUMNS``: columns with random strings that are no secrets, as ``table.column``.
 - ``pages(site, user)``: returns the addresses of its pages to which no page leads.

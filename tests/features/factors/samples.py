@@ -69,6 +69,8 @@ def drive(site, provider):
         path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
         post(site, path, {"remove": device.id}, bearer(site, grace))
     add_app(site, grace)
+    with changed(site, SECOND_FACTOR="all") as demanding:
+        bearer(demanding, make_user(demanding, "sven"))
     with changed(site, FACTOR_KEY=None, PASSKEYS=False) as without_factors:
         without_factors.site.factors.risks()
 
