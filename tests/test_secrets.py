@@ -23,6 +23,8 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
+from tests.support import factors, features, sites
+from tests.support.driving import make_site
 from tests.support.factors import App
 from tests.support.mails import Clock, with_mail
 from tests.support.sites import BROWSER, EMAIL, SAME_ORIGIN, USERNAME, echo
@@ -49,6 +51,7 @@ from wsgiauth.features.registry import FEATURES
 from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.site import Site
+from wsgiauth.storage import context
 from wsgiauth.testing import bearer, mailbox
 
 pytestmark = pytest.mark.promise(30)
@@ -417,6 +420,17 @@ def lose_the_database(client):
 )
 def test_no_secret_shows_over_http(client, watch, scenario):
     scenario(client)
+    assert watch.finds() == []
+
+
+@pytest.mark.parametrize("feature", features.declared("drive"))
+def test_no_secret_shows_of_what_a_feature_does(
+    database_url, tmp_path, provider, unsent, watch, feature
+):
+    watch.hide(sites.PASSWORD, factors.FACTOR_KEY)
+    site = make_site(database_url, tmp_path, provider, SECRET_KEY=SECRET_KEY)
+    with context.using(site.database):
+        features.declared("drive")[feature](site, provider)
     assert watch.finds() == []
 
 
