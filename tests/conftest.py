@@ -96,10 +96,8 @@ def target_for(config, path):
 
 
 def pytest_configure(config):
-    """Load the plugin of Schemathesis, unless what uses it is left out, and that of coverage."""
-    if config.option.target in (None, "check"):
-        config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
-    if sys.gettrace() is not None:  # coverage is measured
+    """Load the plugin of coverage while coverage is measured."""
+    if sys.gettrace() is not None:
         config.pluginmanager.register(TracedTests())
 
 

@@ -1,9 +1,34 @@
 """Which tests each command of the Makefile runs: none is left out by all of them."""
 
+import subprocess
+import sys
+
 import pytest
 
+from tests.docs.pages import ROOT
 from tests.support.targets import RUN_BY, TESTS, has_file, part_of, target_for
 
+# What takes long to import, and the tests of most features do without.
+HEAVY = (
+    "anyio",
+    "django",
+    "flask",
+    "gevent",
+    "httpx",
+    "hypothesis",
+    "requests",
+    "schemathesis",
+    "selenium",
+    "sqlalchemy",
+    "wsgiauth.features.registry",
+)
+COLLECT = """
+import sys
+import pytest
+
+status = pytest.main(["--collect-only", "--quiet", sys.argv[1]])
+print("collected", int(status), *sorted({*sys.argv[2:]} & {*sys.modules}))
+"""
 MODULES = sorted(TESTS.rglob("test_*.py"))
 
 
@@ -37,3 +62,11 @@ def test_each_part_is_run_by_a_command_of_ci():
 )
 def test_without_a_target_a_run_needs_python_and_sqlite_alone(named, path, target):
     assert target_for(TESTS / path, [TESTS / named]) == target
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unmeasured")
+def test_the_tests_of_a_feature_start_without_heavy_libraries():
+    command = [sys.executable, "-c", COLLECT, "tests/features/keys", *HEAVY]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.splitlines()[-1] == "collected 0"
