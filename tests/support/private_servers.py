@@ -53,7 +53,8 @@ class PrivateServer:
         if self.kind == "postgresql":
             command = [
                 *(program("postgres"), "-D", data, "-p", str(self.port), "-h", "127.0.0.1"),
-                *("-c", "unix_socket_directories=", "-c", "fsync=off", *self.options),
+                *("-c", "unix_socket_directories=", "-c", "fsync=off"),
+                *("-c", "dynamic_shared_memory_type=mmap", *self.options),  # in the folder
             ]
         else:
             command = [
