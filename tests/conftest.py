@@ -10,6 +10,7 @@ from collections import Counter
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -22,7 +23,15 @@ from webtest import TestApp
 
 from tests.support import targets
 from tests.support.coverage import TracedTests, trace_less
-from tests.support.leftovers import drop_leftovers, end_with_tests
+from tests.support.database_servers import SERVERS
+from tests.support.leftovers import (
+    MEMORY,
+    PREFIX,
+    cleaned_up_if_killed,
+    drop_leftovers,
+    end_with_tests,
+    remove_leftovers,
+)
 from tests.support.page_forms import add_accounts
 from tests.support.processes import eight_processes
 from tests.support.quick_starts import quicken_starts
@@ -51,16 +60,7 @@ if sys.gettrace() is not None:  # coverage is measured
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Where the tests may create and drop a database of their own.
-SERVERS = {
-    "postgresql": os.environ.get("TEST_POSTGRESQL", "postgresql://postgres@127.0.0.1/postgres"),
-    # Making a TLS context for each connection would take half of the tests' time. On a machine
-    # that is busy with a disk, a statement can take longer than the ten seconds of wsgiauth.
-    "mariadb": os.environ.get(
-        "TEST_MARIADB", "mysql://root@127.0.0.1/mysql?ssl_disabled=true&read_timeout=60"
-    ),
-}
-NAME = f"wsgiauth_test_{os.getpid()}"
+NAME = f"{PREFIX}{os.getpid()}"
 
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
 HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
@@ -166,6 +166,22 @@ def require_program(name):
         skip_or_fail(f"{name} is not installed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def temporary_files(tmp_path_factory):
+    """Put temporary files, also those of programs, into a folder that does not stay."""
+    remove_leftovers()
+    # multiprocessing removes its own after the end of the tests, and fails if it is in ours.
+    with (
+        cleaned_up_if_killed(tmp_path_factory.getbasetemp(), get_temp_dir()),
+        TemporaryDirectory(prefix=f"{NAME}_") as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        Path(folder).chmod(0o1777)  # as /tmp: some servers and tests have users of their own
+        patch.setenv("TMPDIR", folder)
+        patch.setattr("tempfile.tempdir", folder)
+        yield
+
+
 @pytest.fixture(scope="session")
 def server_urls():
     """Return the URL of a fresh database on a server, by the server's kind."""
@@ -184,7 +200,7 @@ def server_urls():
 def _create_database(server):
     try:
         drop_leftovers(server)
-        _execute(server, f"CREATE DATABASE {NAME}")
+        _execute(server, f"DROP DATABASE IF EXISTS {NAME}", f"CREATE DATABASE {NAME}")
     except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
         skip_or_fail(f"no database server at {server}: {error}")
     if server.startswith("postgresql"):  # MariaDB knows this only for the whole server
@@ -282,8 +298,7 @@ def read_user(username):
 @pytest.fixture
 def database_folder():
     """Return a folder for SQLite files, in memory where possible: each commit waits for a disk."""
-    memory = "/dev/shm"  # noqa: S108 - the folder in it has a name that cannot be guessed
-    with TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
+    with TemporaryDirectory(prefix=f"{NAME}_", dir=MEMORY) as folder:
         yield Path(folder)
 
 

@@ -1,18 +1,24 @@
-"""A test run that is killed leaves no process, and the next one drops its databases."""
+"""A test run that is killed leaves no process, no database and no folder."""
 
+import os
 import secrets
 import signal
 import subprocess
 import sys
+import tempfile
+import time
+from pathlib import Path
 
+import peewee
 import pytest
 from playhouse import db_url
 
 from tests.conftest import NAME, SERVERS, require_program
 from tests.docs.pages import ROOT
-from tests.support.leftovers import drop_leftovers
+from tests.support.leftovers import MEMORY, PREFIX, drop_leftovers, remove_leftovers
 
 MAX_PID = 2**22  # of Linux
+PATIENCE = 60  # seconds
 
 BY_COMMAND = """
 import subprocess
@@ -41,18 +47,80 @@ else:
 """
 
 
-@pytest.mark.parametrize("kind", SERVERS)
-def test_the_databases_of_processes_that_have_ended_are_dropped(server_urls, kind):
-    server_urls(kind)
-    left = f"wsgiauth_test_{MAX_PID + 1 + secrets.randbelow(10**9)}"
-    connection = db_url.connect(SERVERS[kind])
-    connection.execute_sql(f"CREATE DATABASE {left}")
-    drop_leftovers(SERVERS[kind])
-    query = "SELECT datname FROM pg_database" if kind == "postgresql" else "SHOW DATABASES"
-    names = {name for (name,) in connection.execute_sql(query).fetchall()}
+# A plugin for pytest that keeps the first test from ending.
+WAITING = """
+import os, time
+
+def pytest_runtest_call(item):
+    print("started", os.getpid(), flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(params=SERVERS)
+def server(request, server_urls):
+    """Return a connection to a server that has the database of this process."""
+    server_urls(request.param)
+    connection = db_url.connect(SERVERS[request.param])
+    yield connection
     connection.close()
-    assert left not in names
-    assert NAME in names
+
+
+def databases(server):
+    is_postgresql = isinstance(server, peewee.PostgresqlDatabase)
+    query = "SELECT datname FROM pg_database" if is_postgresql else "SHOW DATABASES"
+    return {name for (name,) in server.execute_sql(query).fetchall()}
+
+
+def left_name():
+    """Return the name of a database or folder of a process that has ended."""
+    return f"{PREFIX}{MAX_PID + 1 + secrets.randbelow(10**9)}"
+
+
+@pytest.mark.parametrize("end", ["", "_dump"])
+def test_the_databases_of_processes_that_have_ended_are_dropped(server, end):
+    left = left_name() + end
+    server.execute_sql(f"CREATE DATABASE {left}")
+    for each in SERVERS.values():
+        drop_leftovers(each)
+    assert left not in databases(server)
+    assert NAME in databases(server)
+
+
+@pytest.mark.parametrize("place", sorted({tempfile.gettempdir(), MEMORY or tempfile.gettempdir()}))
+def test_the_folders_of_processes_that_have_ended_are_removed(place, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", place)
+    own, left = Path(place, f"{NAME}_own"), Path(place, f"{left_name()}_files")
+    for each in (own, left):
+        each.mkdir()
+    remove_leftovers()
+    assert not left.exists()
+    own.rmdir()
+
+
+def test_a_run_that_is_killed_is_cleaned_up_at_once(server, tmp_path):
+    (tmp_path / "waiting.py").write_text(WAITING)
+    is_postgresql = isinstance(server, peewee.PostgresqlDatabase)
+    command = [
+        *(sys.executable, "-m", "pytest", "-s", "-p", "waiting", "--target", "databases"),
+        *("-k", "postgresql" if is_postgresql else "mariadb", f"--basetemp={tmp_path / 'files'}"),
+        "tests/accounts/test_locks.py",
+    ]
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as run:
+        number = next(line.split()[-1] for line in run.stdout if "started" in line)
+        name = f"{PREFIX}{number}"
+
+        def left():
+            folders = Path(tempfile.gettempdir()).glob(f"{name}_*")
+            return [*({name} & databases(server)), *folders, *tmp_path.glob("files")]
+
+        made = left()
+        run.kill()  # it stays as a zombie until the end of the block
+        deadline = time.monotonic() + PATIENCE
+        while left() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert (len(made), left()) == (3, [])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends processes with their parent")

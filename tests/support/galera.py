@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import pymysql
 import pytest
 
-from tests.conftest import skip_or_fail
-from tests.support.leftovers import ending_with_parent
+from tests.conftest import NAME, skip_or_fail
+from tests.support.leftovers import MEMORY, ending_with_parent
 from tests.support.sites import end, free_port
 
 LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
@@ -198,10 +198,9 @@ def galera():
     path = f"{os.environ.get('PATH', '')}:/usr/sbin"  # which not every user's PATH has
     if not LIBRARY.exists() or shutil.which("mariadbd", path=path) is None:
         skip_or_fail("mariadb-server with galera-4 is not installed")
-    memory = "/dev/shm"  # noqa: S108 - the folder in it has a name that cannot be guessed
     with (
         pytest.MonkeyPatch.context() as patch,
-        TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name,
+        TemporaryDirectory(prefix=f"{NAME}_", dir=MEMORY) as name,
     ):
         patch.setenv("PATH", path)
         folder = Path(name)

@@ -72,7 +72,6 @@ FILES = {
         "features/providers/oidc/test_proxy.py",
         "frameworks",
         "test_framing.py",
-        "test_leftovers.py",
         "test_packaging.py",
         "test_typing.py",
     ),
@@ -80,6 +79,7 @@ FILES = {
         "storage/test_pooler.py",
         "storage/test_synchronous.py",
         "test_concurrency.py",
+        "test_leftovers.py",
         "test_races.py",
     ),
     "slow": (
