@@ -1,14 +1,14 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run example test check programs browsers databases clusters pythons format bench weight flood former guesses code-guesses house dumps panel million fuzz contract soak mail-soak pictures endpoints docs settings messages surface dist release clean
+.PHONY: help install run example test check programs browsers databases clusters pythons format measure bench house dumps pictures endpoints docs settings messages surface dist release clean .venv/weight
 
 PYTHON ?= python3
 PORT ?= 8080
-SECONDS ?= 60
 BIN := .venv/bin
 
-help: ## show this help
+help:
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo 'make measure lists the measurements. CONTRIBUTING.md describes the commands of maintainers.'
 
 .venv/sample: setup.py
 	@echo 'Installing wsgiauth and some 15 packages into .venv: about 15 seconds.'
@@ -88,79 +88,53 @@ browsers: .venv/check ## test the pages in Chromium, Firefox and WebKit
 databases: .venv/dev ## test on PostgreSQL and MariaDB, and processes that race; after `make check`, with the coverage of both
 	$(BIN)/coverage run $(TESTS) databases && if [ -f .coverage ]; then $(BIN)/coverage combine --append --quiet && $(BIN)/coverage report; fi
 
-# Whole clusters, one after the other: each takes all processors.
-clusters: .venv/dev ## test clusters of databases and several hosts, in a few minutes
+# Test clusters of databases and several hosts, in a few minutes: one after the other, as each takes
+# all processors.
+clusters: .venv/dev
 	$(BIN)/python -m pytest tests/clusters
 
-pythons: .venv/dev ## run the quick tests with each Python and two sets of dependencies (PYTHONS="3.11 3.15" for some)
+# Run the quick tests with each Python and two sets of dependencies (PYTHONS="3.11 3.15" for some).
+pythons: .venv/dev
 	$(BIN)/python -m tests.load.pythons $(PYTHONS)
 
 format: .venv/dev ## format the code and fix what lint can fix
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-bench: .venv/bench ## measure requests and logins, and compare them with other stacks
-	$(BIN)/python -m tests.load.bench
+# Without a NAME, list the measurements.
+measure:
+	@$(PYTHON) -m tests.load "$(NAME)" $(foreach each,DATABASES EXAMPLES SECONDS,$(if $($(each)),"$(each)=$($(each))"))
+
+bench house:
+	@$(PYTHON) -m tests.load $@
 
 # As users install it.
-weight: ## measure the time that an import takes, and the memory of a server
-	$(PYTHON) -m venv .venv/weight
-	.venv/weight/bin/pip install --quiet --disable-pip-version-check flask .
-	.venv/weight/bin/python -m tests.load.weight
+.venv/weight:
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check flask .
 
-flood: .venv/dev ## measure how a flood of logins slows down other requests, in two minutes
-	$(BIN)/python -m tests.load.flood
-
-former: .venv/dev ## measure failed logins with former passwords, and their import, in two minutes
-	$(BIN)/python -m tests.load.former
-
-guesses: .venv/dev ## count how many guesses at a second factor are compared, in five minutes
-	$(BIN)/python -m tests.load.guesses
-
-code-guesses: .venv/dev ## count how many codes from emails are compared in a day, in a few minutes
-	$(BIN)/python -m tests.load.code_guesses
-
-house: .venv/dev ## count what the kernel and the features import, and their lines
-	$(BIN)/python -m tests.support.house
-
-dumps: .venv/dev ## dump the tables of this version, for tests of later ones (VERSION=1.0.0)
+# Dump the tables of this version, for tests of later ones (VERSION=1.0.0).
+dumps: .venv/dev
 	$(BIN)/python -m tests.support.dumps "$(VERSION)"
 
-panel: .venv/dev ## measure the staff panel at a thousand and at a million users, in ten minutes
-	$(BIN)/python -m tests.load.panel
-
-million: .venv/dev ## measure a million users beside ten thousand, and a million grants of apps, in 20 minutes; needs PostgreSQL, MariaDB and 6 GB
-	$(BIN)/python -m tests.load.million
-	$(BIN)/python -m tests.load.million.apps
-
-soak: SECONDS = 3600
-soak: DATABASES ?= sqlite,postgresql
-soak: .venv/dev ## check that nothing grows in an hour of everything, on SQLite and PostgreSQL (SECONDS=… DATABASES=… for less)
-	$(BIN)/python -m tests.load.soak $(SECONDS) $(DATABASES)
-
-mail-soak: .venv/dev ## check that no mail is lost by a bad mail server and killed senders, in a few minutes
-	$(BIN)/python -m tests.load.mail_soak
-
-fuzz: .venv/dev ## send malformed requests to the site for a minute (SECONDS=… for longer)
-	$(BIN)/python -m tests.load.fuzz $(SECONDS)
-
-contract: .venv/dev ## send what openapi.json describes, and what it does not, in half an hour (EXAMPLES=… for less)
-	$(BIN)/python -m tests.load.contract $(EXAMPLES)
-
-pictures: .venv/dev ## take pictures of every page, and the documentation's, with Chromium
+# Take pictures of every page, and the documentation's, with Chromium.
+pictures: .venv/dev
 	$(BIN)/python -m tests.docs.pictures
 
-endpoints: .venv/dev ## make the sections of docs/endpoints.md from the OpenAPI document
+# Make the sections of docs/endpoints.md from the OpenAPI document.
+endpoints: .venv/dev
 	$(BIN)/python -m tests.docs.endpoints_page
 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
 	$(BIN)/python -W ignore:pkg_resources -m sphinx --fresh-env --quiet --fail-on-warning --keep-going -c docs . artefacts/docs
 	@echo 'Open artefacts/docs/README.html. Links that were not followed: artefacts/docs/external-links.txt'
 
-settings: .venv/dev ## write into docs/settings.md what the code declares
+# Write into docs/settings.md what the code declares.
+settings: .venv/dev
 	$(BIN)/python -m tests.docs.settings_page
 
 CATALOGUES := wsgiauth/languages/locale
-messages: .venv/dev ## extract the texts, merge them into the catalogues, and compile these
+# Extract the texts, merge them into the catalogues, and compile these.
+messages: .venv/dev
 	@mkdir -p artefacts
 	$(BIN)/pybabel --quiet extract --mapping-file pyproject.toml --omit-header --sort-output --add-location=file \
 	  --width 100 --output-file artefacts/wsgiauth.pot . && mv artefacts/wsgiauth.pot $(CATALOGUES)/wsgiauth.pot
@@ -168,20 +142,23 @@ messages: .venv/dev ## extract the texts, merge them into the catalogues, and co
 	  --output-dir $(CATALOGUES) --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
 	$(BIN)/pybabel compile --domain wsgiauth --directory $(CATALOGUES) --statistics
 
-surface: .venv/check ## record what applications can rely on: names, settings, paths, templates…
+# Record what applications can rely on: names, settings, paths, templates.
+surface: .venv/check
 	@mkdir -p artefacts
 	$(BIN)/python -W ignore -m tests.public_surface > artefacts/surface.txt && mv artefacts/surface.txt tests/public_surface/current.txt
 
-# Its tools are pinned, and no other package is installed beside them.
+# The tools of releases are pinned, and no other package is installed beside them.
 .venv/dist: tests/release/tools.txt
 	$(PYTHON) -m venv --clear $@
 	$@/bin/pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes --requirement $<
 	@touch $@
 
-dist: .venv/dist ## build the sdist and the wheel of the last commit into dist/: the same bytes each time
+# Build the sdist and the wheel of the last commit into dist/: the same bytes each time.
+dist: .venv/dist
 	@.venv/dist/bin/python -m tests.release.dist
 
-release: .venv/dev .venv/dist ## check a release, and print the command that publishes it (VERSION=1.0.0)
+# Check a release, and print the command that publishes it (VERSION=1.0.0).
+release: .venv/dev .venv/dist
 	@$(BIN)/python -m tests.release .venv/dist/bin/python "$(VERSION)"
 
 clean: ## remove everything that these commands made, but no database

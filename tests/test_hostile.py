@@ -16,7 +16,7 @@ from wsgiauth.gate import PathRules
 
 pytestmark = pytest.mark.uncounted
 
-# The same requests in every run. `make fuzz` tries others, a hundred times as many.
+# The same requests in every run. `make measure NAME=fuzz` tries others, a hundred times as many.
 bounded = settings(
     max_examples=100,
     derandomize=True,

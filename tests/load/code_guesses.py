@@ -1,4 +1,4 @@
-"""How many codes from emails can be guessed in a day: `make code-guesses`.
+"""How many codes from emails can be guessed in a day: `make measure NAME=code-guesses`.
 
 A real server answers attackers, which ask for codes and guess as soon as the limits permit it. When
 all of them must wait, the script moves the clock to the end of the shortest wait, until a day is

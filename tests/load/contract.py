@@ -1,8 +1,8 @@
-"""Requests that Schemathesis makes from openapi.json, sent to a served site: `make contract`.
+"""Requests that Schemathesis makes from openapi.json, sent to a served site.
 
-`python -m tests.load.contract EXAMPLES SEED` is for another number of examples of each operation,
-and to repeat a run. Unlike the tests, it sends them over HTTP, also as a member of the staff, and
-tries others each time.
+Run it with `make measure NAME=contract`, or repeat a run with `python -m tests.load.contract
+EXAMPLES SEED`; EXAMPLES is how many each operation gets. Unlike the tests, it sends them over HTTP,
+also as a member of the staff, and tries others each time.
 """
 
 import argparse

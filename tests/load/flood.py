@@ -1,4 +1,4 @@
-"""What a flood of logins does to all other requests, on a real server: `make flood`.
+"""What a flood of logins does to all other requests, on a real server: `make measure NAME=flood`.
 
 A server with the default settings and bcrypt's usual cost runs in one process, the flood in
 another. Meanwhile a visitor opens a protected page again and again, the owner of an account logs in

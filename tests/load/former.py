@@ -1,6 +1,6 @@
 """Measures former passwords: failed logins by scheme, and the import of 10,000 users.
 
-`python -m tests.load.former` prints, for each scheme, the median time of failed logins to accounts,
+`make measure NAME=former` prints, for each scheme, the median time of failed logins to accounts,
 and to names without an account that cost the same. Both must be equal beyond the noise.
 """
 

@@ -1,4 +1,4 @@
-"""Send the site what no client should, for as long as it is worth: `make fuzz`.
+"""Send the site what no client should, for as long as it is worth: `make measure NAME=fuzz`.
 
 Fails, with a request that can be pasted into a test, where an answer breaks a rule that holds for
 every answer, and where it takes more CPU than a request may that hashes no password.

@@ -1,4 +1,4 @@
-"""How many guesses at a second factor are compared in a minute: `make guesses`.
+"""How many guesses at a second factor are compared in a minute: `make measure NAME=guesses`.
 
 Two server processes share a database. Thirty-two attackers know the password: each has a pending
 login of their own at one of the two, and sends one code after the other, from one address each.

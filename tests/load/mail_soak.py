@@ -1,9 +1,10 @@
-"""Ten thousand mails, a bad mail server, and senders that are killed: `make mail-soak`.
+"""Ten thousand mails, a bad mail server, and senders that are killed.
 
-`python -m tests.load.mail_soak NUMBER DATABASE_URL` is for another number, or an empty database of
-a server. A third of what the mail server is asked for fails: it answers 4xx, or ends the connection
-before or after it has accepted the message. Two processes send; every few seconds one of them is
-killed and another one started. Fails if a mail is lost: if it neither arrives nor waits.
+Run it with `make measure NAME=mail-soak`; `python -m tests.load.mail_soak NUMBER DATABASE_URL` is
+for another number, or an empty database of a server. A third of what the mail server is asked for
+fails: it answers 4xx, or ends the connection before or after it has accepted the message. Two
+processes send; every few seconds one of them is killed and another one started. Fails if a mail is
+lost: if it neither arrives nor waits.
 """
 
 import json

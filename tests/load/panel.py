@@ -1,6 +1,6 @@
 """What the pages of the staff panel cost at a thousand users and at a million.
 
-Run by hand: `python -m tests.load.panel`, or with the URLs of two empty databases on a server,
+Run by `make measure NAME=panel`, or by hand with the URLs of two empty databases on a server,
 which are left with the users: `python -m tests.load.panel postgresql://postgres@127.0.0.1/small
 postgresql://postgres@127.0.0.1/large`. Prints the plans of the queries at a million, and the times,
 measured in turn.

@@ -1,7 +1,7 @@
 """What wsgiauth weighs before a request and after some: processor time to import, and memory.
 
-Run it with `make weight`, which installs wsgiauth as its users do, without the drivers of other
-databases, and with bytecode. The programs take turns, so compare the ratios.
+Run it with `make measure NAME=weight`, which installs wsgiauth as its users do, without the drivers
+of other databases, and with bytecode. The programs take turns, so compare the ratios.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Requests that no client should send, and what must be true of every answer to them.
 
-Shared by the tests and by `make fuzz`. WSGI's texts are bytes, disguised as Latin-1 (PEP 3333), and
-so are all texts here, the body's as well.
+Shared by the tests and by `make measure NAME=fuzz`. WSGI's texts are bytes, disguised as Latin-1
+(PEP 3333), and so are all texts here, the body's as well.
 """
 
 import base64

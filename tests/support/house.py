@@ -1,7 +1,7 @@
 """The modules of the package: what each imports, and to which feature it belongs.
 
 docs/architecture.md says which modules belong to a feature, and which feature may import another.
-`python -m tests.support.house` prints how many do.
+`make house` prints how many do.
 """
 
 import ast

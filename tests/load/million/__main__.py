@@ -1,4 +1,4 @@
-"""What a million users cost on PostgreSQL, beside ten thousand: `make million`.
+"""What a million users cost on PostgreSQL, beside ten thousand: `make measure NAME=million`.
 
 It creates two databases on the server of the tests, or of TEST_POSTGRESQL, and drops them at the
 end: 6 GB. Everything is sent to both in turn, for users all over the tables. The large one should
