@@ -134,6 +134,8 @@ def pytest_collection_modifyitems(config, items):
 
 def pytest_collection_finish():
     """Let no search for garbage look through the tests, which take most of the memory."""
+    # pytest looks at each name of a module: `wsgiauth.storage.database` opens the default one then.
+    assert storage.current_or_none() is None, "a module of tests opens a database"
     gc.freeze()
 
 

@@ -8,7 +8,7 @@ from tests.support.authenticators import PASSKEYS, Authenticator
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import PASSWORD
 from tests.support.trusted import DAYS, is_asked, trust
-from wsgiauth import change_password, end_sessions, hash_password, update_user
+from wsgiauth import change_password, end_sessions, hash_password, storage, update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import TrustedBrowser
 from wsgiauth.authentication import sessions
@@ -18,7 +18,6 @@ from wsgiauth.authentication.trusted_browsers import TrustedBrowsers
 from wsgiauth.features.factors import factors, recovery_codes, totp
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import STEP, Totp
-from wsgiauth.storage import database
 from wsgiauth.web.clients import Client
 
 OTHER_PASSWORD = "four other words"
@@ -160,7 +159,7 @@ def site(make_site):
 def test_the_trust_ends_with_each_of_these_in_its_transaction(browser, again, site, ada):
     assert not is_asked(again())
     for words, end in ENDS.items():
-        with database.atomic() as transaction:
+        with storage.database.atomic() as transaction:
             end(site, User.get_by_id(ada.id))
             if not factors.list_factors(ada):
                 add_app(site, ada)
@@ -173,7 +172,7 @@ def test_the_trust_ends_with_each_of_these_in_its_transaction(browser, again, si
 
 def test_the_trust_stays_with_each_of_these(browser, again, site, ada):
     for words, change in KEEPS.items():
-        with database.atomic() as transaction:
+        with storage.database.atomic() as transaction:
             change(site, User.get_by_id(ada.id))
             assert not is_asked(again(), User.get_by_id(ada.id).username), words
             transaction.rollback()

@@ -25,7 +25,7 @@ from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.trusted_browsers.browsers import MOST_BROWSERS, MOST_USERS, Browsers
 from wsgiauth.forms.proofs import require_factor
-from wsgiauth.storage import context, database
+from wsgiauth.storage import context
 from wsgiauth.web.clients import Client
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -255,7 +255,7 @@ def test_a_second_step_from_before_a_change_gives_no_trust(site, ada, app):
         "a deletion": lambda user: user.delete_instance(),
     }
     for words, change in changes.items():
-        with database.atomic() as transaction:
+        with storage.database.atomic() as transaction:
             given = trust_late(site, ada, lambda change=change: change(User.get_by_id(ada.id)))
             assert (given, TrustedBrowser.select().count()) == ("", 0), words
             transaction.rollback()

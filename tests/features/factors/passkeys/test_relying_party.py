@@ -31,7 +31,6 @@ from wsgiauth.features.factors.passkeys import MOST_PASSKEYS, Passkey
 from wsgiauth.features.factors.passkeys.challenges import LIFETIME
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.settings import kinds
-from wsgiauth.storage import database
 
 NOW = 2_000_000_000
 
@@ -412,7 +411,7 @@ def test_a_user_who_has_just_changed_gets_no_passkey(register, site, settings):
         "deleted": lambda user: user.delete_instance(),
     }
     for words, change in changes.items():
-        with database.atomic() as transaction:
+        with storage.database.atomic() as transaction:
             change(find_user("ada"))
             with pytest.raises(UnauthenticatedError):
                 register(Authenticator())
