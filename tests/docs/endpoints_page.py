@@ -12,12 +12,12 @@ from itertools import combinations, groupby
 from types import SimpleNamespace
 
 from tests.docs.pages import ROOT, slug
+from tests.support.contract import problems
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
-from wsgiauth.authentication.demands import Demand
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.openapi import callers
-from wsgiauth.openapi.answers import Problem, Scheme
+from wsgiauth.openapi.answers import Scheme
 from wsgiauth.openapi.problems import (
     APPLICATION_FAILED,
     BUSY,
@@ -237,22 +237,13 @@ def _answer(response):
 def _failures():
     """Return a table of the codes, with the sentences of the failures that have them."""
     found = {}
-    for each in sorted(_problems(), key=lambda each: each.status):
+    for each in sorted(problems(), key=lambda each: each.status):
         for code, about in each.codes.items():
             found.setdefault((each.status, code), {})[_prose(about)] = True
     rows = [
         f"| {status} | `{code}` | {' '.join(about)} |" for (status, code), about in found.items()
     ]
     return "\n".join(["| status | code | meaning |", "|---|---|---|", *rows])
-
-
-def _problems():
-    """Yield the failures that endpoints and demands declare."""
-    for endpoint in ROUTES.values():
-        for method in map(str.lower, endpoint.handlers):
-            yield from (each for each in endpoint.problems(method) if isinstance(each, Problem))
-        yield from getattr(endpoint, "refusals", ())
-    yield from (each.problem for each in Demand.__subclasses__() if each.problem is not None)
 
 
 # Objects.

@@ -8,15 +8,11 @@ import json
 import re
 
 from tests.docs.pages import PAGES, section
+from tests.support.contract import problems
 from wsgiauth.app import ROUTES
 
 DOCUMENT = ROUTES["/openapi.json"].document
 COMPONENTS = DOCUMENT["components"]
-PROBLEMS = {
-    name: [schema["allOf"][1]["properties"][each] for each in ("status", "code")]
-    for name, schema in COMPONENTS["schemas"].items()
-    if name.endswith("Problem") and name != "Problem"
-}
 
 
 def lines():
@@ -25,13 +21,13 @@ def lines():
         for method, operation in item.items():
             yield from operation_lines(f"path {method.upper()} /auth{path}", operation)
     for name, schema in COMPONENTS["schemas"].items():
-        if name not in PROBLEMS:
+        if not name.endswith("Problem") or name == "Problem":
             yield f"schema {name}"
             for field in fields(schema):
                 yield f"schema {name} | {field}"
-    for status, code in PROBLEMS.values():
-        for each in values(code):
-            yield f"code {status['const']} {each}"
+    for problem in problems():
+        for code in problem.codes:
+            yield f"code {problem.status} {code}"
     seen = section(PAGES["docs/application.md"], "What the wrapped application sees")
     for key in re.findall(r'`environ\["([\w.]+)"\]`', seen):
         yield f"environ {key}"

@@ -70,7 +70,7 @@ FOUND_USERS = obj(
     users=array(FOUND_USER, maxItems=user_search.PAGE),
     sort=text(
         "Their order; `-verified`: the latest verification first.",
-        enum=sorted(ORDERS),
+        enum=[*ORDERS],
     ),
     count=integer(
         "How many users match; if `count_is_exact` is false, at least so many.",
