@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of second factors."""
 
 from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of the answers to a proxy."""
 
 from wsgiauth.accounts.names import GROUP_MAX_LENGTH
 from wsgiauth.features.forward_auth.check import MAX_GROUPS, MOST_NAMED, MOST_PERMISSIONS, Check

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of API keys."""
 
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.keys.keys import Keys

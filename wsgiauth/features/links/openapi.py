@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of the links of emails, and of the invitations of the staff."""
 
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot

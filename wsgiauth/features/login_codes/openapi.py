@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of logins by a code from an email."""
 
 from wsgiauth.features.login_codes.code import AskForCode
 from wsgiauth.features.login_codes.code_enter import EnterCode

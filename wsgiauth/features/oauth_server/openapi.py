@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of logins to other apps, and of the panel's pages about apps."""
 
 from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS, AdminApp, ChangeApp
 from wsgiauth.features.oauth_server.endpoints.admin_apps import AdminApps

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of the staff panel."""
 
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.features.keys.api_keys import MAX_KEYS

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of the file of a user's own data."""
 
 from wsgiauth.features.personal_data.data import Data
 from wsgiauth.openapi.answers import (

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of logins with other providers."""
 
 from wsgiauth.features.providers.endpoints.complete import Complete
 from wsgiauth.features.providers.endpoints.identities import Identities

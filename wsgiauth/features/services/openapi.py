@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of tokens for other services."""
 
 from wsgiauth.features.services.introspect import Introspect
 from wsgiauth.features.services.jwks import PublishedKeys

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says."""
+"""What the OpenAPI document says of the terms of use."""
 
 from wsgiauth.features.terms.demand import TERMS_VERSION
 from wsgiauth.features.terms.terms import TermsOfUse
