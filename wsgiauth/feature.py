@@ -20,7 +20,6 @@ from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
-from wsgiauth.openapi.answers import Problem
 from wsgiauth.parts import PartFactories, conflict
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
@@ -31,6 +30,7 @@ from wsgiauth.web.urls import overlap
 if TYPE_CHECKING:
     from wsgiauth.forms import MemberSubmission
     from wsgiauth.forms.endpoint import Endpoint
+    from wsgiauth.openapi.answers import Problem
     from wsgiauth.site import Site
 
 
@@ -45,7 +45,7 @@ class ConfirmationWay(NamedTuple):
     """An alternative to the password at /auth/confirm."""
 
     act: Callable[["MemberSubmission"], Response]
-    refusals: tuple[Problem, ...] = ()  # of `act`, for the OpenAPI document
+    refusals: "tuple[Problem, ...]" = ()  # of `act`, for the OpenAPI document
 
 
 class Finding(NamedTuple):

@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from wsgiauth.accounts.field_kinds import (
     KINDS,
@@ -24,8 +24,10 @@ from wsgiauth.accounts.models import User
 from wsgiauth.events.actors import application_code
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.messages import _, ngettext, of_application
-from wsgiauth.openapi.answers import Problem
 from wsgiauth.storage import database
+
+if TYPE_CHECKING:
+    from wsgiauth.openapi.answers import Problem
 
 Check = Callable[[str], str | None]
 OnRegistered = Callable[[User, Mapping[str, str]], object]
@@ -230,7 +232,7 @@ class FeatureField(Field):
         refusals: The failures of a value beside 422, for the OpenAPI document.
     """
 
-    refusals: ClassVar[tuple[Problem, ...]] = ()
+    refusals: ClassVar["tuple[Problem, ...]"] = ()
 
     @abstractmethod
     def record(self, user: User, value: str) -> object:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from wsgiref.types import WSGIEnvironment
 
 import peewee
@@ -18,8 +18,10 @@ import peewee
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
-from wsgiauth.openapi.answers import Problem
 from wsgiauth.storage.connections import DATABASE_ERRORS
+
+if TYPE_CHECKING:
+    from wsgiauth.openapi.answers import Problem
 
 _PAUSE = 60.0  # seconds between two reports of a demand that fails
 
@@ -51,7 +53,7 @@ class Demand(ABC):
     keyword: ClassVar[str]
     concerns_derived: ClassVar[bool] = False
     is_met_by_login: ClassVar[bool] = False
-    problem: ClassVar[Problem | None] = None
+    problem: ClassVar["Problem | None"] = None
     open_paths: frozenset[str] = frozenset()
     page: ClassVar[str] = ""
 

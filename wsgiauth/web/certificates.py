@@ -1,6 +1,9 @@
 """Why the certificate of another server was refused, in words for the log."""
 
-import ssl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl  # which takes half a megabyte, and which a site without other servers does not need
 
 UNKNOWN_AUTHORITY = "unknown authority, see SSL_CERT_FILE"
 REFUSED = "certificate"
@@ -9,6 +12,6 @@ REFUSED = "certificate"
 _UNKNOWN = (2, 18, 19, 20, 21)
 
 
-def problem_of(error: ssl.SSLCertVerificationError) -> str:
+def problem_of(error: "ssl.SSLCertVerificationError") -> str:
     """Return `UNKNOWN_AUTHORITY` if the operator of this site can repair it, or `REFUSED`."""
     return UNKNOWN_AUTHORITY if error.verify_code in _UNKNOWN else REFUSED

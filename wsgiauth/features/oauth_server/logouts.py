@@ -21,9 +21,8 @@ from typing import NamedTuple
 from wsgiauth import events, storage
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.events import Event
-from wsgiauth.features.oauth_server import app_sessions, logout_sending, renewed_sessions
+from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
 from wsgiauth.features.oauth_server.event_kinds import LOGOUT_FAILED
-from wsgiauth.features.oauth_server.logout_sending import UnansweredError
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.mail.outbox import RETRIES
@@ -118,10 +117,13 @@ class Logouts(Queue):
         token, begun_at = self._token(row, row.client), self.now()
 
         def request() -> None:
+            # Not before it is needed: http.client and ssl take two megabytes.
+            from wsgiauth.features.oauth_server import logout_sending
+
             result: int | str = "connection"
             try:
                 result = logout_sending.send(row.client.logout_uri, token)
-            except UnansweredError as error:
+            except logout_sending.UnansweredError as error:
                 result = str(error)
             finally:
                 answers.put(_Answer(row, result, begun_at))
