@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from wsgiauth.settings import checks, oidc
+from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.secret_keys import unmet_requirement
 from wsgiauth.web.uris import find_equal
 
@@ -62,15 +63,9 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
         if not is_fit:
             expected = f"an https URL of {domain} or of a host below it"
             yield "PUBLIC_URL", f"{expected}, because COOKIE_DOMAIN is {domain}"
-    for name, other in (
-        ("SERVICE_KEYS", "SERVICES"),
-        ("SERVICE_KEYS", "OAUTH_SERVER"),
-        ("OAUTH_SERVER", "OAUTH_REGISTRATION"),
-        ("SITE_LOGO", "SITE_LOGO_DARK"),
-        ("TERMS_URL", "TERMS_VERSION"),
-    ):
-        if getattr(settings, other) and not getattr(settings, name):
-            yield name, _set_because(other, settings)
+    for other, setting in declarations(settings).items():
+        if setting.needs and getattr(settings, other) and not getattr(settings, setting.needs):
+            yield setting.needs, _set_because(other, settings)
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
         yield "SERVICES", "set, because SERVICE_KEYS is and OAUTH_SERVER is not on"
     services = dict.fromkeys(settings.SERVICES)

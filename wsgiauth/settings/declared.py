@@ -234,6 +234,7 @@ class Declared:
         "another logo for dark pages",
         expected="a path of the site such as /static/logo-dark.svg",
         is_valid=is_safe_path,
+        needs="SITE_LOGO",
     )
     SITE_LOGO_EMAIL: str | None = string(
         None,
@@ -271,6 +272,7 @@ class Declared:
         "the version of the terms that each user must have accepted",
         expected="the day of the version, such as 2026-11-28",
         is_valid=checks.is_day,
+        needs="TERMS_URL",
     )
     PAGE_SOURCES: tuple[str, ...] = words(
         "other origins from which the pages can load fonts and images",
@@ -307,15 +309,20 @@ class Declared:
         " https://api.example.org",
         is_valid=checks.is_audience,
         separator=" ",
+        needs="SERVICE_KEYS",
     )
     SERVICE_TOKEN_MINUTES: int = whole_number(
         5, 1, 60, "how long a token for another service lasts, in minutes"
     )
     OAUTH_SERVER: bool = switch(
-        False, "whether users log in to other apps with their account here (OpenID Connect)"
+        False,
+        "whether users log in to other apps with their account here (OpenID Connect)",
+        needs="SERVICE_KEYS",
     )
     OAUTH_REGISTRATION: bool = switch(
-        False, "whether apps can register themselves (RFC 7591), as MCP clients do"
+        False,
+        "whether apps can register themselves (RFC 7591), as MCP clients do",
+        needs="OAUTH_SERVER",
     )
     OAUTH_SCHEMES: tuple[str, ...] = words(
         "schemes without a dot to which apps that register themselves can lead",

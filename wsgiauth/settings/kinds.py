@@ -44,6 +44,7 @@ class Setting(NamedTuple):
     problem: _Finding = _nothing  # of the file that a value names
     parse: _Parser = _unchanged  # a string into a value; others stay, for `is_valid` to refuse
     convert: _Parser = _unchanged  # a value of a similar type, such as a list for a tuple
+    needs: str = ""  # the name of another setting, which must be set if this one is
 
     def checked(self, name: str, value: object) -> object:
         """Return the value to keep; an invalid one is a ConfigurationError."""
@@ -102,10 +103,15 @@ def limit(default: int, highest: int, meaning: str, *, risk: _Finding = _nothing
     return whole_number(default, 0, highest, f"{meaning}; `0`: no limit", risk=risk)
 
 
-def switch(default: bool, meaning: str) -> bool:
+def switch(default: bool, meaning: str, *, needs: str = "") -> bool:
     """Declare a boolean."""
     return _declare(
-        default, meaning, "on or off", lambda value: isinstance(value, bool), parse=parse_bool
+        default,
+        meaning,
+        "on or off",
+        lambda value: isinstance(value, bool),
+        parse=parse_bool,
+        needs=needs,
     )
 
 
@@ -124,6 +130,7 @@ def string(
     is_valid: Callable[[str], bool] = bool,
     is_secret: bool = False,
     risk: _Finding = _nothing,
+    needs: str = "",
 ) -> _String:
     """Declare a string, which can be unset if its default is None."""
     return _declare(
@@ -133,6 +140,7 @@ def string(
         lambda value: value is default or (isinstance(value, str) and is_valid(value)),
         is_secret=is_secret,
         risk=risk,
+        needs=needs,
     )
 
 
@@ -145,6 +153,7 @@ def words(
     is_secret: bool = False,
     risk: _Finding = _nothing,
     default: tuple[str, ...] = (),
+    needs: str = "",
 ) -> tuple[str, ...]:
     """Declare a list of strings, separated by spaces or the separator.
 
@@ -159,6 +168,7 @@ def words(
             and all(isinstance(each, str) and is_valid(each) for each in value)
         ),
         is_secret=is_secret,
+        needs=needs,
         risk=risk,
         parse=lambda value: (
             tuple(value.replace(separator, " ").split()) if isinstance(value, str) else value
@@ -216,9 +226,10 @@ def _declare(
     is_valid: Callable[[Any], bool],
     *,
     is_secret: bool = False,
+    needs: str = "",
     **functions: Callable[..., Any],
 ) -> _Value:
-    setting = Setting(meaning, expected, is_valid, **functions)
+    setting = Setting(meaning, expected, is_valid, needs=needs, **functions)
     return field(default=default, repr=not is_secret, metadata={"setting": setting})
 
 
