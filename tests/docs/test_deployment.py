@@ -73,7 +73,7 @@ def test_a_server_is_made_ready(run, environ):
         assert environ["DATABASE_URL"].startswith("postgresql+pool://")
         with pytest.raises(AssertionError, match="schema is behind"):
             run(check)
-        assert run(migrate) == applied
+        assert run(migrate).startswith(applied.rstrip().removesuffix("…"))
         run(check)
     finally:
         database.execute_sql(f"DROP DATABASE {name} WITH (FORCE)")

@@ -102,8 +102,6 @@ def section(title):
     return re.search(rf"^## {title}$(.*?)^## ", PAGE, re.MULTILINE | re.DOTALL)[1]
 
 
-# The features that the page describes.
-DESCRIBED = set(re.findall(r"^\| `(\w+)` \|[^|]*\|$", section("The features"), re.MULTILINE))
 # Why a feature imports another one, by both.
 PERMITTED = {
     (importer, imported): reason
