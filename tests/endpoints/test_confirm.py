@@ -261,7 +261,7 @@ class Sensitive(MemberForm):
     """Says what was typed."""
 
     is_sensitive = True
-    fields = (Text("text"),)
+    fields = (Text("text", "What was typed."),)
 
     def act(self, submission):
         return json_response({"text": submission.fields["text"]})

@@ -176,10 +176,8 @@ class _Document:
             for path, endpoint in self._endpoints.items()
         }
         schemas = self._components["schemas"]
-        if "Language" in schemas:
-            schemas["Language"]["enum"] = [*self._described.languages]
-        if "FieldErrors" in schemas:
-            schemas["FieldErrors"]["propertyNames"] = {"enum": sorted(self._names(paths))}
+        schemas["Language"]["enum"] = [*self._described.languages]
+        schemas["FieldErrors"]["propertyNames"] = {"enum": sorted(self._names(paths))}
         self._name_demands(schemas)
         return {
             "openapi": "3.1.1",
@@ -330,8 +328,6 @@ class _Document:
                 continue
             members = () if problem.members is None else problem.members.value["properties"]
             for each in (TOKEN, PROFILE):
-                if each.name not in schemas:
-                    continue
                 properties = schemas[each.name]["properties"]
                 lacking = properties.setdefault(
                     "restriction", {"enum": [], "description": _RESTRICTION}

@@ -22,7 +22,7 @@ class Input:
     least: ClassVar[str] = ""  # the keyword by which a required value is not empty
 
     def __init__(
-        self, name: str, about: str | Schema | None = "", *, required: bool = False, **keywords: Any
+        self, name: str, about: str | Schema | None, *, required: bool = False, **keywords: Any
     ) -> None:
         self.name = name
         self.required = required
@@ -39,9 +39,7 @@ class Input:
         """The JSON Schema of a value."""
         if isinstance(self._about, Mapping):
             return self._about
-        described: dict[str, Any] = {"type": self.type}
-        if self._about:
-            described["description"] = self._about
+        described: dict[str, Any] = {"type": self.type, "description": self._about}
         if not self.required:
             described["default"] = self.default
         elif self.least and "enum" not in self._keywords:

@@ -1,0 +1,41 @@
+"""The OpenAPI document is refused if two declarations contradict each other, or one is missing."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from wsgiauth.endpoints import operations
+from wsgiauth.endpoints.document import Described, make_document
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.openapi.answers import Operation, answer
+from wsgiauth.openapi.schemas import obj, text
+
+NOBODY = Described((), {}, ("en",))
+
+
+class Hello(Endpoint):
+    """Greets."""
+
+    def get(self, environ, site):
+        raise NotImplementedError
+
+
+def made(monkeypatch, *answers):
+    """Return the document of an endpoint with these answers."""
+    described = {"get": Operation("greet", "Greet", "Says hello.", answers=answers)}
+    module = SimpleNamespace(OPERATIONS={Hello: described})
+    monkeypatch.setattr("wsgiauth.endpoints.document.import_module", {"hello": module}.get)
+    return make_document({"/hello": Hello()}, ["hello"], NOBODY)
+
+
+def test_an_endpoint_without_operations_is_named():
+    with pytest.raises(ConfigurationError, match="Hello has no OPERATIONS"):
+        make_document({"/hello": Hello()}, [operations.__name__], NOBODY)
+
+
+def test_two_schemas_of_one_name_are_named(monkeypatch):
+    one, other = (obj("Greeting", word=text(), **more) for more in ({}, {"name": text()}))
+    assert (len(one), {*one}) == (3, {"type", "required", "properties"})
+    with pytest.raises(ConfigurationError, match="two schemas named Greeting"):
+        made(monkeypatch, answer(200, "A greeting.", one), answer(201, "Another one.", other))
