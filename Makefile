@@ -161,6 +161,7 @@ dist: .venv/dist
 release: .venv/dev .venv/dist
 	@$(BIN)/python -m tests.release .venv/dist/bin/python "$(VERSION)"
 
-clean: ## remove everything that these commands made, but no database
+# Everything that these commands made, but no database.
+clean:
 	rm -rf .venv dist artefacts *.egg-info .coverage* .hypothesis .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -exec rm -rf {} +

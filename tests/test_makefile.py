@@ -15,7 +15,7 @@ MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 IN_HELP = [
     *("install", "run", "example", "test", "check", "programs", "browsers", "databases"),
-    *("format", "docs", "clean"),
+    *("format", "docs"),
 ]
 
 # It begins to write, as real tools do, and fails.
