@@ -6,7 +6,7 @@ from tests.support import features
 from tests.support.commands import command_lines
 from tests.support.identities import ENTRY
 from wsgiauth import Settings
-from wsgiauth.cli import COMMANDS
+from wsgiauth.cli import all_commands
 from wsgiauth.feature import Feature
 from wsgiauth.features.registry import FEATURES
 
@@ -28,8 +28,10 @@ def test_the_settings_of_the_samples_turn_all_of_a_feature_on(feature, tmp_path)
 
 def test_each_command_is_run_by_the_tests(tmp_path):
     run = {line.split()[0] for line in command_lines(tmp_path)}
-    missing = COMMANDS.keys() - run - WITHOUT_DATABASE - ENDLESS
+    commands = all_commands()
+    missing = commands.keys() - run - WITHOUT_DATABASE - ENDLESS
     places = {
-        name: features.place_of(COMMANDS[name][0], "tests/support/commands.py") for name in missing
+        name: features.place_of(commands[name].module, "tests/support/commands.py")
+        for name in missing
     }
     assert not missing, f"add these to `commands` of {places}"

@@ -62,6 +62,13 @@ class Question(NamedTuple):
     needs_database: bool = True  # with an up-to-date schema
 
 
+class Command(NamedTuple):
+    """A command of `python -m wsgiauth`."""
+
+    module: str  # has a function `add_commands`, and is imported for its commands alone
+    help: str  # a sentence without a full stop
+
+
 class Inviter(ABC):
     """The part of a site that invites people; see `AuthMiddleware.invite`."""
 
@@ -123,6 +130,7 @@ class Feature:
             the rows of a user. See `Records`.
         expiring: Its models whose rows have an `expires_at`, by what a row is: `python -m wsgiauth
             purge` deletes the expired ones.
+        commands: Its commands of `python -m wsgiauth`, by name.
         questions: The questions of `python -m wsgiauth check` about it.
         openapi: The name of the module that describes its endpoints for the OpenAPI document, in
             `OPERATIONS`, by class and method, and the members that it adds to objects of others,
@@ -153,6 +161,7 @@ class Feature:
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)
+    commands: Mapping[str, Command] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     openapi: str = ""
 
@@ -250,6 +259,11 @@ def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
 def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
     """Return the models whose rows expire, by what a row is."""
     return joined(features, "the row", lambda each: each.expiring)
+
+
+def commands_of(features: Iterable[Feature], kernel: Mapping[str, Command]) -> dict[str, Command]:
+    """Return the commands, by name."""
+    return joined(features, "the command", lambda each: each.commands, kernel=kernel)
 
 
 def confirmations_of(features: Iterable[Feature]) -> dict[str, ConfirmationWay]:

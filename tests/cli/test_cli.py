@@ -34,7 +34,7 @@ from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.cli import COMMANDS, main
+from wsgiauth.cli import all_commands, main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.feature import Feature
 from wsgiauth.features import registry
@@ -905,7 +905,7 @@ def test_a_value_that_a_command_does_not_take_is_explained_with_its_usage(capsys
 
 
 def test_a_value_too_many_shows_the_usage_of_its_command(capsys):
-    for name in COMMANDS:
+    for name in all_commands():
         status, _, errors = printed(capsys, name, *["a b"] * 9)
         assert (status, errors.startswith(f"usage: wsgiauth {name} ")) == (2, True), name
 

@@ -18,7 +18,7 @@ from tests.conftest import require
 from tests.docs.pages import PAGES, ROOT, shown
 from tests.support.browser import Visitor, set_screen, start_browser
 from wsgiauth import Settings
-from wsgiauth.cli import COMMANDS
+from wsgiauth.cli import all_commands
 
 LIST_PUBLIC_NAMES = """
 import importlib, pkgutil
@@ -326,11 +326,11 @@ def test_a_search_finds_the_page_among_the_first_three(visitor):
 
 def test_exact_names_of_commands_and_settings_win(visitor):
     settings = [each.name for each in fields(Settings)]
-    found = first_three(visitor, [*COMMANDS, *settings])
+    found = first_three(visitor, [*all_commands(), *settings])
     pages = {each: found[each][0] for each in settings}
     assert pages == {each: f"docs/settings#{each.lower()}" for each in settings}
-    subjects = {each for each in COMMANDS if SEARCHES.get(each)}  # which come first
-    for command in COMMANDS:
+    subjects = {each for each in all_commands() if SEARCHES.get(each)}  # which come first
+    for command in all_commands():
         first = found[command][1 if command in subjects else 0]
         assert first.partition("#")[0] == "docs/command-line", command
 

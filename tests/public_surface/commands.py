@@ -45,7 +45,7 @@ def lines():
 def commands():
     """Yield the words of each command, also of its actions."""
     with patch.dict(os.environ, COLUMNS="10000", NO_COLOR="1"):
-        for name in cli.COMMANDS:
+        for name in cli.all_commands():
             yield (name,)
             printed = output_of(name, "--help")
             yield from ((name, each) for each in re.findall(r"^    (\w+)", printed, re.MULTILINE))

@@ -5,7 +5,7 @@ import re
 from tests.docs.pages import PAGES, section
 from tests.public_surface.names import documented_attributes
 from wsgiauth import User
-from wsgiauth.cli import COMMANDS
+from wsgiauth.cli import all_commands
 from wsgiauth.events import Event
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.feature import event_kinds_of
@@ -42,4 +42,4 @@ def lines():
 def is_reason(quoted):
     """Return whether code in the table is a reason, and not a name of something else."""
     is_other = quoted.isupper() or "/" in quoted or quoted.startswith("python ")
-    return not is_other and quoted not in {"reason", *EVENTS, *COMMANDS}
+    return not is_other and quoted not in {"reason", *EVENTS, *all_commands()}

@@ -14,98 +14,74 @@ from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData
-from wsgiauth.console.command import Arguments, CommandError, UsageError, read_database_option
+from wsgiauth.console.command import (
+    Arguments,
+    CommandError,
+    UsageError,
+    read_database_option,
+)
 from wsgiauth.console.output import print_error
 from wsgiauth.console.parser import USER, Parser
 from wsgiauth.events import Recorder, actors
 from wsgiauth.exceptions import ConfigurationError, InUseError, LastSuperuserError, ValidationError
+from wsgiauth.feature import Command, commands_of, personal_data_of
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
-# The module of each command, which is imported for this command alone, and its help.
+# The kernel's commands. The module of a command is imported for this command alone.
 COMMANDS = {
-    "createsuperuser": ("cli.accounts", "create a superuser; asks for missing values"),
-    "createuser": ("cli.accounts", "create a user; asks for missing values"),
-    "changepassword": (
-        "cli.accounts",
-        "change a user's password, and revoke their sessions and API keys",
+    "createsuperuser": Command(
+        "wsgiauth.cli.accounts", "create a superuser; asks for missing values"
     ),
-    "set": ("cli.accounts", "change a user's names or flags"),
-    "deleteuser": ("cli.accounts", "delete a user with all sessions and permissions"),
-    "activate": ("cli.accounts", "allow a user to log in again"),
-    "deactivate": ("cli.accounts", "prevent a user from logging in, and revoke their sessions"),
-    "invite": ("features.links.commands", "invite a person, by email, to create an account"),
-    "invitations": ("features.links.commands", "list the open invitations, the newest first"),
-    "endinvitation": ("features.links.commands", "revoke the open invitations of an address"),
-    "grant": (
-        "cli.rights",
+    "createuser": Command("wsgiauth.cli.accounts", "create a user; asks for missing values"),
+    "changepassword": Command(
+        "wsgiauth.cli.accounts", "change a user's password, and revoke their sessions and API keys"
+    ),
+    "set": Command("wsgiauth.cli.accounts", "change a user's names or flags"),
+    "deleteuser": Command(
+        "wsgiauth.cli.accounts", "delete a user with all sessions and permissions"
+    ),
+    "activate": Command("wsgiauth.cli.accounts", "allow a user to log in again"),
+    "deactivate": Command(
+        "wsgiauth.cli.accounts", "prevent a user from logging in, and revoke their sessions"
+    ),
+    "grant": Command(
+        "wsgiauth.cli.rights",
         "grant permissions to a user or a group, each of the form <app>.<action>",
     ),
-    "revoke": (
-        "cli.rights",
+    "revoke": Command(
+        "wsgiauth.cli.rights",
         "revoke permissions from a user or a group, each of the form <app>.<action>",
     ),
-    "permissions": ("cli.rights", "list the permissions that are known"),
-    "join": ("cli.rights", "make a user a member of a group"),
-    "leave": ("cli.rights", "take a user out of a group"),
-    "creategroup": ("cli.rights", "create a group, unless it exists"),
-    "deletegroup": ("cli.rights", "delete a group; its members lose its permissions"),
-    "groups": ("cli.rights", "list groups, their permissions and number of members"),
-    "users": ("cli.accounts", "list users, the oldest account first"),
-    "import": (
-        "features.transfer.commands",
-        "create the users of a CSV file; run it again to resume",
+    "permissions": Command("wsgiauth.cli.rights", "list the permissions that are known"),
+    "join": Command("wsgiauth.cli.rights", "make a user a member of a group"),
+    "leave": Command("wsgiauth.cli.rights", "take a user out of a group"),
+    "creategroup": Command("wsgiauth.cli.rights", "create a group, unless it exists"),
+    "deletegroup": Command(
+        "wsgiauth.cli.rights", "delete a group; its members lose its permissions"
     ),
-    "export": ("features.transfer.commands", "print all users as CSV, as `import` reads it"),
-    "hashes": (
-        "features.former_passwords.commands",
-        "count the users by how their password is hashed",
+    "groups": Command(
+        "wsgiauth.cli.rights", "list groups, their permissions and number of members"
     ),
-    "sessions": ("cli.sessions", "list a user's active sessions, the newest first"),
-    "removefactor": (
-        "features.factors.commands",
-        "remove all second factors of a user, and revoke their sessions",
-    ),
-    "logout": ("cli.sessions", "revoke sessions of a user, or of all users"),
-    "keys": ("features.keys.commands", "list a user's API keys, the newest first"),
-    "makekey": ("features.keys.commands", "create an API key, and print it: it is not shown again"),
-    "endkey": ("features.keys.commands", "revoke an API key of a user, or all"),
-    "identities": (
-        "features.providers.commands",
-        "list the accounts of other providers that a user has connected",
-    ),
-    "unlink": (
-        "features.providers.commands",
-        "disconnect an account of another provider, and revoke its sessions",
-    ),
-    "client": (
-        "features.oauth_server.commands",
-        "add, list, change and remove the apps with which users log in by their account here",
-    ),
-    "terms": ("features.terms.commands", "count the users who have accepted the terms of use"),
-    "events": ("features.audit.commands", "print the audit trail, the newest change last"),
-    "mail": ("cli.mail", "send the emails that are due, as the server does"),
-    "preview": (
-        "cli.preview",
+    "users": Command("wsgiauth.cli.accounts", "list users, the oldest account first"),
+    "sessions": Command("wsgiauth.cli.sessions", "list a user's active sessions, the newest first"),
+    "logout": Command("wsgiauth.cli.sessions", "revoke sessions of a user, or of all users"),
+    "mail": Command("wsgiauth.cli.mail", "send the emails that are due, as the server does"),
+    "preview": Command(
+        "wsgiauth.cli.preview",
         "print the emails that the site sends, or write its pages, with example values",
     ),
-    "resetlink": (
-        "features.links.commands",
-        "print a link with which a user can choose a new password",
-    ),
-    "personal-data": (
-        "features.personal_data.commands",
-        "print everything that is stored about a user, as one JSON document",
-    ),
-    "purge": (
-        "cli.upkeep",
+    "purge": Command(
+        "wsgiauth.cli.upkeep",
         "delete expired sessions, API keys, links, grants of apps and counts of attempts, and old"
         " events",
     ),
-    "migrate": ("cli.upkeep", "create or update the database's tables"),
-    "secret": ("cli.upkeep", "print a new SECRET_KEY"),
-    "check": ("cli.check", "validate the settings as the server does, and report risks"),
-    "serve": ("cli.serve", "serve a WSGI application over HTTP, with waitress"),
+    "migrate": Command("wsgiauth.cli.upkeep", "create or update the database's tables"),
+    "secret": Command("wsgiauth.cli.upkeep", "print a new SECRET_KEY"),
+    "check": Command(
+        "wsgiauth.cli.check", "validate the settings as the server does, and report risks"
+    ),
+    "serve": Command("wsgiauth.cli.serve", "serve a WSGI application over HTTP, with waitress"),
 }
 _REFUSALS = (CommandError, InUseError, LastSuperuserError, ValidationError)
 
@@ -164,6 +140,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def all_commands() -> dict[str, Command]:
+    """Return the commands of the kernel and of the features, by name."""
+    from wsgiauth.features.registry import FEATURES  # here, because few commands need all features
+
+    return commands_of(FEATURES, COMMANDS)
+
+
 def _print_versions(arguments: Arguments) -> None:
     from wsgiauth.cli.versions import print_versions  # whose imports no command needs
 
@@ -171,7 +154,7 @@ def _print_versions(arguments: Arguments) -> None:
 
 
 def _recorders(settings: Settings) -> list[Recorder]:
-    from wsgiauth.features.registry import recorders  # here, because few commands need all features
+    from wsgiauth.features.registry import recorders  # likewise
 
     return recorders(settings)
 
@@ -189,8 +172,7 @@ def _middleware_of(application: object) -> object:
 
 
 def _personal_data() -> PersonalData:
-    from wsgiauth.feature import personal_data_of  # likewise
-    from wsgiauth.features.registry import FEATURES
+    from wsgiauth.features.registry import FEATURES  # likewise
 
     return PersonalData(personal_data_of(FEATURES))
 
@@ -216,12 +198,14 @@ def _parser(typed: Sequence[str]) -> Parser:
     )
     parser.set_defaults(run=lambda _: parser.print_help(), database=None)
     subparsers = parser.add_subparsers(metavar="COMMAND")
-    chosen = next((COMMANDS[word][0] for word in typed if word in COMMANDS), None)
-    is_first = bool(typed) and typed[0] in COMMANDS  # else an option is, such as --help
-    for name, (module, text) in COMMANDS.items():
+    # Features are not imported for a command of the kernel.
+    known = COMMANDS if typed and typed[0] in COMMANDS else all_commands()
+    chosen = next((known[word].module for word in typed if word in known), None)
+    is_first = bool(typed) and typed[0] in known  # else an option is, such as --help
+    for name, (module, text) in sorted(known.items()):
         if module == chosen or not is_first:  # forty parsers take longer than most commands
             subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
     parser.commands = subparsers.choices
     if chosen:
-        import_module(f"wsgiauth.{chosen}").add_commands(parser)
+        import_module(chosen).add_commands(parser)
     return parser

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Command, Feature
 from wsgiauth.features.factors import passkeys, totp
 from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
@@ -32,6 +32,12 @@ def _pages() -> Sequence[Page]:
 
 FEATURE = Feature(
     name="factors",
+    commands={
+        "removefactor": Command(
+            "wsgiauth.features.factors.commands",
+            "remove all second factors of a user, and revoke their sessions",
+        )
+    },
     urls={
         "/second": SecondStep(),
         "/passkeys": Passkeys(),

@@ -2,7 +2,7 @@
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Command, Feature
 from wsgiauth.features.former_passwords.questions import QUESTIONS
 from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords, own_schemes
 from wsgiauth.parts import PartFactories
@@ -15,6 +15,12 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
 
 FEATURE = Feature(
     name="former_passwords",
+    commands={
+        "hashes": Command(
+            "wsgiauth.features.former_passwords.commands",
+            "count the users by how their password is hashed",
+        )
+    },
     parts=_parts,
     personal_data={"wsgiauth_former_password": Records("former_passwords", own_schemes)},
     questions=QUESTIONS,

@@ -6,7 +6,7 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.identity import BEARER, CredentialKind
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Command, Feature
 from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
@@ -32,8 +32,15 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
     return {DescribedKeys: lambda _: DescribedKeys()}
 
 
+_COMMANDS = "wsgiauth.features.keys.commands"
+
 FEATURE = Feature(
     name="keys",
+    commands={
+        "keys": Command(_COMMANDS, "list a user's API keys, the newest first"),
+        "makekey": Command(_COMMANDS, "create an API key, and print it: it is not shown again"),
+        "endkey": Command(_COMMANDS, "revoke an API key of a user, or all"),
+    },
     openapi="wsgiauth.features.keys.openapi",
     urls={"/keys": Keys()},
     parts=_parts,

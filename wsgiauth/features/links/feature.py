@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Command, Feature
 from wsgiauth.features.links import letters
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
@@ -22,8 +22,16 @@ def _pages() -> Sequence[Page]:
     return PAGES
 
 
+_COMMANDS = "wsgiauth.features.links.commands"
+
 FEATURE = Feature(
     name="links",
+    commands={
+        "invite": Command(_COMMANDS, "invite a person, by email, to create an account"),
+        "invitations": Command(_COMMANDS, "list the open invitations, the newest first"),
+        "endinvitation": Command(_COMMANDS, "revoke the open invitations of an address"),
+        "resetlink": Command(_COMMANDS, "print a link with which a user can choose a new password"),
+    },
     urls={
         "/register": Registration(),
         "/email": Email(),

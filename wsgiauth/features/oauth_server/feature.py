@@ -6,7 +6,7 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
-from wsgiauth.feature import Feature
+from wsgiauth.feature import Command, Feature
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.devices import own_devices
@@ -69,6 +69,12 @@ def _sections(settings: Settings) -> Iterator[StaffSection]:
 
 FEATURE = Feature(
     name="oauth_server",
+    commands={
+        "client": Command(
+            "wsgiauth.features.oauth_server.commands",
+            "add, list, change and remove the apps with which users log in by their account here",
+        )
+    },
     urls={
         "/authorize": Authorize(),
         "/consent": Consent(),

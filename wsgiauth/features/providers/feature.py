@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import ConfirmationWay, Feature
+from wsgiauth.feature import Command, ConfirmationWay, Feature
 from wsgiauth.features.providers import addresses
 from wsgiauth.features.providers.endpoints.complete import Complete
 from wsgiauth.features.providers.endpoints.identities import Identities
@@ -40,8 +40,18 @@ def _pages() -> Sequence[Page]:
     return PAGES
 
 
+_COMMANDS = "wsgiauth.features.providers.commands"
+
 FEATURE = Feature(
     name="providers",
+    commands={
+        "identities": Command(
+            _COMMANDS, "list the accounts of other providers that a user has connected"
+        ),
+        "unlink": Command(
+            _COMMANDS, "disconnect an account of another provider, and revoke its sessions"
+        ),
+    },
     urls={
         "/identities": Identities(),
         "/oidc/{provider}": ProviderLogin(),

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature, Finding, Question
+from wsgiauth.feature import Command, Feature, Finding, Question
 from wsgiauth.features.terms.acceptances import TERMS_ACCEPTED, count, own_acceptances
 from wsgiauth.features.terms.demand import (
     OTHER_VERSION,
@@ -66,6 +66,11 @@ def _future(site: Site) -> Iterator[Finding]:
 
 FEATURE = Feature(
     name="terms",
+    commands={
+        "terms": Command(
+            "wsgiauth.features.terms.commands", "count the users who have accepted the terms of use"
+        )
+    },
     urls={"/terms": TermsOfUse()},
     openapi="wsgiauth.features.terms.openapi",
     parts=_parts,
