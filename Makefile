@@ -122,7 +122,7 @@ pictures: .venv/dev
 
 # Make the sections of docs/endpoints.md from the OpenAPI document.
 endpoints: .venv/dev
-	$(BIN)/python -m tests.docs.endpoints_page
+	$(BIN)/python -m tests.docs.endpoints_page && $(BIN)/python -m tests.docs.rows
 
 docs: .venv/docs ## build the pages and the reference of the Python names into artefacts/docs
 	$(BIN)/python -W ignore:pkg_resources -m sphinx --fresh-env --quiet --fail-on-warning --keep-going -c docs . artefacts/docs

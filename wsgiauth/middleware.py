@@ -72,8 +72,8 @@ class AuthMiddleware:
       only permissions of the key, and neither flags nor groups.
     - `wsgiauth.error`: `invalid_token` (RFC 6750 section 3.1) if a token was presented and
       rejected; `insufficient_user_authentication` (RFC 9470 section 3) if SECOND_FACTOR demands a
-      second factor of the user, and the session was proven without; `terms_required` if the user
-      has not accepted TERMS_VERSION; otherwise None.
+      second factor of the user, and the session was proven without; the code of another unmet
+      demand, such as `terms_required`; otherwise None.
     - `wsgiauth.root`, `wsgiauth.site`: for the guards.
     - `REMOTE_USER` and `AUTH_TYPE` (RFC 3875): the username, and `Bearer` for a token in the
       Authorization header or `Cookie`; absent for anonymous clients and API keys.

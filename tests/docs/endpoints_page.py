@@ -1,7 +1,8 @@
 """The generated parts of docs/endpoints.md, made from the OpenAPI document.
 
 The page is its own template: a comment begins each generated part, and names the paths that it
-describes. Everything outside of these parts is written by hand. `make endpoints` makes them anew.
+describes; `…` stands for those that no comment names. Everything outside of these parts is written
+by hand. `make endpoints` makes them anew.
 """
 
 import json
@@ -73,7 +74,7 @@ def filled(page):
         else:
             made = "\n\n".join(
                 _section(method, path)
-                for path in name.split()
+                for path in _paths(name, page)
                 for method in DOCUMENT["paths"][path]
             )
         return f"<!-- made: {name} -->\n\n{made}\n\n<!-- end -->"
@@ -81,10 +82,18 @@ def filled(page):
     return PART.sub(make, page)
 
 
+def _paths(name, page):
+    """Return the paths that the comment of a part names."""
+    listed = {path for names in PART.findall(page) for path in names.split()}
+    others = [path for path in DOCUMENT["paths"] if path not in listed]
+    paths = [path for each in name.split() for path in (others if each == "…" else [each])]
+    return [path for path in paths if path.startswith("/")]
+
+
 def _index(page):
     rows = ["| group | URLs |", "|---|---|"]
     for title, text in GROUP.findall(page):
-        paths = [path for part in PART.findall(text) for path in part.split() if path[0] == "/"]
+        paths = [path for part in PART.findall(text) for path in _paths(part, page)]
         links = ", ".join(f"[`/auth{path}`](#{_anchor(path)})" for path in paths)
         if links:
             rows.append(f"| [{title}](#{slug(title)}) | {links} |")

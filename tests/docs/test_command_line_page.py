@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.docs.pages import PAGES, code, commands
+from tests.docs.rows import filled
 from wsgiauth import storage
 from wsgiauth.cli import main
 from wsgiauth.testing import make_user
@@ -62,4 +63,9 @@ def test_every_command_is_listed():
         [sys.executable, "-m", "wsgiauth", "--help"], capture_output=True, text=True, check=True
     ).stdout
     listed = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
-    assert listed == set(re.findall(r"^    ([\w-]+)", usage, re.MULTILINE))
+    assert listed == set(re.findall(r"^    ([\w-]+)", usage, re.MULTILINE)), "run `make endpoints`"
+
+
+def test_the_rows_that_no_one_writes_are_made():
+    for page in ("docs/command-line.md", "docs/templates.md"):
+        assert filled(PAGES[page]) == PAGES[page], "run `make endpoints`"

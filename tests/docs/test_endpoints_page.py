@@ -21,6 +21,5 @@ def test_every_route_has_a_section():
     listed = [
         route for each in headings for route in re.findall(r"`(GET|POST) /auth([^`]+)`", each)
     ]
-    assert sorted(listed) == sorted(
-        (method, path) for path, each in ROUTES.items() for method in each.handlers
-    )
+    offered = [(method, path) for path, each in ROUTES.items() for method in each.handlers]
+    assert sorted(listed) == sorted(offered), "run `make endpoints`"

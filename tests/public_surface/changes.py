@@ -6,9 +6,11 @@ import re
 def undescribed(before, after, text):
     """Return the lines in one of two surfaces alone whose name a text does not have.
 
-    A new or removed line describes its parts, such as a path its fields.
+    A new or removed line describes its parts, such as a path its fields. A new path describes what
+    it answers: a new schema need not be named.
     """
-    changed = {*before} ^ {*after}
+    added = {line for line in {*after} - {*before} if not line.startswith("schema ")}
+    changed = added | ({*before} - {*after})
     return sorted(
         line
         for line in changed

@@ -35,7 +35,8 @@ def test_the_surface_is_the_recorded_one(unmeasured):
 
 
 def test_the_changelog_names_each_change_since_the_last_release():
-    assert undescribed(RELEASED, CURRENT, UNRELEASED) == []
+    missing = undescribed(RELEASED, CURRENT, UNRELEASED)
+    assert not missing, "\n".join(["CHANGELOG.md must name the last word of each:", *missing])
 
 
 LINES = [

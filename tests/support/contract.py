@@ -3,7 +3,8 @@
 Most answers are those of a base class, so `common` draws them for each operation. The module
 `answers` of a feature, beside its tests, draws what is left. It can have:
 
-- ``answers(world)``: yields requests, each `Request(method, path, …)`.
+- ``answers(world)``: yields requests, each `Request(method, path, …)`. All features share the
+  sites: take users of `world.user`, which gives each another name.
 - ``without_a_database(world)``: returns requests that are sent after the database went away.
 - ``EXPECTED``: further statuses that Schemathesis accepts for right and for wrong requests, by
   operation, where no schema can tell them apart.

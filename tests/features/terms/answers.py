@@ -2,7 +2,7 @@
 
 from tests.features.terms.sites import TERMS
 from tests.support.contract import JSON, Request, cookie_in, sent, unreadable
-from wsgiauth.testing import bearer, make_user
+from wsgiauth.testing import bearer
 
 PATH = "/terms"
 
@@ -10,7 +10,7 @@ PATH = "/terms"
 def answers(world):
     """Yield requests of users who have not accepted the terms."""
     site = world.make(**TERMS)
-    login = bearer(site, make_user(site, "quinn", terms=False), terms=False)
+    login = bearer(site, world.user(site, terms=False), terms=False)
     yield Request("GET", PATH, login, site=site)
     for version in ("2026-01-01", TERMS["TERMS_VERSION"]):
         yield sent("POST", PATH, {"version": version}, login, site=site)

@@ -1,0 +1,52 @@
+"""Writes rows about what no row by hand describes: `make endpoints`.
+
+A comment in a page begins such a table, and names what it lists. So a feature needs no row of its
+own, and a row by hand takes the place of one that is made.
+"""
+
+import re
+
+from tests.docs.pages import ROOT
+from tests.support.own_templates import OWN
+from wsgiauth.cli import all_commands
+from wsgiauth.features.registry import page_samples
+
+PART = re.compile(r"^<!-- made: (commands|templates) -->$.*?^<!-- end -->$", re.M | re.S)
+NAMED = re.compile(r"^\| (`.*?) \|", re.MULTILINE)
+FILES = [ROOT / "docs" / name for name in ("command-line.md", "templates.md")]
+
+
+def _commands():
+    return {name: each.help for name, each in all_commands().items()}
+
+
+def _templates():
+    """Return the first sentence about each template: of the class of its page, if it has one."""
+    pages = {each.template: type(each).__doc__ for each in page_samples()}
+    return {name: pages.get(name, "").split("\n\n")[0].rstrip(".") for name in OWN}
+
+
+TABLES = {
+    "commands": ("| further commands | what they do |", _commands),
+    "templates": ("| template of a further page | what it shows |", _templates),
+}
+
+
+def filled(page):
+    """Return a page with its made rows."""
+    by_hand = {name for row in NAMED.findall(PART.sub("", page)) for name in row.split("`")[1::2]}
+
+    def make(part):
+        heading, described = TABLES[part[1]]
+        rows = [
+            f"| `{name}` | {text} |" for name, text in described().items() if name not in by_hand
+        ]
+        table = [heading, "|---|---|", *rows, ""] if rows else []
+        return "\n".join([f"<!-- made: {part[1]} -->", "", *table, "<!-- end -->"])
+
+    return PART.sub(make, page)
+
+
+if __name__ == "__main__":
+    for each in FILES:
+        each.write_text(filled(each.read_text(encoding="utf-8")), encoding="utf-8")
