@@ -4,11 +4,7 @@ from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.features.factors.endpoints.second import SecondStep
 from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
-from wsgiauth.openapi.answers import (
-    Operation,
-    answer,
-    answer_or_page,
-)
+from wsgiauth.openapi.answers import Operation, answer, answer_or_page
 from wsgiauth.openapi.callers import SESSIONS
 from wsgiauth.openapi.objects import DONE, TOKEN, WAITING_LOGIN
 from wsgiauth.openapi.schemas import (

@@ -2,17 +2,9 @@
 
 from wsgiauth.accounts.names import GROUP_MAX_LENGTH
 from wsgiauth.features.forward_auth.check import MAX_GROUPS, MOST_NAMED, MOST_PERMISSIONS, Check
-from wsgiauth.openapi.answers import (
-    PAGE_POLICY,
-    Answer,
-    Operation,
-)
+from wsgiauth.openapi.answers import PAGE_POLICY, Answer, Operation
 from wsgiauth.openapi.callers import SESSION_OR_KEY, SESSIONS
-from wsgiauth.openapi.schemas import (
-    array,
-    query,
-    text,
-)
+from wsgiauth.openapi.schemas import array, query, text
 
 OPERATIONS = {
     Check: {

@@ -2,19 +2,9 @@
 
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.keys.keys import Keys
-from wsgiauth.openapi.answers import (
-    Operation,
-    answer,
-    answer_or_page,
-)
+from wsgiauth.openapi.answers import Operation, answer, answer_or_page
 from wsgiauth.openapi.callers import SESSIONS
-from wsgiauth.openapi.schemas import (
-    array,
-    nullable,
-    obj,
-    text,
-    time,
-)
+from wsgiauth.openapi.schemas import array, nullable, obj, text, time
 
 API_KEY = obj(
     "Key",

@@ -8,22 +8,10 @@ from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.restore import Restore
 from wsgiauth.features.links.verified_register import VerifiedRegister
 from wsgiauth.features.links.verify import Verify
-from wsgiauth.openapi.answers import (
-    Operation,
-    answer,
-    answer_or_page,
-)
+from wsgiauth.openapi.answers import Operation, answer, answer_or_page
 from wsgiauth.openapi.callers import PERHAPS_COOKIES, PERHAPS_SESSION
 from wsgiauth.openapi.objects import DETAIL, NEXT, PROFILE, PROFILE_LOCATION
-from wsgiauth.openapi.schemas import (
-    array,
-    boolean,
-    nullable,
-    obj,
-    query,
-    text,
-    time,
-)
+from wsgiauth.openapi.schemas import array, boolean, nullable, obj, query, text, time
 from wsgiauth.openapi.strings import EMAIL
 
 OPEN_INVITATION = obj(

@@ -2,16 +2,10 @@
 
 from wsgiauth.features.login_codes.code import AskForCode
 from wsgiauth.features.login_codes.code_enter import EnterCode
-from wsgiauth.openapi.answers import (
-    Operation,
-    answer,
-)
+from wsgiauth.openapi.answers import Operation, answer
 from wsgiauth.openapi.callers import SESSIONS
 from wsgiauth.openapi.objects import NEXT, TOKEN
-from wsgiauth.openapi.schemas import (
-    obj,
-    text,
-)
+from wsgiauth.openapi.schemas import obj, text
 
 CODE_REQUEST = obj(
     "CodeRequest",

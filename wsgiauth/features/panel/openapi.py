@@ -13,13 +13,7 @@ from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.panel.user_query import FILTERS
 from wsgiauth.features.panel.user_search import SORTS
 from wsgiauth.features.panel.users import ORDERS, Users, UsersCsv
-from wsgiauth.openapi.answers import (
-    Answer,
-    Operation,
-    answer,
-    answer_or_page,
-    leads,
-)
+from wsgiauth.openapi.answers import Answer, Operation, answer, answer_or_page, leads
 from wsgiauth.openapi.objects import DETAIL, LOGIN
 from wsgiauth.openapi.schemas import (
     array,

@@ -1,19 +1,9 @@
 """What the OpenAPI document says of the file of a user's own data."""
 
 from wsgiauth.features.personal_data.data import Data
-from wsgiauth.openapi.answers import (
-    Operation,
-    answer,
-)
+from wsgiauth.openapi.answers import Operation, answer
 from wsgiauth.openapi.callers import SESSION
-from wsgiauth.openapi.schemas import (
-    array,
-    boolean,
-    nullable,
-    schema,
-    text,
-    time,
-)
+from wsgiauth.openapi.schemas import array, boolean, nullable, schema, text, time
 
 PERSONAL_DATA = schema(
     "PersonalData",

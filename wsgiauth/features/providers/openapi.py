@@ -5,15 +5,7 @@ from wsgiauth.features.providers.endpoints.identities import Identities
 from wsgiauth.features.providers.endpoints.oidc import ProviderLogin
 from wsgiauth.features.providers.endpoints.oidc_callback import ProviderCallback
 from wsgiauth.features.providers.endpoints.oidc_logout import BackChannelLogout
-from wsgiauth.openapi.answers import (
-    FORM,
-    JSON,
-    Body,
-    Operation,
-    answer,
-    answer_or_page,
-    leads,
-)
+from wsgiauth.openapi.answers import FORM, JSON, Body, Operation, answer, answer_or_page, leads
 from wsgiauth.openapi.callers import PERHAPS_COOKIES, PERHAPS_SESSION, SESSIONS
 from wsgiauth.openapi.objects import DETAIL, DONE, PROFILE, PROFILE_LOCATION, WAITING_LOGIN
 from wsgiauth.openapi.schemas import (

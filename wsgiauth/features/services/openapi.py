@@ -6,24 +6,9 @@ from wsgiauth.features.services.key_files import MAX_FILES
 from wsgiauth.features.services.service_tokens import MAX_SCOPE
 from wsgiauth.features.services.signed_tokens import MAX_LENGTH
 from wsgiauth.features.services.token import Token
-from wsgiauth.openapi.answers import (
-    JSON,
-    Body,
-    Operation,
-    Tag,
-    answer,
-)
+from wsgiauth.openapi.answers import JSON, Body, Operation, Tag, answer
 from wsgiauth.openapi.callers import KEYS, SESSION_OR_KEY
-from wsgiauth.openapi.schemas import (
-    Optional,
-    array,
-    boolean,
-    integer,
-    obj,
-    object_of,
-    schema,
-    text,
-)
+from wsgiauth.openapi.schemas import Optional, array, boolean, integer, obj, object_of, schema, text
 
 SERVICES = Tag("services", "Tokens for other services.")
 
