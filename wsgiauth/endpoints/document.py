@@ -55,7 +55,7 @@ The operations describe the JSON interface, for programs.
 
 **Failures** are problem details (RFC 9457) with a stable `code` for programs. An address that is\
  not listed here is answered 404 (code `not_found`); a method that is not listed, 405 (code\
- `method_not_allowed`) with `Allow`. HEAD is answered like GET, without the body.
+ `method_not_allowed`) with `Allow`. HEAD is answered like GET, without the body, but for `/logout`.
 
 **Credentials.** A login gives a program a token, to be sent as `Authorization: Bearer`. It gives a\
  browser the same token in a cookie, which is accepted on a POST only if a page of this site sent\

@@ -16,7 +16,8 @@ _REFUSED = Problem(
     "InvalidGrant",
     401,
     {
-        "invalid_grant": "The refresh token is malformed, was used before, or is of a session that"
+        "invalid_grant": "The refresh token is malformed, was used more than 30 seconds ago, or is"
+        " of a session that"
         " has ended."
     },
     headers={"WWW-Authenticate": CHALLENGE},

@@ -26,7 +26,7 @@ MALFORMED = Problem(
     400,
     {
         "malformed": "The body is not well-formed, not in UTF-8 or shorter than its"
-        " Content-Length, or a field is not a string or is given twice."
+        " Content-Length, or a field has another type or is given twice."
     },
 )
 LENGTH_REQUIRED = Problem(
@@ -117,7 +117,9 @@ NO_RIGHT = Problem(
     403,
     {"forbidden": "The member of the staff does not have the right for this change."},
 )
-NO_SUCH_LOGIN = Problem("NoSuchLogin", 404, {"no_such_login": "The session has ended."})
+NO_SUCH_LOGIN = Problem(
+    "NoSuchLogin", 404, {"no_such_login": "There is no such session; perhaps it has ended."}
+)
 TAKEN = Problem(
     "Taken",
     409,

@@ -2,7 +2,7 @@
 
 import json
 
-from tests.support.contract import GARBAGE, JSON, Request
+from tests.support.contract import GARBAGE, JSON, Request, sent
 from tests.support.oauth_apps import App
 from tests.support.sites import SAME_ORIGIN
 from wsgiauth.accounts.groups import Group
@@ -26,8 +26,13 @@ USER, ACTION = "/admin/users/{0}", "/admin/users/{0}/{1}"
 
 
 def answers(world):
-    """Yield the requests of the panel."""
+    """Yield the requests of the panel, and of one where each person gets one email an hour."""
     yield from (Request(*each) for each in panel_requests(world.site))
+    site = world.make(MAILS_PER_ACCOUNT="1")
+    login, user = world.login(site, is_staff=True, is_superuser=True), world.user(site)
+    for _again in range(2):
+        yield sent("POST", "/admin/invite", {"email": "pat@example.org"}, login, site=site)
+        yield sent("POST", ACTION.format(user.id, "reset-link"), {}, login, site=site)
 
 
 def panel_requests(site):

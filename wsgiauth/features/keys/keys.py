@@ -62,7 +62,7 @@ class KeysPage(FormPage):
 _NO_SUCH_KEY = Problem(
     "NoSuchKey",
     404,
-    {"no_such_key": "There is no API key with this id: it was revoked, or has expired."},
+    {"no_such_key": "There is no API key with this id; perhaps it was revoked."},
 )
 _TOO_MANY = Problem(
     "TooManyKeys",

@@ -46,7 +46,7 @@ OPERATIONS = {
         "post": Operation(
             "makeKey",
             "Create an API key, or revoke one",
-            "Without `end`, creates a key, which is returned only now.",
+            "Without `end`, creates a key, which only this answer has.",
             answers=(
                 answer(200, "The key is revoked.", KEYS),
                 answer(201, "The new key.", NEW_KEY),

@@ -15,7 +15,7 @@ from wsgiauth.features.links.open_invitations import find_invitations
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.fields import Flag, Text, Texts
 from wsgiauth.messages import _, ngettext
-from wsgiauth.openapi.problems import INVALID, TAKEN
+from wsgiauth.openapi.problems import INVALID, TAKEN, THROTTLED
 from wsgiauth.openapi.schemas import text
 from wsgiauth.openapi.strings import EMAIL
 from wsgiauth.settings import Settings
@@ -73,7 +73,7 @@ class Invite(PanelForm):
         ),
         Flag("is_staff", "Makes the user a member of the staff. Only by superusers."),
     )
-    refusals = (INVALID, TAKEN)
+    refusals = (INVALID, TAKEN, THROTTLED)
     right = TO_INVITE
 
     def is_offered(self, settings: Settings) -> bool:

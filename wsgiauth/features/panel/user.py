@@ -41,7 +41,7 @@ from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Problem
-from wsgiauth.openapi.problems import INVALID
+from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.site import Site
@@ -249,8 +249,8 @@ _ENDED = Problem(
     "Ended",
     404,
     {
-        "no_such_login": "The session has ended.",
-        "no_such_key": "There is no API key with this id: it was revoked, or has expired.",
+        "no_such_login": "There is no such session; perhaps it has ended.",
+        "no_such_key": "There is no API key with this id; perhaps it was revoked.",
     },
 )
 _CONFLICT = Problem(
@@ -288,7 +288,7 @@ class ChangeUser(ActionForm):
             "For `grant`: whether to refuse a permission that nothing in the application asks for.",
         ),
     )
-    refusals = (_ENDED, _CONFLICT, INVALID)
+    refusals = (_ENDED, _CONFLICT, INVALID, THROTTLED)
 
     def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
         """Refuse a member of the staff without the right to the action."""
