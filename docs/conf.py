@@ -28,7 +28,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.logging import getLogger
 
 import wsgiauth.contrib
-from wsgiauth.cli import COMMANDS
+from wsgiauth.cli import all_commands
 from wsgiauth.version import __version__
 
 project = html_title = "wsgiauth"
@@ -223,7 +223,7 @@ COMMAND_SECTIONS = {
     "client": "#clients",
     "serve": "#a-server",
 }
-for command in COMMANDS:
+for command in all_commands():
     target = f"docs/command-line{COMMAND_SECTIONS.get(command, '')}"
     KEYWORDS[target] = ", ".join([*filter(None, [KEYWORDS.get(target)]), command])
 
