@@ -1,9 +1,11 @@
 """The OpenAPI document is refused if two declarations contradict each other, or one is missing."""
 
+import ast
 from types import SimpleNamespace
 
 import pytest
 
+from tests.docs.pages import ROOT
 from wsgiauth.endpoints import operations
 from wsgiauth.endpoints.document import Described, make_document
 from wsgiauth.exceptions import ConfigurationError
@@ -39,3 +41,18 @@ def test_two_schemas_of_one_name_are_named(monkeypatch):
     assert (len(one), {*one}) == (3, {"type", "required", "properties"})
     with pytest.raises(ConfigurationError, match="two schemas named Greeting"):
         made(monkeypatch, answer(200, "A greeting.", one), answer(201, "Another one.", other))
+
+
+def test_nothing_is_declared_that_nothing_uses():
+    declared, used = set(), {"OPERATIONS", "MEMBERS"}  # read by name
+    for path in ROOT.glob("wsgiauth/**/*.py"):
+        tree = ast.parse(path.read_text("utf-8"))
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+                used.add(each.id)
+        if path.parent.name == "openapi" or path.stem.startswith("openapi"):
+            assigned = [each for each in tree.body if isinstance(each, ast.Assign)]
+            names = [name for each in assigned for name in ast.walk(each.targets[0])]
+            declared |= {each.id for each in names if isinstance(each, ast.Name)}
+    assert {"DETAIL", "CLIENT_CHALLENGE", "OF_BODY"} <= declared
+    assert declared - used == set()

@@ -80,6 +80,22 @@ LOGINS = obj(
         )
     ),
 )
+_LOGGED_OUT = (
+    answer(
+        200,
+        "The session has ended, and the cookie is deleted. `next`, if there is one, is"
+        " a page of the provider at which the session began.",
+        DETAIL,
+        Set_Cookie=CLEARED_COOKIE,
+    ),
+    leads(
+        303,
+        "The same for clients that prefer HTML: to `next`, to the login page, or to"
+        " the provider at which the session began.",
+        Location=LOGOUT_LOCATION,
+        Set_Cookie=CLEARED_COOKIE,
+    ),
+)
 
 OPERATIONS = {
     OpenApi: {
@@ -258,22 +274,7 @@ OPERATIONS = {
             "Log out by a link",
             "Like POST. With the cookie, the request must be a link that a person follows. A"
             ' script sends a POST; a link on a page with Turbo needs `data-turbo="false"`.',
-            answers=(
-                answer(
-                    200,
-                    "The session has ended, and the cookie is deleted. `next`, if there is one, is"
-                    " a page of the provider at which the session began.",
-                    DETAIL,
-                    Set_Cookie=CLEARED_COOKIE,
-                ),
-                leads(
-                    303,
-                    "The same for clients that prefer HTML: to `next`, to the login page, or to"
-                    " the provider at which the session began.",
-                    Location=LOGOUT_LOCATION,
-                    Set_Cookie=CLEARED_COOKIE,
-                ),
-            ),
+            answers=_LOGGED_OUT,
             parameters=(NEXT,),
             tag=SESSIONS,
             security=PERHAPS_SESSION,
@@ -283,22 +284,7 @@ OPERATIONS = {
             "Log out",
             "Ends the session, clears the cookie, and forgets pending accounts of other providers"
             " in this browser. The answer is the same without a session. A body is not read.",
-            answers=(
-                answer(
-                    200,
-                    "The session has ended, and the cookie is deleted. `next`, if there is one, is"
-                    " a page of the provider at which the session began.",
-                    DETAIL,
-                    Set_Cookie=CLEARED_COOKIE,
-                ),
-                leads(
-                    303,
-                    "The same for clients that prefer HTML: to `next`, to the login page, or to"
-                    " the provider at which the session began.",
-                    Location=LOGOUT_LOCATION,
-                    Set_Cookie=CLEARED_COOKIE,
-                ),
-            ),
+            answers=_LOGGED_OUT,
             parameters=(NEXT,),
             tag=SESSIONS,
             security=PERHAPS_SESSION,

@@ -20,7 +20,6 @@ OPERATIONS = {
                     " `Remote-Email` and `Remote-Groups` name the caller, but not for a"
                     " preflight. Commas in names, `%`, and everything outside printable ASCII"
                     " are percent-encoded UTF-8.",
-                    content={},
                     headers={
                         "Content-Security-Policy": PAGE_POLICY,
                         "Remote-User": {

@@ -25,6 +25,8 @@ OPEN_INVITATION = obj(
     until=nullable(time("When the link ends. Null: the email has not been sent yet.")),
 )
 INVITATIONS = obj("Invitations", invitations=array(OPEN_INVITATION, maxItems=200))
+_EXAMPLE = "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"
+_TOKEN = query("token", "The secret of the link.", text(), example=_EXAMPLE)
 
 OPERATIONS = {
     Email: {
@@ -61,14 +63,7 @@ OPERATIONS = {
             "showReset",
             "The page to choose a new password",
             "For browsers: the link of an email leads here.",
-            parameters=(
-                query(
-                    "token",
-                    "The secret of the link.",
-                    text(),
-                    example="Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE",
-                ),
-            ),
+            parameters=(_TOKEN,),
         ),
         "post": Operation(
             "resetPassword",
@@ -78,7 +73,7 @@ OPERATIONS = {
             " second factors are removed. After a 422, the link can still be used.",
             answers=(answer(200, "The password is changed.", DETAIL),),
             example={
-                "token": "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE",
+                "token": _EXAMPLE,
                 "password": "some more unrelated words",
             },
         ),
@@ -88,14 +83,7 @@ OPERATIONS = {
             "showRestoration",
             "The page to restore a former email address",
             "For browsers: the link of an email leads here.",
-            parameters=(
-                query(
-                    "token",
-                    "The secret of the link.",
-                    text(),
-                    example="Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE",
-                ),
-            ),
+            parameters=(_TOKEN,),
         ),
         "post": Operation(
             "restoreAddress",
@@ -105,7 +93,7 @@ OPERATIONS = {
             " not logged in. After a 409, the link can still be used.",
             answers=(answer(200, "The address is restored.", DETAIL),),
             browser="200 and a page with the next steps.",
-            example={"token": "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"},
+            example={"token": _EXAMPLE},
         ),
     },
     Verify: {
@@ -114,14 +102,7 @@ OPERATIONS = {
             "The page that says what the link of an email does",
             "For browsers: the link of an email leads here. For the link of /email, the user must"
             " be logged in.",
-            parameters=(
-                query(
-                    "token",
-                    "The secret of the link.",
-                    text(),
-                    example="Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE",
-                ),
-            ),
+            parameters=(_TOKEN,),
             security=PERHAPS_COOKIES,
         ),
         "post": Operation(
@@ -139,7 +120,7 @@ OPERATIONS = {
             browser="303 to the home page with a cookie, or to `/account` if the link is for an"
             " address.",
             example={
-                "token": "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE",
+                "token": _EXAMPLE,
                 "username": "ada",
                 "password": "four unrelated words",
             },

@@ -97,6 +97,12 @@ _OF_CLIENT = tuple(
         (415, "ClientUnsupported", "The body is not a URL-encoded form."),
     )
 )
+_CREDENTIALS = {
+    "client_id": Optional(text("The client, unless the `Authorization` header names it.")),
+    "client_secret": Optional(
+        text("Its secret, unless the header has it; a public client has none.")
+    ),
+}
 _UNKNOWN = answer(
     401,
     "The client is unknown, or its secret is wrong or missing (`invalid_client`).",
@@ -312,12 +318,7 @@ OPERATIONS = {
                                 " one."
                             )
                         ),
-                        client_id=Optional(
-                            text("The client, unless the `Authorization` header names it.")
-                        ),
-                        client_secret=Optional(
-                            text("Its secret, unless the header has it; a public client has none.")
-                        ),
+                        **_CREDENTIALS,
                     )
                 },
                 about="At most 16 KiB.",
@@ -337,8 +338,6 @@ OPERATIONS = {
                 Answer(
                     status=200,
                     about="The token is not valid any more, or never was one of the app.",
-                    content={},
-                    headers={},
                 ),
                 answer(
                     400,
@@ -355,12 +354,7 @@ OPERATIONS = {
                     FORM: object_of(
                         token=text("A refresh token or an access token."),
                         token_type_hint=Optional(text("Is not needed.")),
-                        client_id=Optional(
-                            text("The client, unless the `Authorization` header names it.")
-                        ),
-                        client_secret=Optional(
-                            text("Its secret, unless the header has it; a public client has none.")
-                        ),
+                        **_CREDENTIALS,
                     )
                 },
                 about="At most 16 KiB.",
@@ -486,12 +480,7 @@ OPERATIONS = {
                         resource=Optional(
                             text("The service of `SERVICES` for which it wants a token.")
                         ),
-                        client_id=Optional(
-                            text("The client, unless the `Authorization` header names it.")
-                        ),
-                        client_secret=Optional(
-                            text("Its secret, unless the header has it; a public client has none.")
-                        ),
+                        **_CREDENTIALS,
                     )
                 },
                 about="At most 16 KiB.",

@@ -26,7 +26,7 @@ APP_LOCATION = header(
     "AppLocation",
     "The redirect URI of the app with the answer, or a path of this site.",
     text(minLength=1),
-    example="https://wiki.example.org/callback?code=gAAAAAB&state=af0ifjsldkj&iss=https%3A%2F%2Fex"
+    example="https://wiki.example.org/callback?code=hT3vRk0u.Wm8ZsQ2d&state=af0ifjsldkj&iss=https%3A%2F%2Fex"
     "ample.org",
 )
 CLIENT_CHALLENGE = header(

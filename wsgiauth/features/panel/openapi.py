@@ -269,9 +269,7 @@ OPERATIONS = {
             "In the order of the list, without pages. A name that a spreadsheet would take for a"
             " formula begins with an apostrophe, and one follows each semicolon. Each download is"
             " an event.",
-            answers=(
-                Answer(status=200, about="The users.", content={"text/csv": text()}, headers={}),
-            ),
+            answers=(Answer(status=200, about="The users.", content={"text/csv": text()}),),
             parameters=_SEARCH,
         )
     },
