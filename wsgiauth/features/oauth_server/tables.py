@@ -13,13 +13,15 @@ from wsgiauth.storage.models import Model
 
 CLIENT_NAME_MAX_LENGTH = 100  # characters
 RESOURCE_MAX_LENGTH = 255  # characters
+DOCUMENT_URL_MAX_LENGTH = 500  # characters
+ORIGIN_MAX_LENGTH = 255  # characters
 
 
 class Client(Model):
     """An app with which users log in: a client of OAuth 2.1.
 
     Attributes:
-        id: The `client_id`.
+        id: The `client_id`; of an app with a document, see `document_url`, a digest of the URL.
         name: For people.
         name_key: The name as it is compared (`names.key`), for lists and searches.
         digest: The SHA-256 digest of its secret, in hexadecimal digits; "" for a public client.
@@ -37,6 +39,13 @@ class Client(Model):
         algorithm: What signs its ID tokens; "": the key that signs all other tokens.
         expires_at: When a client that has registered itself ends without further use; None: an
             operator has created it.
+        document_url: The `client_id` of an app that registered itself by its document; None: it has
+            none.
+        launch_url: Where users open the app; None: no page links it.
+        is_without_pkce: Whether it can send requests without PKCE; None: it cannot.
+        audiences: The services whose tokens it can ask about, separated by line feeds; None: none.
+        last_used_at: When it got tokens for the first time on the last day on which it got some;
+            None: it never did, or a version without this column recorded nothing.
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
@@ -57,6 +66,13 @@ class Client(Model):
     algorithm: peewee.CharField[str] = peewee.CharField(max_length=8, default="")
     created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
     expires_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True, index=True)
+    document_url: peewee.CharField[str | None] = peewee.CharField(
+        max_length=DOCUMENT_URL_MAX_LENGTH, null=True
+    )
+    launch_url: peewee.TextField[str | None] = peewee.TextField(null=True)
+    is_without_pkce: peewee.BooleanField[bool | None] = peewee.BooleanField(null=True)
+    audiences: peewee.TextField[str | None] = peewee.TextField(null=True)
+    last_used_at: peewee.BigIntegerField[int | None] = peewee.BigIntegerField(null=True)
 
     class Meta:
         table_name = "wsgiauth_oauth_client"
@@ -69,6 +85,11 @@ class Client(Model):
     def of_row(cls, row: Sequence[Any]) -> Client:
         """Return the client in a row with its columns."""
         return cls(**values_of(cls, row))
+
+    @property
+    def client_id(self) -> str:
+        """The `client_id` that the app and people know."""
+        return self.document_url or self.id
 
     def has_expired(self, now: float) -> bool:
         """Return whether it has ended; its row may stay for a while."""
@@ -225,6 +246,74 @@ class DeviceRequest(Model):
 
     class Meta:
         table_name = "wsgiauth_oauth_device"
+
+
+class Origin(Model):
+    """An origin (RFC 6454) whose pages can use a public client.
+
+    Attributes:
+        origin: Of a redirect URI of the client.
+    """
+
+    origin: peewee.CharField[str] = peewee.CharField(max_length=ORIGIN_MAX_LENGTH)
+    client_id: str
+    client: peewee.ForeignKeyField[Client] = peewee.ForeignKeyField(
+        Client, backref="+", on_delete="CASCADE"
+    )
+
+    class Meta:
+        table_name = "wsgiauth_oauth_origin"
+        primary_key = peewee.CompositeKey("origin", "client")
+
+
+class Document(Model):
+    """What a client ID metadata document said when it was fetched, or that it could not be used.
+
+    Attributes:
+        id: As of its client: see `Client.id`.
+        content: What counts of it, as JSON; None: it could not be used.
+        user: Whose request caused the fetch.
+        fresh_until: When to fetch it again.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
+    url: peewee.CharField[str] = peewee.CharField(max_length=DOCUMENT_URL_MAX_LENGTH)
+    content: peewee.TextField[str | None] = peewee.TextField(null=True)
+    user_id: int
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE", index=False
+    )
+    fetched_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    fresh_until: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_oauth_document"
+        indexes = ((("user", "fetched_at"), False), (("fetched_at",), False))
+
+
+class StoredRequest(Model):
+    """An authorization request that is too long for a URL, or that a client has pushed (RFC 9126).
+
+    Attributes:
+        id: Random: the end of its `request_uri`.
+        client_id: See `Client.id`; no foreign key, because an app with a document may have no row.
+        query: Its parameters.
+        network: Of the client that sent it.
+        is_pushed: Whether the client proved its secret.
+    """
+
+    id: peewee.CharField[str] = peewee.CharField(max_length=43, primary_key=True)
+    client_id: peewee.CharField[str] = peewee.CharField(max_length=32)
+    query: peewee.TextField[str] = peewee.TextField()
+    network: peewee.CharField[str] = peewee.CharField(max_length=64)
+    is_pushed: peewee.BooleanField[bool] = peewee.BooleanField()
+    created_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+    expires_at: peewee.BigIntegerField[int] = peewee.BigIntegerField(index=True)
+
+    class Meta:
+        table_name = "wsgiauth_oauth_request"
+        indexes = ((("network", "created_at"), False),)
 
 
 def values_of(model: Any, row: Sequence[Any]) -> dict[str, Any]:
