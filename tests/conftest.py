@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 from collections import Counter
@@ -166,6 +167,14 @@ def require_program(name):
     """Skip or fail unless this program is on PATH."""
     if shutil.which(name) is None:
         skip_or_fail(f"{name} is not installed")
+
+
+@pytest.fixture
+def closed_port():
+    """Return a port that refuses connections."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,5 @@
 """A site that is an OpenID provider, an app, and the browser of a user."""
 
-import socket
 import time
 
 import pytest
@@ -95,11 +94,3 @@ def while_sending(monkeypatch):
 def logouts(site):
     """Return the queue of logout tokens."""
     return site.site.require(Logouts)
-
-
-@pytest.fixture
-def closed_port():
-    """Return a port that refuses connections."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]

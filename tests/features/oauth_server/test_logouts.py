@@ -20,11 +20,11 @@ from wsgiauth import AuthMiddleware, events, storage
 from wsgiauth.features.oauth_server import app_sessions, clients, logout_sending
 from wsgiauth.features.oauth_server.app_sessions import LEASE, LIFETIME
 from wsgiauth.features.oauth_server.clients import ClientFields
-from wsgiauth.features.oauth_server.logout_sending import UnansweredError
 from wsgiauth.features.oauth_server.logouts import PARALLEL, SLOW, Logouts
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.mail.outbox import RETRIES, Mail
+from wsgiauth.outgoing import OutgoingError
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
 
@@ -282,7 +282,7 @@ def test_an_app_that_answers_quickly_goes_first(apps, logouts, claimed, clock, s
     def send(number):
         answer = answers.get(number)
         if answer == "failing":
-            raise UnansweredError("timeout")
+            raise OutgoingError("timeout")
         clock.move(seconds if answer == "slow" else 0)
         return 200
 

@@ -119,11 +119,12 @@ class Logouts(Queue):
         def request() -> None:
             # Not before it is needed: http.client and ssl take two megabytes.
             from wsgiauth.features.oauth_server import logout_sending
+            from wsgiauth.outgoing import OutgoingError
 
             result: int | str = "connection"
             try:
                 result = logout_sending.send(row.client.logout_uri, token)
-            except logout_sending.UnansweredError as error:
+            except OutgoingError as error:
                 result = str(error)
             finally:
                 answers.put(_Answer(row, result, begun_at))
