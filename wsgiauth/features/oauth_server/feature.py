@@ -28,7 +28,13 @@ from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
 from wsgiauth.features.oauth_server.metadata import AUTHORIZATION_SERVER, well_known_urls
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.features.oauth_server.tables import AppSession, Client, DeviceRequest, Grant
+from wsgiauth.features.oauth_server.tables import (
+    AppSession,
+    Client,
+    DeviceRequest,
+    Grant,
+    StoredRequest,
+)
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
@@ -109,12 +115,14 @@ FEATURE = Feature(
         "app session": AppSession,
         "device": DeviceRequest,
         "unused app": Client,
+        "authorization request": StoredRequest,
     },
     questions=QUESTIONS,
     headlines={
         "invalid_client": _("This app is not known here"),
         "invalid_redirect_uri": _("This app cannot be opened"),
         "invalid_request": _("This app cannot be opened"),
+        "invalid_request_uri": _("This login has expired"),
         "no_such_app": _("This app has already been revoked"),
         "no_such_device": _("No device waits for this code"),
     },

@@ -299,7 +299,7 @@ class StoredRequest(Model):
         id: Random: the end of its `request_uri`.
         client_id: See `Client.id`; no foreign key, because an app with a document may have no row.
         query: Its parameters.
-        network: Of the client that sent it.
+        network: Of the browser that sent it; `client:` and the client's id if it was pushed.
         is_pushed: Whether the client proved its secret.
     """
 
