@@ -9,6 +9,7 @@ from tests.support.contract import FORM, GARBAGE, JSON, Request, cookie_in, sent
 from tests.support.oauth_apps import DEVICE_GRANT, VERIFIER, App, code_in
 from wsgiauth import Settings
 from wsgiauth.features.oauth_server.limits import DEVICE_CODES
+from wsgiauth.features.oauth_server.stored_requests import PREFIX
 from wsgiauth.testing import api_key, bearer, make_group, make_user
 
 # No client is registered, a form can have too many fields, and no schema can tell the rules of URIs
@@ -52,6 +53,15 @@ def app_requests(site):
     stale = cookie_in(bearer(site, user, confirmed_minutes_ago=60))
     yield "GET", "/consent", {}, None, offline, stale
     yield "POST", "/authorize", FORM, "client_id=x"
+    for changes in ({"state": "x" * 2000}, {"state": "x" * 5000}):
+        yield "POST", "/authorize", FORM, urlencode(app.parameters(**changes))
+    yield "POST", "/authorize", FORM, f"state={'x' * 50_000}"
+    framed = FORM | {"Sec-Fetch-Dest": "iframe"}
+    yield "POST", "/authorize", framed, urlencode(app.parameters(state="x" * 2000))
+    wrong = app.parameters(state="x" * 2000, response_mode="form_post", response_type="token")
+    yield "POST", "/authorize", FORM, urlencode(wrong)
+    unknown = {"client_id": app.id, "request_uri": f"{PREFIX}{'x' * 43}"}
+    yield "GET", "/authorize", {}, None, {"QUERY_STRING": urlencode(unknown)}
     yield from _decisions(login, key, asked)
     trusted = App(site, is_trusted=True)
     silent = {"QUERY_STRING": urlencode(trusted.parameters(response_mode="form_post"))}

@@ -11,12 +11,19 @@ from webtest import TestApp
 from tests.support.driving import changed, moved_clock, post
 from tests.support.event_scene import LOGIN
 from tests.support.mails import Clock
-from tests.support.oauth_apps import DEVICE_GRANT, USERINFO, App, RegisteredApp, code_in, walk
+from tests.support.oauth_apps import (
+    DEVICE_GRANT,
+    USERINFO,
+    App,
+    RegisteredApp,
+    code_in,
+    walk,
+)
 from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants
+from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants, stored_requests
 from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.questions import QUESTIONS
@@ -86,6 +93,7 @@ def drive(site, provider):
     app.log_in(browser)
     with patch.object(grants, "MOST", 1), moved_clock(site, HOUR // 2):
         app.log_in(browser)  # instead of the login that was used longest ago
+    long_requests(site, app, browser)
     televisions(site, app, ida)
     logouts(site, ida)
     RegisteredApp(site).log_in(browser)
@@ -120,6 +128,14 @@ def logouts(site, user):
     list(app_sessions.own_app_sessions(user, site.site.settings))
     app_sessions.count_overdue(time.time())
     make_group(site, "Passing").delete_instance()
+
+
+def long_requests(site, app, browser):
+    """Requests that the database keeps, until others take their place."""
+    with patch.object(stored_requests, "MOST", 1):
+        for state in ("a" * 2000, "b" * 2000):
+            TestApp(site).get(app.url(state=state), headers=BROWSER)
+    walk(browser, app.url(state="c" * 2000))
 
 
 def televisions(site, app, user):
@@ -160,6 +176,9 @@ WHOLE_READS = {
     ("clients.py", "rows_of_clients", "wsgiauth_oauth_client"): (
         "the commands `client list` and `client export` list all clients"
     ),
+    ("stored_requests.py", "_make_room", "wsgiauth_oauth_request"): (
+        "the index of networks, in a table of at most some 10,000 rows of browsers"
+    ),
     ("questions.py", "_lacks_algorithms", "wsgiauth_oauth_client"): "`check` lists rare clients",
     ("questions.py", "_lacks_clients", "wsgiauth_oauth_client"): "`check` stops at the first one",
     ("questions.py", "_lacks_services", "wsgiauth_oauth_client"): "`check` looks for programs",
@@ -173,7 +192,10 @@ READS_BY_STATISTICS = {
         "the rows that are due, where the planner expects fewer of them than apps"
     ),
 }
-ABOUT_NO_USER = {"wsgiauth_oauth_client": "it says what an app is, whoever created or uses it"}
+ABOUT_NO_USER = {
+    "wsgiauth_oauth_client": "it says what an app is, whoever created or uses it",
+    "wsgiauth_oauth_request": "it has for an hour what an app asked for, of whoever logs in",
+}
 PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL
 # In the words of RFC 6749 to programs of apps; or they begin what a page of an app asks for.
 _FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo")

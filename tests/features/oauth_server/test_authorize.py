@@ -173,7 +173,7 @@ def test_a_wrong_client_or_uri_is_a_page(browser, wiki, changes, headline, path)
 @row_by_row("path", [AUTHORIZE, CONSENT])
 @row_by_row("changes", [{}, {"code_challenge": None}, {"response_mode": "form_post"}])
 def test_a_request_that_is_too_long_is_a_page_without_an_echo(browser, wiki, path, changes):
-    page = open_page(browser, wiki.url(path, state="hello" * 400, **changes), 400)
+    page = open_page(browser, wiki.url(path, state="hello" * 820, **changes), 400)
     assert page.html.h1.text == "This app cannot be opened"
     assert page.html.find("p", string="The request of the app that sent you here is too long.")
     assert "hello" not in page.text + str(page.headers)
@@ -181,9 +181,35 @@ def test_a_request_that_is_too_long_is_a_page_without_an_echo(browser, wiki, pat
 
 @pytest.mark.promise(89)
 def test_a_form_that_is_too_long_is_a_page_without_an_echo(browser, wiki):
-    fields = wiki.parameters(state="hello" * 3000)
-    page = browser.post(AUTHORIZE, fields, headers=BROWSER, status=400)
-    assert "hello" not in page.text + str(page.headers)
+    for fields in ({"state": "hello" * 820}, {"ui_locales": "hello" * 1640}):
+        page = browser.post(AUTHORIZE, wiki.parameters(**fields), headers=BROWSER, status=400)
+        assert page.html.h1.text == "This app cannot be opened"
+        assert "hello" not in page.text + str(page.headers)
+
+
+def test_a_program_gets_no_page_for_a_form_that_is_too_long(client, wiki):
+    fields = wiki.parameters(state="hello" * 820)
+    answer = client.post(AUTHORIZE, fields, headers={"Accept": "application/json"}, status=400)
+    assert answer.json["code"] == "invalid_request"
+    assert "hello" not in answer.text
+
+
+# Every redirect
+
+
+@pytest.mark.parametrize("further", [{"SECOND_FACTOR": "all", "FACTOR_KEY": FACTOR_KEY}], ids=[""])
+def test_every_redirect_is_303(site, ada, wiki):
+    complete, incomplete = logged_in(site, ada), logged_in(site, ada, second_factor=False)
+    found = set()
+    for browser in (TestApp(site), incomplete, complete):
+        for changes in ({}, {"prompt": "login"}, {"prompt": "none"}):
+            for long in ({}, {"state": "x" * 2000}):
+                answer = open_page(browser, wiki.url(**changes, **long), 303)
+                found.add(urlsplit(answer.location).path)
+    walk(complete, wiki.url())
+    found.add(urlsplit(open_page(complete, wiki.url(), 303).location).path)
+    ways = ("login", "totp", "confirm", "consent")
+    assert found == {urlsplit(CALLBACK).path, *(f"/auth/{each}" for each in ways)}
 
 
 # Answers with a code

@@ -79,10 +79,19 @@ def test_a_hint_has_a_bound_of_its_own(wiki, browser):
     hint = "x" * (32 * 1024)
     path, _, query = wiki.url(prompt="none", id_token_hint=hint, state="s" * 1000).partition("?")
     answer = browser.post(path, query, headers=CROSS_SITE, status=303)
-    answer = browser.get(answer.location, headers=BROWSER, status=303)
     assert answer_in(answer.location)["error"] == "login_required"
+    browser.post(path, f"{query}&x={'y' * 8000}", headers=CROSS_SITE, status=400)
     browser.post(path, f"{query}&x={'y' * 16_384}", headers=CROSS_SITE, status=413)
-    browser.post(path, f"state={'y' * 17_000}", headers=CROSS_SITE, status=413)
+
+
+def test_a_long_request_with_a_long_id_token_is_for_its_user(
+    site, wiki, browser, grace, long_token
+):
+    changes = {"id_token_hint": long_token, "state": "s" * 2000, "prompt": "none"}
+    for user, answer in ((browser, "code"), (logged_in(site, grace), "error")):
+        begun = user.post(AUTHORIZE, wiki.parameters(**changes), headers=CROSS_SITE, status=303)
+        assert len(begun.location) < 2048
+        assert answer in answer_in(user.get(begun.location, headers=BROWSER, status=303).location)
 
 
 def of_another_user(site, app, browser, grace, tokens):

@@ -6,7 +6,6 @@ the client.
 """
 
 import re
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,12 +25,15 @@ from wsgiauth.openapi.answers import Problem
 from wsgiauth.settings import Settings
 from wsgiauth.signed_values import Purpose, SignedValues
 from wsgiauth.web.uris import find_equal
-from wsgiauth.web.urls import MAX_IN_COOKIE, is_safe_path
 
-MAX_REQUEST = 1800  # bytes of names and values, so that a proxy accepts the URL of the login
+# In bytes of names and values, decoded.
+MAX_REQUEST = 8192  # without an `id_token_hint`
+MAX_STATE = 4096
+MAX_NONCE = 1024  # it is in the code, and in the ID token
+MAX_IN_URL = 1024  # of a login, which a proxy accepts, and a cookie of its second step can have
 MAX_FIELDS = 30
-# For the path and our own parameters, with the request in the cookie of a login's second step.
-_RESERVED = 300  # bytes
+
+HINT = "id_token_hint"
 
 # Parameters of our own, for the way through a login: when this site asked for a new proof, because
 # the same request would ask again after each proof; and the user of `id_token_hint`, which is too
@@ -52,6 +54,7 @@ _PARAMETERS = (
 
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
 _AGE = re.compile("[0-9]{1,9}")
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 _SECRET_PARAMETERS = ("code", "client_secret")  # which must be in no URL
 
 _OWN = Purpose("requests of other apps")
@@ -73,6 +76,8 @@ UNKNOWN_CLIENT = Problem(
         "invalid_client": "The site does not know the app.",
         "invalid_redirect_uri": "The app has not registered this redirect URI.",
         "invalid_request": "The request of the app is too long.",
+        "invalid_request_uri": "`request_uri` has expired, or this site has not issued it to this"
+        " client.",
     },
 )
 
@@ -101,8 +106,8 @@ class AuthorizationRequest:
         id_token_hint: An ID token of the user that the client means, not verified, or "".
         meant: The id of that user, if this site has verified the token; 0: it has not.
         asked_at: When this site asked for a new proof for this request; 0: it did not.
-        query: The parameters that count, without those of our own. After a login, they fit into a
-            `next`.
+        query: The parameters that count, without those of our own.
+        request_uri: The name of its row (see `stored_requests`), or "".
     """
 
     client: Client
@@ -117,6 +122,12 @@ class AuthorizationRequest:
     meant: int
     asked_at: int
     query: str
+    request_uri: str = ""
+
+    @property
+    def is_long(self) -> bool:
+        """Return whether our URLs have the name of its row instead of its parameters."""
+        return bool(self.request_uri) or size_of(pairs_in(self.query)) > MAX_IN_URL
 
     @property
     def needs_proof(self) -> bool:
@@ -142,14 +153,19 @@ class OwnParameters:
     def __init__(self, settings: Settings) -> None:
         self._values = SignedValues(settings, _OWN)
 
-    def added_to(self, query: str, numbers: Mapping[str, int]) -> str:
-        """Return a request with the numbers by their names, but those that are 0."""
+    def added_to(self, query: str, numbers: Mapping[str, int], *, named: str = "") -> str:
+        """Return a request with the numbers by their names, but those that are 0.
+
+        Args:
+            named: The query that names the row of the request, to be returned instead.
+        """
         own = {
             name: self._values.sign(str(each).encode(), name, query)
             for name, each in numbers.items()
             if each
         }
-        return f"{query}&{urlencode(own)}" if own else query
+        sent = named or query
+        return f"{sent}&{urlencode(own)}" if own else sent
 
     def read(self, value: str, query: str, name: str) -> int:
         """Return the number in a value for this request; 0 for any other value."""
@@ -179,9 +195,10 @@ def read_request(
     target = Target(uri, state, mode if mode in MODES else QUERY, unchecked)
     if any(count > 1 and name != "resource" for name, count in counts.items()):
         raise AuthorizationError(target, "invalid_request", "a parameter is given twice")
-    bare = urlencode(_counted(pairs))
-    if not is_safe_path(f"/?{bare}"):  # a login would not lead back to the request
+    counted = [pair for pair in pairs if pair[0] in _PARAMETERS]
+    if any(_CONTROL.search(value) for _name, value in counted):  # a `next` cannot have it
         raise AuthorizationError(target, "invalid_request", "a parameter has a control character")
+    bare = urlencode(counted)
     problem = _problem_of(fields, counts, services)
     if problem is not None:
         raise AuthorizationError(target, *problem)
@@ -204,11 +221,15 @@ def read_request(
 
 
 def is_too_long(query: str) -> bool:
-    """Return whether a request cannot be kept during a login."""
-    pairs = _counted(pairs_in(query))
-    size = sum(len(f"{name}{value}".encode()) for name, value in pairs)
-    kept = zlib.compress(urlencode(pairs).encode())
-    return size > MAX_REQUEST or len(kept) > MAX_IN_COOKIE - _RESERVED
+    """Return whether a request is longer than this site accepts, whatever it asks for."""
+    pairs = pairs_in(query, keep_blank=True)
+    states = [value for name, value in pairs if name == "state"]
+    return size_of(pairs) > MAX_REQUEST or any(len(each.encode()) > MAX_STATE for each in states)
+
+
+def size_of(pairs: Sequence[tuple[str, str]]) -> int:
+    """Return the bytes of names and values, without an ID token, which has a bound of its own."""
+    return sum(len(f"{name}{value}".encode()) for name, value in pairs if name != HINT)
 
 
 def registered_uri(query: str, now: float) -> str:
@@ -259,17 +280,18 @@ def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, st
     return client, uris[0]
 
 
-def _counted(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [pair for pair in pairs if pair[0] in _PARAMETERS]
+def pairs_in(query: str, *, keep_blank: bool = False) -> list[tuple[str, str]]:
+    """Return the parameters of a query; none if it is malformed, so that no client is found.
 
-
-def pairs_in(query: str) -> list[tuple[str, str]]:
-    """Return the parameters of a query; none if it is malformed, so that no client is found."""
+    Args:
+        keep_blank: Whether to return empty ones, which count as absent (RFC 6749 section 3.1).
+    """
     try:
-        pairs = parse_qsl(query, errors="strict", max_num_fields=MAX_FIELDS)
+        return parse_qsl(
+            query, keep_blank_values=keep_blank, errors="strict", max_num_fields=MAX_FIELDS
+        )
     except ValueError:
         return []
-    return pairs  # without empty ones, which count as absent: RFC 6749 section 3.1
 
 
 def _problem_of(
@@ -293,6 +315,8 @@ def _problem_of(
         return "invalid_request", "prompt must be none, or some of login and consent"
     if not _AGE.fullmatch(fields.get("max_age", "0")):
         return "invalid_request", "max_age must be a number of seconds"
+    if len(fields.get("nonce", "").encode()) > MAX_NONCE:
+        return "invalid_request", f"nonce must not be longer than {MAX_NONCE} bytes"
     if any(each in fields for each in _SECRET_PARAMETERS):
         return "invalid_request", "a secret must not be in a URL"
     if counts.get("resource", 0) > 1 or (

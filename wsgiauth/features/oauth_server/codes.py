@@ -16,7 +16,8 @@ from wsgiauth.signed_values import ExpiringValues, Purpose
 
 LIFETIME = 60  # seconds
 
-_PURPOSE = Purpose("authorization codes", is_secret=True)
+# Scopes, a redirect URI and a nonce, each as long as it can be.
+_PURPOSE = Purpose("authorization codes", is_secret=True, max_length=10_240)
 
 
 class Codes:

@@ -29,6 +29,7 @@ from wsgiauth.features.oauth_server.openapi_schemas import (
     AUTHORIZE_NONCE,
     AUTHORIZE_PROMPT,
     AUTHORIZE_REDIRECT_URI,
+    AUTHORIZE_REQUEST_URI,
     AUTHORIZE_RESOURCE,
     AUTHORIZE_RESPONSE_MODE,
     AUTHORIZE_RESPONSE_TYPE,
@@ -140,6 +141,7 @@ _OF_REQUEST = (
     AUTHORIZE_ID_TOKEN_HINT,
     AUTHORIZE_RESOURCE,
     AUTHORIZE_RESPONSE_MODE,
+    AUTHORIZE_REQUEST_URI,
 )
 _ACTION = in_path("action", "What to do.", text(enum=[*APP_ACTIONS]))
 
@@ -160,9 +162,10 @@ OPERATIONS = {
             "For browsers, which the app sends here (RFC 6749, OpenID Connect Core 1.0). The"
             " answer leads back to the app, after a login and the consent of the user if they are"
             " needed. With a wrong client or redirect URI, or with names and values of more than"
-            " 1,800 bytes in all, the answer is a page, never a redirect. Every other mistake is"
-            " an answer to the app. Parameters that are not listed are ignored; `request` and"
-            " `request_uri` are refused.",
+            " 8,192 bytes in all, or a `state` of more than 4,096 bytes, the answer is a page,"
+            " never a redirect. Every other mistake is an answer to the app. Parameters that are"
+            " not listed are ignored; `request` and a `request_uri` that this site has not issued"
+            " are refused.",
             answers=(
                 page(
                     "With `response_mode=form_post`: a page whose form sends the answer to the"
@@ -188,7 +191,15 @@ OPERATIONS = {
             "Begin the same request by a form",
             "The form has the parameters of the query. A page of any site can send it. It is never"
             " the consent of the user.",
-            answers=(leads(303, "`Location` is /authorize with the parameters as its query."),),
+            answers=(
+                leads(
+                    303,
+                    "`Location` is /authorize with the parameters as its query, or with a"
+                    " `request_uri` instead of long ones. With long parameters that have a"
+                    " mistake, it is the app.",
+                ),
+                page("With a mistake in a long request with `response_mode=form_post`."),
+            ),
             body=Body(
                 content={FORM: {"type": "object", "additionalProperties": text()}},
                 about="The parameters of a request. At most 16 KiB, and an `id_token_hint` of at"

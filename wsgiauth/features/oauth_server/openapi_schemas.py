@@ -89,6 +89,15 @@ AUTHORIZE_PROMPT = parameter(
         text(),
     ),
 )
+AUTHORIZE_REQUEST_URI = parameter(
+    "AuthorizeRequestUri",
+    query(
+        "request_uri",
+        "The name of a long request during a login. Then only `client_id` counts beside it.",
+        text(),
+        example="urn:ietf:params:oauth:request_uri:KcGvQ0mXw3sT9yYh2bDq7Lr5Nf8Pj1Za6Ue4Ri0So-k",
+    ),
+)
 AUTHORIZE_MAX_AGE = parameter(
     "AuthorizeMaxAge",
     query("max_age", "How old the last proof of identity can be, in seconds.", text()),

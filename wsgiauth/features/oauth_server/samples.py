@@ -9,7 +9,7 @@ from wsgiauth.features.oauth_server.clients import PUBLIC, SERVICE, ListedClient
 from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS, ClientPage
 from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, ClientsPage
 from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
-from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage
+from wsgiauth.features.oauth_server.endpoints.authorize import NotAdmittedPage, TooLongPage
 from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import LoggedOutPage, LogoutPage
@@ -58,6 +58,7 @@ _NOT_ADMITTED = NotAdmittedPage(
 )
 
 PAGES: tuple[Page, ...] = (
+    TooLongPage(status=400, title="This app cannot be opened", detail="The request is too long."),
     UncheckedPage(
         client_name="Wiki", host="wiki.example.org", back_url="https://wiki.example.org/x"
     ),

@@ -13,6 +13,7 @@ from wsgiauth.features.oauth_server.authorization import (
 from wsgiauth.features.oauth_server.grants import Grants
 from wsgiauth.features.oauth_server.redirect_uris import origin_of
 from wsgiauth.features.oauth_server.refresh_tokens import GrantTokens
+from wsgiauth.features.oauth_server.stored_requests import UnknownRequestError, expanded
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import OnwardRedirects
@@ -43,18 +44,25 @@ class OAuthServer(OnwardRedirects):
 
     def source_after(self, destination: str, mount: str) -> str:
         """Return the origin of the app to which a login with this `next` leads."""
-        uri = registered_uri(_request_in(destination, mount), self._tokens.now())
+        now = self._tokens.now()
+        uri = registered_uri(_request_in(destination, mount, now), now)
         return origin_of(uri) if uri else ""
 
     def name_for(self, destination: str, mount: str) -> str:
         """Return the `login_hint` of a request to which a login with this `next` leads."""
-        return login_hint(_request_in(destination, mount), self._tokens.now())
+        now = self._tokens.now()
+        return login_hint(_request_in(destination, mount, now), now)
 
 
-def _request_in(destination: str, mount: str) -> str:
-    """Return the query of the authorization request that a `next` leads to, or ""."""
+def _request_in(destination: str, mount: str, now: float) -> str:
+    """Return the parameters of the authorization request that a `next` leads to, or ""."""
     path, _, query = destination.partition("#")[0].partition("?")
-    return query if path in (f"{mount}/authorize", f"{mount}/consent") else ""
+    if path not in (f"{mount}/authorize", f"{mount}/consent"):
+        return ""
+    try:
+        return expanded(query, now)[0]
+    except UnknownRequestError:
+        return ""
 
 
 def base_url(site: Site) -> str:

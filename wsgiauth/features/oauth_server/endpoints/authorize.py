@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, UnmetDemandError
-from wsgiauth.features.oauth_server import grants
+from wsgiauth.features.oauth_server import grants, stored_requests
 from wsgiauth.features.oauth_server.answers import (
     answer,
     answer_error,
@@ -22,6 +23,7 @@ from wsgiauth.features.oauth_server.authorization import (
     ASKED,
     CONSENT,
     FORM_POST,
+    MAX_IN_URL,
     MEANT,
     NONE,
     SELECT_ACCOUNT,
@@ -29,11 +31,13 @@ from wsgiauth.features.oauth_server.authorization import (
     AuthorizationError,
     AuthorizationRequest,
     is_too_long,
+    pairs_in,
     read_request,
+    size_of,
 )
 from wsgiauth.features.oauth_server.decisions import is_fresh_for
 from wsgiauth.features.oauth_server.grants import Allowance
-from wsgiauth.features.oauth_server.hints import read_query
+from wsgiauth.features.oauth_server.hints import MAX_FORM, read_query
 from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
 from wsgiauth.features.oauth_server.scopes import DEFAULT, offered, possible
 from wsgiauth.features.oauth_server.server import OAuthServer
@@ -52,9 +56,12 @@ from wsgiauth.openapi.problems import OF_BODY
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.failures import ask_to_log_in, refuse_unmet
-from wsgiauth.web.pages import Page
+from wsgiauth.web.pages import ErrorPage, Page
+from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
+
+_REQUEST_URI = "wsgiauth.request_uri"  # in an environ: of the row that this request has stored
 
 _TOO_OLD = "the last login is too long ago"
 
@@ -69,6 +76,23 @@ class NotAdmittedPage(Page):
     fields: Mapping[str, str] = {}  # which the way back sends as a form
 
 
+class TooLongPage(ErrorPage):
+    """Repeats nothing of a request that is too long."""
+
+    @property
+    def is_shown_once(self) -> bool:
+        """Return True: the form of languages would repeat the URL."""
+        return True
+
+
+class TooLongError(RequestError):
+    """A request is longer than this site accepts."""
+
+    def __init__(self) -> None:
+        detail = _("The request of the app that sent you here is too long.")
+        super().__init__(HTTPStatus.BAD_REQUEST, "invalid_request", detail)
+
+
 _REFUSED = Problem(
     "AuthorizationRefused",
     403,
@@ -81,6 +105,13 @@ _REFUSED = Problem(
 )
 
 
+_EMBEDDED = Problem(
+    "LongAuthorizationRefused",
+    403,
+    {"embedded": "The request is long, and for a part of a page, such as a frame."},
+)
+
+
 class Authorize(Endpoint):
     """Sends the browser back to the app with a code, after a login and a consent if needed."""
 
@@ -90,7 +121,7 @@ class Authorize(Endpoint):
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return those of the request of an app."""
         if method == "post":
-            return (UNKNOWN_CLIENT, *OF_BODY)
+            return (UNKNOWN_CLIENT, _EMBEDDED, *OF_BODY)
         return (*super().problems(method), UNKNOWN_CLIENT, _REFUSED)
 
     def is_offered(self, settings: Settings) -> bool:
@@ -105,9 +136,8 @@ class Authorize(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Begin the same request, whatever page has sent the form (section 3.1.2.1)."""
-        query = read_query(environ, site.require(SignedTokens))
-        _require_short(environ, query)
-        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
+        environ["QUERY_STRING"] = read_query(environ, site.require(SignedTokens), most=MAX_FORM)
+        return respond(environ, site, _begin)
 
 
 def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
@@ -119,6 +149,12 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
         return handler(environ, site)
     except AuthorizationError as error:
         return answer_error(environ, site, error)
+    except TooLongError as error:
+        if not prefers_html(environ):
+            raise
+        title = site.pages.headlines[error.code]
+        page = TooLongPage(status=error.status.value, title=title, detail=error.detail)
+        return site.pages.render(environ, page, status=error.status)
     except UnauthenticatedError as error:
         login_url = f"{site.pages.mount}/login"
         response = ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
@@ -126,6 +162,17 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
         response = refuse_unmet(environ, error)
     is_redirect = response.status is HTTPStatus.FOUND
     return replace(response, status=HTTPStatus.SEE_OTHER) if is_redirect else response
+
+
+def _begin(environ: WSGIEnvironment, site: Site) -> Response:
+    """Send a form on as a query, which has the name of a row if the form is long."""
+    query = environ["QUERY_STRING"]
+    _require_accepted(query)
+    if size_of(pairs_in(query, keep_blank=True)) <= MAX_IN_URL:
+        return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
+    require_opened(environ, "document")  # no page can let its visitors store rows unnoticed
+    url = url_with(environ, "authorize", request_of(environ, site), site)
+    return redirect(HTTPStatus.SEE_OTHER, url)
 
 
 def _respond(environ: WSGIEnvironment, site: Site) -> Response:
@@ -160,11 +207,17 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
 
 
 def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
-    """Return the request in the query, with the user of its `id_token_hint`."""
+    """Return the request in the query, or in its row, with the user of its `id_token_hint`."""
     server, now = site.require(OAuthServer), site.tokens.now()
-    query = environ.get("QUERY_STRING", "")
-    _require_short(environ, query)
+    sent = environ.get("QUERY_STRING", "")
+    _require_accepted(sent)
+    query, request_uri = _expanded(sent, now)
     request = read_request(query, server.own_parameters, now=now, services=server.services)
+    return with_meant(replace(request, request_uri=request_uri), site)
+
+
+def with_meant(request: AuthorizationRequest, site: Site) -> AuthorizationRequest:
+    """Return a request with the user of its `id_token_hint`."""
     if not request.id_token_hint:
         return request
     hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
@@ -174,13 +227,17 @@ def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
     return replace(request, meant=int(subject))
 
 
-def _require_short(environ: WSGIEnvironment, query: str) -> None:
-    """Refuse a long request by a page that repeats nothing of it, not even in its own links."""
-    if not is_too_long(query):
-        return
-    environ[ASKED_FOR] = f"{mount_url(environ)}/authorize"
-    detail = _("The request of the app that sent you here is too long.")
-    raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_request", detail)
+def _require_accepted(query: str) -> None:
+    if is_too_long(query):
+        raise TooLongError
+
+
+def _expanded(query: str, now: float) -> tuple[str, str]:
+    try:
+        return stored_requests.expanded(query, now)
+    except stored_requests.UnknownRequestError:
+        detail = _("Go back to the app, and log in there again.")
+        raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_request_uri", detail) from None
 
 
 def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:
@@ -191,9 +248,12 @@ def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationReque
             raise request.refused("interaction_required", "the login is not complete yet")
         if identity.any_session is None:
             raise request.refused("login_required", "the user is not logged in")
-    # The login, which is the proof that the request needs, returns to a request that says so.
-    environ[ASKED_FOR] = _url_after_proof(environ, site, request)
-    return require_login(environ, site)
+    try:
+        return require_login(environ, site)
+    except (UnauthenticatedError, UnmetDemandError):
+        # The login, which is the proof that the request needs, returns to a request that says so.
+        environ[ASKED_FOR] = _url_after_proof(environ, site, request)
+        raise
 
 
 def url_with(
@@ -211,8 +271,23 @@ def url_with(
     """
     asked_at = (asked_at or request.asked_at) if request.needs_proof else 0
     own = {ASKED: asked_at, MEANT: request.meant}
-    query = site.require(OAuthServer).own_parameters.added_to(request.query, own)
-    return f"{mount_url(environ)}/{page}?{query}"
+    signer, named = site.require(OAuthServer).own_parameters, ""
+    if request.is_long:
+        request_uri = request.request_uri or _request_uri(environ, request, site)
+        named = urlencode({"client_id": request.client.client_id, "request_uri": request_uri})
+    return f"{mount_url(environ)}/{page}?{signer.added_to(request.query, own, named=named)}"
+
+
+def _request_uri(environ: WSGIEnvironment, request: AuthorizationRequest, site: Site) -> str:
+    """Return the name of the row of a long request, which is stored now, unless this is HEAD."""
+    if _REQUEST_URI not in environ:
+        environ[_REQUEST_URI] = stored_requests.new_uri()
+        if environ["REQUEST_METHOD"] != "HEAD":
+            network, now = site.clients.networks(environ)[-1], site.tokens.now()
+            query, client_id = request.query, request.client.id
+            stored_requests.keep(environ[_REQUEST_URI], query, client_id, network, now)
+    request_uri: str = environ[_REQUEST_URI]
+    return request_uri
 
 
 def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -> list[str]:
@@ -220,13 +295,18 @@ def scopes_of(request: AuthorizationRequest, session: UserSession, site: Site) -
 
     No error says what the user lacks, because the app may not have been allowed anything yet.
     """
-    client, resource = request.client, request.resource
-    asked = possible(client, request.scopes, resource)
-    if not asked and client.expires_at is not None:
-        asked = _usual_scopes(request)
-    elif request.scopes and not asked:
+    client, asked = request.client, scopes_asked_for(request)
+    return offered(client, asked, session.user, site.settings, resource=request.resource)
+
+
+def scopes_asked_for(request: AuthorizationRequest) -> list[str]:
+    """Return the scopes that a client asks for and can get from some user."""
+    asked = possible(request.client, request.scopes, request.resource)
+    if not asked and request.client.expires_at is not None:
+        return _usual_scopes(request)
+    if request.scopes and not asked:
         raise request.refused("invalid_scope", "the client has none of these scopes")
-    return offered(client, asked, session.user, site.settings, resource=resource)
+    return asked
 
 
 def _usual_scopes(request: AuthorizationRequest) -> list[str]:
