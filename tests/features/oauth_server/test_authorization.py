@@ -206,6 +206,7 @@ def test_a_malformed_query_names_no_client(read, wiki, query):
         pytest.param({"code_challenge_method": "plain"}, "invalid_request", id="plain PKCE"),
         pytest.param({"prompt": "other"}, "invalid_request", id="unknown prompt"),
         pytest.param({"prompt": "none login"}, "invalid_request", id="none and another prompt"),
+        pytest.param({"prompt": "none create"}, "invalid_request", id="none and create"),
         pytest.param({"max_age": "-1"}, "invalid_request", id="negative max_age"),
         pytest.param({"max_age": "1.5"}, "invalid_request", id="broken max_age"),
         pytest.param({"max_age": "1" * 10}, "invalid_request", id="huge max_age"),

@@ -202,13 +202,13 @@ def test_every_redirect_is_303(site, ada, wiki):
     complete, incomplete = logged_in(site, ada), logged_in(site, ada, second_factor=False)
     found = set()
     for browser in (TestApp(site), incomplete, complete):
-        for changes in ({}, {"prompt": "login"}, {"prompt": "none"}):
+        for changes in ({}, {"prompt": "login"}, {"prompt": "create"}, {"prompt": "none"}):
             for long in ({}, {"state": "x" * 2000}):
                 answer = open_page(browser, wiki.url(**changes, **long), 303)
                 found.add(urlsplit(answer.location).path)
     walk(complete, wiki.url())
     found.add(urlsplit(open_page(complete, wiki.url(), 303).location).path)
-    ways = ("login", "totp", "confirm", "consent")
+    ways = ("login", "register", "totp", "confirm", "consent")
     assert found == {urlsplit(CALLBACK).path, *(f"/auth/{each}" for each in ways)}
 
 

@@ -56,7 +56,7 @@ def test_a_long_state_comes_back_after_a_login_and_a_consent(anonymous, ada, wik
     assert StoredRequest.select().count() == 1
 
 
-@row_by_row("prompt", [None, "login"])
+@row_by_row("prompt", [None, "login", "create"])
 @row_by_row("page", ["login", CONSENT])
 def test_its_urls_have_the_name_of_the_row_alone(site, ada, anonymous, wiki, prompt, page):
     browser = anonymous if page == "login" else logged_in(site, ada)

@@ -44,7 +44,8 @@ ASKED_LIFETIME = 10 * MINUTE
 QUERY, FORM_POST = "query", "form_post"
 MODES = (QUERY, FORM_POST)
 NONE, LOGIN, CONSENT, SELECT_ACCOUNT = "none", "login", "consent", "select_account"
-PROMPTS = (NONE, LOGIN, CONSENT, SELECT_ACCOUNT)
+CREATE = "create"  # Initiating User Registration via OpenID Connect 1.0
+PROMPTS = (NONE, LOGIN, CONSENT, SELECT_ACCOUNT, CREATE)
 
 # The others are ignored: RFC 6749 section 3.1.
 _PARAMETERS = (
@@ -138,9 +139,13 @@ class AuthorizationRequest:
         """Return the refusal of this request."""
         return AuthorizationError(self.target, error, description)
 
+    def has_answer(self, authenticated_at: int) -> bool:
+        """Return whether a proof of this time is the answer to the question of this site."""
+        return bool(self.asked_at) and authenticated_at >= self.asked_at - HOST_SKEW
+
     def accepts(self, authenticated_at: int, now: float) -> bool:
         """Return whether the client accepts a proof of this time."""
-        if self.asked_at and authenticated_at >= self.asked_at - HOST_SKEW:
+        if self.has_answer(authenticated_at):
             return True
         if LOGIN in self.prompts or self.max_age == 0:  # both mean the same: section 3.1.2.1
             return False
@@ -312,7 +317,8 @@ def _problem_of(
     if not _CHALLENGE.fullmatch(fields.get("code_challenge", "")):
         return "invalid_request", "code_challenge must be a SHA-256 digest in base64url (PKCE)"
     if not set(prompts) <= set(PROMPTS) or (NONE in prompts and len(prompts) > 1):
-        return "invalid_request", "prompt must be none, or some of login and consent"
+        description = "prompt must be none, or some of login, consent, select_account and create"
+        return "invalid_request", description
     if not _AGE.fullmatch(fields.get("max_age", "0")):
         return "invalid_request", "max_age must be a number of seconds"
     if len(fields.get("nonce", "").encode()) > MAX_NONCE:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from wsgiauth.authentication.methods import MULTI_FACTOR
 from wsgiauth.authentication.scopes import STANDARD
+from wsgiauth.endpoints.register import is_open
 from wsgiauth.feature import WellKnown
-from wsgiauth.features.oauth_server.authorization import MODES, PROMPTS
+from wsgiauth.features.oauth_server.authorization import CREATE, MODES, PROMPTS
 from wsgiauth.features.oauth_server.endpoints.oauth_token import GRANT_TYPES
 from wsgiauth.features.oauth_server.issuing import SINGLE_FACTOR
 from wsgiauth.features.oauth_server.protected_resources import protected_resources
@@ -35,6 +36,7 @@ def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
 def _document(site: Site) -> dict[str, object]:
     base = base_url(site)
     registers = site.settings.OAUTH_REGISTRATION
+    prompts = [each for each in PROMPTS if each != CREATE or is_open(site.settings)]
     return {
         **({"registration_endpoint": f"{base}/oauth/register"} if registers else {}),
         "issuer": site.require(OAuthServer).issuer,
@@ -56,7 +58,7 @@ def _document(site: Site) -> dict[str, object]:
         "revocation_endpoint_auth_methods_supported": _AUTHENTICATION,
         "introspection_endpoint_auth_methods_supported": introspection_methods(site.settings),
         "code_challenge_methods_supported": ["S256"],
-        "prompt_values_supported": list(PROMPTS),
+        "prompt_values_supported": prompts,
         "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],
         "backchannel_logout_supported": True,
         "backchannel_logout_session_supported": True,

@@ -85,7 +85,8 @@ AUTHORIZE_PROMPT = parameter(
     query(
         "prompt",
         "`none` (answer at once, and show nothing), or some of `login` (ask for a new proof of"
-        " identity), `consent` and `select_account` (show the page of consent again).",
+        " identity), `consent` and `select_account` (show the page of consent again), and `create`"
+        " (let the user register, where registration is open).",
         text(),
     ),
 )

@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.scopes import OFFLINE
+from wsgiauth.endpoints.register import is_open
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, UnmetDemandError
 from wsgiauth.features.oauth_server import grants, stored_requests
 from wsgiauth.features.oauth_server.answers import (
@@ -22,6 +23,7 @@ from wsgiauth.features.oauth_server.answers import (
 from wsgiauth.features.oauth_server.authorization import (
     ASKED,
     CONSENT,
+    CREATE,
     FORM_POST,
     MAX_IN_URL,
     MEANT,
@@ -62,6 +64,7 @@ from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
 from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
 
 _REQUEST_URI = "wsgiauth.request_uri"  # in an environ: of the row that this request has stored
+_FIRST_PAGE = "wsgiauth.first_page"  # in an environ: where an anonymous browser is sent
 
 _TOO_OLD = "the last login is too long ago"
 
@@ -156,7 +159,7 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
         page = TooLongPage(status=error.status.value, title=title, detail=error.detail)
         return site.pages.render(environ, page, status=error.status)
     except UnauthenticatedError as error:
-        login_url = f"{site.pages.mount}/login"
+        login_url = f"{site.pages.mount}/{environ.get(_FIRST_PAGE, 'login')}"
         response = ask_to_log_in(environ, login_url, error.error, accepts_keys=error.accepts_keys)
     except UnmetDemandError as error:
         response = refuse_unmet(environ, error)
@@ -187,7 +190,7 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
         return _to_proof(environ, site, request)
     scopes = scopes_of(request, session, site)
     allowance = grants.allowance(request.client, session.user)
-    is_asked = needs_consent(request, allowance, scopes)
+    is_asked = needs_consent(_without_create(request, session), allowance, scopes)
     if is_asked and is_silent:  # first, so that only an app that was allowed learns of groups
         raise request.refused("consent_required", "the user has not allowed this yet")
     if not allowance.is_admitted:
@@ -253,6 +256,8 @@ def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationReque
     except (UnauthenticatedError, UnmetDemandError):
         # The login, which is the proof that the request needs, returns to a request that says so.
         environ[ASKED_FOR] = _url_after_proof(environ, site, request)
+        if CREATE in request.prompts and is_open(site.settings):
+            environ[_FIRST_PAGE] = "register"
         raise
 
 
@@ -269,8 +274,8 @@ def url_with(
     Args:
         asked_at: When this site asked for a proof, if that is now; see `AuthorizationRequest`.
     """
-    asked_at = (asked_at or request.asked_at) if request.needs_proof else 0
-    own = {ASKED: asked_at, MEANT: request.meant}
+    is_asked = request.needs_proof or CREATE in request.prompts
+    own = {ASKED: (asked_at or request.asked_at) if is_asked else 0, MEANT: request.meant}
     signer, named = site.require(OAuthServer).own_parameters, ""
     if request.is_long:
         request_uri = request.request_uri or _request_uri(environ, request, site)
@@ -330,7 +335,7 @@ def needs_consent(request: AuthorizationRequest, allowance: Allowance, scopes: l
         return True
     if request.client.is_trusted:
         return False
-    is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT))
+    is_asked_anew = not request.prompts.isdisjoint((CONSENT, SELECT_ACCOUNT, CREATE))
     return is_asked_anew or not allowance.covers(scopes, request.resource)
 
 
@@ -345,6 +350,16 @@ def is_recent(request: AuthorizationRequest, session: UserSession, site: Site) -
         return True
     proof = proof_of(session.session_id) or Proof(0, "")
     return request.accepts(proof.authenticated_at, site.tokens.now())
+
+
+def _without_create(request: AuthorizationRequest, session: UserSession) -> AuthorizationRequest:
+    """Return the request of a user who has just registered, or logged in, as it goes on."""
+    if CREATE not in request.prompts or not request.asked_at:
+        return request
+    proof = proof_of(session.session_id) or Proof(0, "")
+    if not request.has_answer(proof.authenticated_at):
+        return request
+    return replace(request, prompts=request.prompts - {CREATE})
 
 
 def _not_admitted(
