@@ -18,6 +18,7 @@ AUTHORIZE, CONSENT = "/auth/authorize", "/auth/consent"
 DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 TOKEN, USERINFO = "/auth/oauth/token", "/auth/userinfo"
 REGISTER = "/auth/oauth/register"
+PAR = "/auth/oauth/par"
 EDITOR = "http://localhost:33418/callback"  # of an app that registers itself
 
 
@@ -43,6 +44,10 @@ class App(AppClient):
     def url(self, path=AUTHORIZE, **changes):
         """Return the URL with a request to which the app sends a browser."""
         return f"{path}?{urlencode(self.parameters(**changes))}"
+
+    def push(self, status=201, **changes):
+        """Send a request in advance; return the answer."""
+        return self.program.post(PAR, self.parameters(**changes), status=status).json
 
     def log_in_as_itself(self, status=200, **fields):
         """Ask for a token by the client's own credentials; return the answer."""

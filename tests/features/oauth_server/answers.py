@@ -15,13 +15,13 @@ from wsgiauth.testing import api_key, bearer, make_group, make_user
 # No client is registered, a form can have too many fields, and no schema can tell the rules of URIs
 # and names. At the last, what is null or empty counts as missing.
 _UNKNOWN = ("GET /authorize", "POST /authorize", "GET /consent", "POST /consent")
-_UNKNOWN += ("POST /oauth/token", "POST /oauth/revoke", "POST /oauth/device")
+_UNKNOWN += ("POST /oauth/token", "POST /oauth/revoke", "POST /oauth/device", "POST /oauth/par")
 EXPECTED = {
     **{name: ["400"] for name in _UNKNOWN},
     **{name: ["200", "400"] for name in ("GET /oauth/logout", "POST /oauth/logout")},
     "POST /oauth/register": ["201", "400"],
 }
-PROGRAM_PATHS = ("/oauth/token", "/oauth/revoke", "/oauth/device")
+PROGRAM_PATHS = ("/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/par")
 
 
 def answers(world):
@@ -119,6 +119,8 @@ def _program_requests(site, app, login):
     yield "GET", "/userinfo", {}
     yield "POST", "/userinfo", FORM, ""
     yield "POST", "/oauth/revoke", FORM, _form(app, token="x")
+    yield "POST", "/oauth/par", FORM, _form(app, **app.parameters())
+    yield "POST", "/oauth/par", FORM, _form(app, **app.parameters(state="x" * 5000))
 
 
 def _device_requests(site, login, key):

@@ -12,6 +12,7 @@ from tests.support.driving import changed, moved_clock, post
 from tests.support.event_scene import LOGIN
 from tests.support.mails import Clock
 from tests.support.oauth_apps import (
+    AUTHORIZE,
     DEVICE_GRANT,
     USERINFO,
     App,
@@ -135,7 +136,10 @@ def long_requests(site, app, browser):
     with patch.object(stored_requests, "MOST", 1):
         for state in ("a" * 2000, "b" * 2000):
             TestApp(site).get(app.url(state=state), headers=BROWSER)
-    walk(browser, app.url(state="c" * 2000))
+    with patch.object(stored_requests, "MOST_OF_CLIENT", 1):
+        for _ in range(2):
+            asked = {"client_id": app.id, "request_uri": app.push()["request_uri"]}
+    browser.get(AUTHORIZE, asked, headers=BROWSER)
 
 
 def televisions(site, app, user):
@@ -199,6 +203,7 @@ ABOUT_NO_USER = {
 PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL
 # In the words of RFC 6749 to programs of apps; or they begin what a page of an app asks for.
 _FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/oauth/device", "/oauth/register", "/userinfo")
+_FOR_PROGRAMS += ("/oauth/par",)
 WITHOUT_JSON = dict.fromkeys((*_FOR_PROGRAMS, "/authorize", "/oauth/logout"))
 
 

@@ -18,6 +18,7 @@ from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.device import Device
 from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import OAuthLogout
+from wsgiauth.features.oauth_server.endpoints.oauth_par import OAuthPar
 from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegister
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
@@ -87,6 +88,7 @@ FEATURE = Feature(
         "/apps": Apps(),
         "/oauth/token": OAuthToken(),
         "/oauth/revoke": OAuthRevoke(),
+        "/oauth/par": OAuthPar(),
         "/userinfo": UserInfo(),
         "/oauth/logout": OAuthLogout(),
         "/oauth/device": OAuthDevice(),

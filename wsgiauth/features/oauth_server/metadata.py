@@ -45,6 +45,7 @@ def _document(site: Site) -> dict[str, object]:
         "userinfo_endpoint": userinfo_url(site),
         "jwks_uri": f"{base}/jwks.json",
         "revocation_endpoint": f"{base}/oauth/revoke",
+        "pushed_authorization_request_endpoint": f"{base}/oauth/par",
         "device_authorization_endpoint": f"{base}/oauth/device",
         "end_session_endpoint": f"{base}/oauth/logout",
         "introspection_endpoint": f"{base}/introspect",

@@ -8,6 +8,7 @@ from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.device import Device
 from wsgiauth.features.oauth_server.endpoints.oauth_device import OAuthDevice
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import OAuthLogout
+from wsgiauth.features.oauth_server.endpoints.oauth_par import OAuthPar
 from wsgiauth.features.oauth_server.endpoints.oauth_register import OAuthRegister
 from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
@@ -43,6 +44,7 @@ from wsgiauth.features.oauth_server.openapi_schemas import (
     LOGOUT_REDIRECT_URI,
     LOGOUT_STATE,
     OAUTH_ERROR,
+    PUSHED_REQUEST,
     REGISTERED_APP,
     USER_INFO,
     WAITING_DEVICE,
@@ -164,7 +166,7 @@ OPERATIONS = {
             " needed. With a wrong client or redirect URI, or with names and values of more than"
             " 8,192 bytes in all, or a `state` of more than 4,096 bytes, the answer is a page,"
             " never a redirect. Every other mistake is an answer to the app. Parameters that are"
-            " not listed are ignored; `request` and a `request_uri` that this site has not issued"
+            " not listed are ignored; `request` and a `request_uri` that /oauth/par has not issued"
             " are refused.",
             answers=(
                 page(
@@ -369,6 +371,36 @@ OPERATIONS = {
                     )
                 },
                 about="At most 16 KiB.",
+            ),
+            tag=APPS,
+            security=(CLIENT, None),
+        )
+    },
+    OAuthPar: {
+        "post": Operation(
+            "pushAuthorizationRequest",
+            "Send the request of an app in advance",
+            "For the program of an app, which authenticates with its secret (RFC 9126). The form"
+            " has the parameters of /authorize, and is checked as there. The app then sends the"
+            " browser to /authorize with its `client_id` and the `request_uri`, which can be"
+            " opened again until it expires.",
+            answers=(
+                answer(201, "The name of the request.", PUSHED_REQUEST),
+                answer(
+                    400,
+                    "The form cannot be read, or /authorize would refuse the request, by the code"
+                    " that it would send to the app; for another redirect URI, `invalid_request`."
+                    " Or the client logs in as itself (`unauthorized_client`).",
+                    OAUTH_ERROR,
+                ),
+                _UNKNOWN,
+                answer(413, "The request is too long (`invalid_request`).", OAUTH_ERROR),
+                *(each for each in _OF_CLIENT if each.status != 413),
+            ),
+            body=Body(
+                content={FORM: {"type": "object", "additionalProperties": text()}},
+                about="The parameters of a request, and the client's credentials. At most 8,192"
+                " bytes of names and values, and an `id_token_hint` of at most 32 KiB.",
             ),
             tag=APPS,
             security=(CLIENT, None),

@@ -94,7 +94,8 @@ AUTHORIZE_REQUEST_URI = parameter(
     "AuthorizeRequestUri",
     query(
         "request_uri",
-        "The name of a long request during a login. Then only `client_id` counts beside it.",
+        "The name of a request that the app has pushed to /oauth/par, or of a long one during a"
+        " login. Then only `client_id` counts beside it.",
         text(),
         example="urn:ietf:params:oauth:request_uri:KcGvQ0mXw3sT9yYh2bDq7Lr5Nf8Pj1Za6Ue4Ri0So-k",
     ),
@@ -173,6 +174,14 @@ DEVICE_CODES = obj(
     ),
     expires_in=integer("The seconds until the codes expire."),
     interval=integer("The seconds between two questions."),
+)
+PUSHED_REQUEST = obj(
+    "PushedRequest",
+    request_uri=text(
+        "For /authorize.",
+        examples=["urn:ietf:params:oauth:request_uri:KcGvQ0mXw3sT9yYh2bDq7Lr5Nf8Pj1Za6Ue4Ri0So-k"],
+    ),
+    expires_in=integer("The seconds until it expires."),
 )
 WAITING_DEVICE = obj(
     "WaitingDevice",

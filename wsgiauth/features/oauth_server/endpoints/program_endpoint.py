@@ -4,6 +4,7 @@ from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import ClassVar
 from urllib.parse import unquote_plus
 from wsgiref.types import WSGIEnvironment
 
@@ -14,7 +15,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.web.request import FORM, content_type, read_form
+from wsgiauth.web.request import FORM, MAX_BODY, content_type, read_form
 from wsgiauth.web.responses import REALM, Header, Response
 
 _CHALLENGE: Header = ("WWW-Authenticate", f'Basic realm="{REALM}", charset="UTF-8"')
@@ -24,7 +25,12 @@ class ProgramEndpoint(Endpoint):
     """Takes a form of a client, which is authenticated first (RFC 6749 section 2.3).
 
     No cookie counts, so a page of another site can send nothing in a user's name.
+
+    Attributes:
+        max_body: Bytes of the form.
     """
+
+    max_body: ClassVar[int] = MAX_BODY
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""
@@ -39,18 +45,18 @@ class ProgramEndpoint(Endpoint):
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; answer failures as RFC 6749 section 5.2 demands."""
         try:
-            fields = _read_fields(environ)
+            fields = _read_fields(environ, self.max_body)
             client = _authenticate(environ, fields, site.tokens.now())
             return self.respond(client, fields, environ, site)
         except OAuthError as error:
             return error.response()
 
 
-def _read_fields(environ: WSGIEnvironment) -> dict[str, str]:
+def _read_fields(environ: WSGIEnvironment, most: int) -> dict[str, str]:
     try:
         if content_type(environ) != FORM:
             raise OAuthError(INVALID_REQUEST, f"the Content-Type must be {FORM}")
-        sent = read_form(environ)
+        sent = read_form(environ, most=most)
     except RequestError as error:
         status = HTTPStatus(error.status)
         raise OAuthError(INVALID_REQUEST, "the form cannot be read", status=status) from None
@@ -73,7 +79,7 @@ def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: floa
         return client
     if client is not None and not client.is_public and clients.has_secret(client, secret):
         return client
-    raise _invalid_client("the client is unknown, or its secret is wrong or missing")
+    raise invalid_client("the client is unknown, or its secret is wrong or missing")
 
 
 def _basic(header: str) -> tuple[str, str]:
@@ -85,10 +91,11 @@ def _basic(header: str) -> tuple[str, str]:
         client_id, _colon, secret = b64decode(credentials, validate=True).decode().partition(":")
     except ValueError:
         description = "the Authorization header must be Basic with the id and the secret"
-        raise _invalid_client(description) from None
+        raise invalid_client(description) from None
     return unquote_plus(client_id), unquote_plus(secret)
 
 
-def _invalid_client(description: str) -> OAuthError:
+def invalid_client(description: str) -> OAuthError:
+    """Return the refusal of a client that does not prove who it is."""
     status = HTTPStatus.UNAUTHORIZED
     return OAuthError(INVALID_CLIENT, description, status=status, headers=(_CHALLENGE,))
