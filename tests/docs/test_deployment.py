@@ -1,5 +1,6 @@
 """docs/deployment.md: its commands are run, on the servers that they are about."""
 
+import http.client
 import re
 import shutil
 import ssl
@@ -7,7 +8,7 @@ import urllib.request
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import peewee
 import pytest
@@ -18,9 +19,9 @@ from tests.conftest import NAME, SERVERS, require, skip_or_fail
 from tests.docs.accounts import ask, bearer, settings_of, token_of
 from tests.docs.pages import PAGES, code, commands, section, shown
 from tests.support.nginx import nginx
-from tests.support.oauth_apps import as_provider
+from tests.support.oauth_apps import answer_in, as_provider
 from tests.support.service_keys import new_key, pem_of, write_key
-from tests.support.sites import PASSWORD, USERNAME, echo
+from tests.support.sites import PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.authentication import one_time
 from wsgiauth.features.factors import recovery_codes
@@ -201,6 +202,28 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
             assert answer.headers["Content-Encoding"] == "gzip"
         (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]
         assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
+
+
+@pytest.mark.parametrize("is_configured", [True, False])
+def test_nginx_forwards_the_longest_requests_of_apps(provider, tmp_path, is_configured):
+    (paragraph,) = [each for each in DEPLOYMENT.split("\n\n") if "proxy_buffer_size" in each]
+    directives = re.findall("`([a-z_]+ [^`]+;)`", paragraph)
+    assert len(directives) == 3
+    app = app_client(provider, "Wiki", redirect_uris=["https://wiki.example.org/callback"])
+    state = "\u65e5" * (4096 // 3)
+    url = f"/auth/authorize?{urlencode(app.parameters(state=state, prompt='none'))}"
+    with serving(provider) as address:
+        added = " ".join(directives) if is_configured else "large_client_header_buffers 4 32k;"
+        block = servers([urlsplit(address).port] * 2).replace("gzip on;", f"gzip on; {added}")
+        with nginx(tmp_path, block) as port:
+            context = ssl.create_default_context(cafile=tmp_path / "certificate.pem")
+            client = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=60)
+            client.request("GET", url)
+            answer = client.getresponse()
+            client.close()
+    assert answer.status == (303 if is_configured else 502)
+    if is_configured:
+        assert answer_in(answer.headers["Location"])["state"] == state
 
 
 PROXIED = [
