@@ -66,9 +66,29 @@ def register(site, status=201, **metadata):
 
 def store_registration(metadata, now):
     """Store an app that has registered itself, and return its row."""
-    row = registration.described(metadata, (), now)
+    row = registration.registered(registration.described(metadata, ()), now)
     registration.register(row)
     return row
+
+
+class DocumentApp(App):
+    """An app that nobody registered: its `client_id` is a URL, whose document it has.
+
+    Attributes:
+        document: What `client_documents` serves at the URL.
+    """
+
+    URL = "https://editor.example/app.json"
+
+    def __init__(self, site, **document):
+        usual = {"client_id": self.URL, "client_name": "Editor", "redirect_uris": [EDITOR]}
+        self.document = {name: each for name, each in (usual | document).items() if each != ""}
+        self.begin(site, self.URL, "", EDITOR)
+
+    @property
+    def documents(self):
+        """What `client_documents` takes."""
+        return {self.URL: self.document}
 
 
 class RegisteredApp(App):

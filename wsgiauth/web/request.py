@@ -108,22 +108,31 @@ def read_body(environ: WSGIEnvironment, most: int = MAX_BODY) -> bytes:
 def read_json(environ: WSGIEnvironment) -> dict[str, object]:
     """Return the JSON object in the body (RFC 8259)."""
     try:
-        text = read_body(environ).decode()
-        if has_many_brackets(text):
-            raise ValueError("nested too deeply")
-        document = json.loads(
-            text,
-            parse_constant=_refuse,  # NaN and Infinity, which are not JSON
-            parse_int=_bounded_number,
-            parse_float=_bounded_number,
-            object_pairs_hook=_unambiguous,
-        )
-        # An escaped lone surrogate cannot be encoded for a database or a response.
-        json.dumps(document, ensure_ascii=False).encode()
+        document = read_json_text(read_body(environ))
     except ValueError:
         raise malformed(_("The body is not well-formed JSON in UTF-8.")) from None
     if not isinstance(document, dict):
         raise malformed(_("The body must be a JSON object."))
+    return document
+
+
+def read_json_text(body: bytes) -> object:
+    """Return the value of a JSON text in UTF-8, without repeated names or values that are not JSON.
+
+    Numbers are floats. Raises ValueError, also for a text that would take long to read.
+    """
+    text = body.decode()
+    if has_many_brackets(text):
+        raise ValueError("nested too deeply")
+    document: object = json.loads(
+        text,
+        parse_constant=_refuse,  # NaN and Infinity, which are not JSON
+        parse_int=_bounded_number,
+        parse_float=_bounded_number,
+        object_pairs_hook=_unambiguous,
+    )
+    # An escaped lone surrogate cannot be encoded for a database or a response.
+    json.dumps(document, ensure_ascii=False).encode()
     return document
 
 

@@ -16,6 +16,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import ValidationError
+from wsgiauth.features.oauth_server.document_urls import host_in, id_of
 from wsgiauth.features.oauth_server.event_kinds import (
     CLIENT_CHANGED,
     CLIENT_CREATED,
@@ -196,7 +197,7 @@ class ListedClient(NamedTuple):
             group: The name of its group, if that exists.
         """
         return cls(
-            row.id,
+            row.client_id,
             row.name,
             kind_of(row),
             row.is_trusted,
@@ -270,10 +271,13 @@ def create(
 
 
 def find(client_id: str, now: float) -> Client | None:
-    """Return the client with this id, or None. One that has expired is not found."""
-    row = _FIND.fetchone(client_id) if names.is_handle(client_id) else None
+    """Return the client with this `client_id`, or None. One that has expired is not found."""
+    key = id_of(client_id)
+    row = _FIND.fetchone(key) if names.is_handle(key) else None
     client = None if row is None else Client.of_row(row)
-    return None if client is None or client.has_expired(now) else client
+    if client is None or client.client_id != client_id:
+        return None
+    return None if client.has_expired(now) else client
 
 
 def list_clients() -> list[ListedClient]:
@@ -293,13 +297,25 @@ def rows_of_clients(client_id: str | None = None) -> list[tuple[Client, ListedCl
 
 
 def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:
-    """Return the row of a client and its entry in the list, or None."""
-    return next(iter(rows_of_clients(client_id)), None) if names.is_handle(client_id) else None
+    """Return the row of a client and its entry in the list, or None.
+
+    Args:
+        client_id: Its `client_id`, or the key of its row, which URLs of the panel have.
+    """
+    key = id_of(client_id)
+    return next(iter(rows_of_clients(key)), None) if names.is_handle(key) else None
 
 
 def shown_name(client: Client) -> str:
     """Return how a page names a client: one that registered itself by its host."""
-    return client.name if client.expires_at is None else known_host(uris_of(client.redirect_uris))
+    return client.name if client.expires_at is None else host_of_app(client)
+
+
+def host_of_app(client: Client) -> str:
+    """Return what a person can know a client by: the host of its document or of a redirect URI."""
+    if client.document_url is not None:
+        return host_in(client.document_url)
+    return known_host(uris_of(client.redirect_uris))
 
 
 def names_of(client_ids: Collection[str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The limits on apps that register themselves, on devices, and on guesses at codes of devices.
+"""The limits on apps that nobody registered, on devices, and on guesses at codes of devices.
 
 Each function returns an attempt that is not counted yet, or raises RetryLaterError (429) if it must
 wait.
@@ -15,6 +15,11 @@ from wsgiauth.throttling.throttle import DOUBLING, HOUR
 DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
 
 _CODES = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
+
+# In an hour; of hosts, only failures and documents that are new here count.
+_DOCUMENTS_OF_USERS = Limit("documents of a user", 20, (HOUR,), HOUR)
+_DOCUMENTS_OF_NETWORKS = Limit("documents", 60, (HOUR,), HOUR)
+_DOCUMENTS_OF_HOSTS = Limit("documents of a host", 120, (HOUR,), HOUR)
 
 
 def registration(site: Site, networks: Networks) -> Attempt:
@@ -36,3 +41,17 @@ def device_code(site: Site, user: User, networks: Networks) -> Attempt:
     return site.throttle.attempt(
         counters.one(_CODES, str(user.id)), *counters.of_networks(of_address, networks)
     )
+
+
+def document(site: Site, user: User, networks: Networks) -> Attempt:
+    """Return a request for a document of an app, which a user causes."""
+    counters, of_networks = site.throttle.counters, _DOCUMENTS_OF_NETWORKS
+    return site.throttle.attempt(
+        counters.one(_DOCUMENTS_OF_USERS, str(user.id)),
+        *counters.of_networks(of_networks, networks),
+    )
+
+
+def documents_of_host(site: Site, host: str) -> Attempt:
+    """Return a request to a host for a document."""
+    return site.throttle.attempt(site.throttle.counters.one(_DOCUMENTS_OF_HOSTS, host))

@@ -1,4 +1,6 @@
-"""Apps that register themselves (RFC 7591): public, never trusted, and gone when unused.
+"""Apps that describe themselves: public, never trusted, and gone when unused.
+
+They register themselves (RFC 7591), or have a document: see `documents`.
 
 Everyone can register any name. So each login to such an app asks for the consent of the user, and
 nothing that the app names, such as a logo, is fetched or shown. Its name is that of a stranger, so
@@ -9,15 +11,17 @@ import secrets
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import peewee
 
 from wsgiauth import events
 from wsgiauth.accounts import names
+from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.events import actors
-from wsgiauth.features.oauth_server.clients import MOST_URIS
+from wsgiauth.features.oauth_server.clients import MOST_URIS, write
 from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import (
@@ -52,44 +56,72 @@ _LOOK_ALIKES = str.maketrans(
     "abeijkmhopctyxshdabehikmvoptyxiiios",
 )
 
+_OF_DESCRIPTION = ("name", "name_key", "redirect_uris", "scopes", "is_public")
+
 _writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
 
 
+class Described(NamedTuple):
+    """What an app says about itself, with our values instead of unknown ones."""
+
+    name: str
+    redirect_uris: list[str]
+    scopes: str  # separated by spaces
+
+    def columns(self) -> dict[str, object]:
+        """Return the values of the row of its client: `_OF_DESCRIPTION`."""
+        return {
+            "name": self.name,
+            "name_key": names.key(self.name),
+            "redirect_uris": "\n".join(dict.fromkeys(self.redirect_uris)),
+            "scopes": self.scopes,
+            "is_public": True,
+        }
+
+
 def described(
-    metadata: Mapping[str, object], schemes: Collection[str], now: float, *, site_name: str = ""
-) -> Client:
-    """Return a client as it describes itself (section 2), with our values instead of unknown ones.
+    metadata: Mapping[str, object], schemes: Collection[str], *, site_name: str = "", host: str = ""
+) -> Described:
+    """Return an app as it describes itself (section 2).
 
     Args:
         schemes: Those without a dot that its redirect URIs can have.
         site_name: The name of this site, which no app can have in its own.
+        host: Which serves the description, and which its https redirect URIs must have; without
+            one, they need only have one host in common.
 
     Raises:
-        OAuthError: A redirect URI or another value cannot be accepted, or there are too many.
+        OAuthError: A redirect URI or another value cannot be accepted.
     """
-    purge_some(Client, now)
-    uris = _uris(metadata, schemes)
-    name = _string(metadata, "client_name") or known_host(uris)
+    uris = _uris(metadata, schemes, host)
+    known = host or known_host(uris)
+    name = _string(metadata, "client_name") or known
     if names.key_name_problem(name) is not None:
         raise OAuthError(_METADATA, "client_name must be a name of at most 100 characters")
     if not _is_plain(name) or _looks_like(name, site_name):
-        name = known_host(uris)
+        name = known
     _string(metadata, "token_endpoint_auth_method")  # it becomes none: section 3.2.1
     asked = _string(metadata, "scope").split()
     scopes = " ".join(dict.fromkeys(filter(is_scope, asked)))
     if len(scopes) > MAX_SCOPE:
         raise OAuthError(_METADATA, "scope is too long")
+    return Described(name, uris, scopes)
+
+
+def registered(app: Described, now: float) -> Client:
+    """Return the client of an app that registers itself now, not stored yet.
+
+    Raises:
+        OAuthError: There are too many.
+    """
+    purge_some(Client, now)
     if _are_too_many(now):
         raise OAuthError(_METADATA, "too many apps have registered themselves: try again later")
     return Client(
         id=secrets.token_hex(_ID_BYTES),
-        name=name,
-        name_key=names.key(name),
-        redirect_uris="\n".join(dict.fromkeys(uris)),
-        scopes=scopes,
-        is_public=True,
         created_at=int(now),
         expires_at=int(now) + NEW_DAYS * DAY,
+        **app.columns(),
     )
 
 
@@ -98,6 +130,25 @@ def register(row: Client) -> None:
     with database.atomic(), actors.acting(actors.APP):
         row.save(force_insert=True)
         events.emit(CLIENT_CREATED, reason=row.id)
+
+
+def store_described(client: Client, now: float) -> None:
+    """Store the client of a document as the document describes it now, because a user allows it.
+
+    One that has expired ends first, with all that users had allowed it.
+    """
+    own = Client.id == client.id
+    columns = {name: getattr(client, name) for name in _OF_DESCRIPTION}
+    with actors.acting(actors.APP):
+        Client.delete().where(own, Client.expires_at <= int(now)).execute()
+        stored: Client | None = Client.get_or_none(own)
+        if stored is not None:
+            write(stored, columns)
+            return
+        further = {"document_url": client.document_url, "created_at": int(now)}
+        ends_at = int(now) + NEW_DAYS * DAY
+        if insert_new(Client, id=client.id, expires_at=ends_at, **columns, **further):
+            events.emit(CLIENT_CREATED, reason=client.id)
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:
@@ -162,12 +213,14 @@ def _outline(name: str) -> str:
 
 
 def _are_too_many(now: float) -> bool:
-    stay = Client.select(Client.id).where(Client.expires_at > int(now))
+    stay = Client.select(Client.id).where(
+        Client.expires_at > int(now), Client.document_url.is_null()
+    )
     last = stay.order_by(Client.expires_at).offset(MOST_CLIENTS - 1)  # along the index
     return last.first() is not None
 
 
-def _uris(metadata: Mapping[str, object], schemes: Collection[str]) -> list[str]:
+def _uris(metadata: Mapping[str, object], schemes: Collection[str], host: str) -> list[str]:
     uris: Any = metadata.get("redirect_uris")
     if not (isinstance(uris, list) and 0 < len(uris) <= MOST_URIS):
         raise OAuthError("invalid_redirect_uri", f"redirect_uris must list 1 to {MOST_URIS} URIs")
@@ -179,19 +232,23 @@ def _uris(metadata: Mapping[str, object], schemes: Collection[str]) -> list[str]
                 " dot in it"
             )
             raise OAuthError("invalid_redirect_uri", description)
-    if not _have_one_host(uris):
+    web = [each for each in uris if each.startswith("https:")]
+    if host and any(urlsplit(each).hostname != host for each in web):
+        description = "the https redirect URIs must have the host of the document"
+        raise OAuthError("invalid_redirect_uri", description)
+    if not _belong_together({host_of(each) for each in web}):
         description = "the https redirect URIs must have one host, or hosts below each other"
         raise OAuthError("invalid_redirect_uri", description)
     return uris
 
 
-def _have_one_host(uris: Iterable[str]) -> bool:
-    """Return whether the web servers belong together, as vscode.dev and insiders.vscode.dev do.
+def _belong_together(hosts: Iterable[str]) -> bool:
+    """Return whether hosts are below each other, as vscode.dev and insiders.vscode.dev are.
 
     Otherwise, the list of a user's apps would show the host of another app beside its own.
     """
-    hosts = sorted({host_of(each) for each in uris if each.startswith("https:")}, key=len)
-    return all(longer.endswith(f".{shorter}") for shorter, longer in pairwise(hosts))
+    by_length = sorted(hosts, key=len)
+    return all(longer.endswith(f".{shorter}") for shorter, longer in pairwise(by_length))
 
 
 def _string(metadata: Mapping[str, object], name: str) -> str:

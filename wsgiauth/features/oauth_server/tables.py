@@ -267,11 +267,12 @@ class Origin(Model):
 
 
 class Document(Model):
-    """What a client ID metadata document said when it was fetched, or that it could not be used.
+    """What a client ID metadata document said when it was fetched, or why it could not be used.
 
     Attributes:
         id: As of its client: see `Client.id`.
         content: What counts of it, as JSON; None: it could not be used.
+        problem: Why it could not be used; "": it can.
         user: Whose request caused the fetch.
         fresh_until: When to fetch it again.
     """
@@ -279,6 +280,7 @@ class Document(Model):
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
     url: peewee.CharField[str] = peewee.CharField(max_length=DOCUMENT_URL_MAX_LENGTH)
     content: peewee.TextField[str | None] = peewee.TextField(null=True)
+    problem: peewee.CharField[str] = peewee.CharField(max_length=200)
     user_id: int
     user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
         User, backref="+", on_delete="CASCADE", index=False

@@ -55,6 +55,7 @@ def up(migrator, db):
         id = peewee.CharField(max_length=32, primary_key=True)
         url = peewee.CharField(max_length=500)
         content = peewee.TextField(null=True)
+        problem = peewee.CharField(max_length=200)
         user = peewee.ForeignKeyField(User, on_delete="CASCADE", index=False)
         fetched_at = peewee.BigIntegerField()
         fresh_until = peewee.BigIntegerField()

@@ -8,7 +8,7 @@ from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.oauth_server import limits
 from wsgiauth.features.oauth_server.oauth_errors import CLIENT_THROTTLED, OAuthError
 from wsgiauth.features.oauth_server.redirect_uris import uris_of
-from wsgiauth.features.oauth_server.registration import described, register
+from wsgiauth.features.oauth_server.registration import described, register, registered
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms.endpoint import Endpoint, read_json_alone
 from wsgiauth.settings import Settings
@@ -32,7 +32,8 @@ class OAuthRegister(Endpoint):
             attempt = limits.registration(site, site.clients.networks(environ))
             settings, now = site.settings, site.tokens.now()
             site_name = settings.SITE_NAME or ""
-            row = described(metadata, settings.OAUTH_SCHEMES, now, site_name=site_name)
+            app = described(metadata, settings.OAUTH_SCHEMES, site_name=site_name)
+            row = registered(app, now)
             attempt.begin()  # what was refused does not count
             register(row)
         except OAuthError as error:
