@@ -6,6 +6,7 @@ function raises TypeError for other objects.
 """
 
 from wsgiauth.testing.apps import AppClient, app_client
+from wsgiauth.testing.documents import client_documents
 from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes
 from wsgiauth.testing.logins import api_key, bearer, logged_in
 from wsgiauth.testing.mails import Mails, mailbox
@@ -20,6 +21,7 @@ __all__ = [
     "api_key",
     "app_client",
     "bearer",
+    "client_documents",
     "logged_in",
     "mailbox",
     "make_group",

@@ -1,6 +1,7 @@
 """The rules of an authorization request: which one is read, and how another one is refused."""
 
 from dataclasses import replace
+from functools import partial
 from hashlib import shake_128
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from tests.support.service_keys import MAPS, REPORTS
 from tests.support.settings import LONG_KEY
 from tests.support.tables import row_by_row
 from wsgiauth.exceptions import RequestError
+from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.authorization import (
     ASKED,
     MAX_IN_URL,
@@ -43,7 +45,13 @@ def read(own):
     """Return a function that reads a query."""
 
     def read_query(query, now=NOW):
-        return read_request(query, own, now=now, services=frozenset((REPORTS, MAPS)))
+        return read_request(
+            query,
+            own,
+            now=now,
+            services=frozenset((REPORTS, MAPS)),
+            find=partial(clients.find, now=now),
+        )
 
     return read_query
 
@@ -298,7 +306,8 @@ def test_a_fallback_of_the_key_verifies_the_time(request_of, settings, wiki):
     query = request_of(prompt="login").query
     signed = OwnParameters(settings).added_to(query, {ASKED: NOW})
     later = replace(settings, SECRET_KEY=LONG_KEY, SECRET_KEY_FALLBACKS=(settings.SECRET_KEY,))
-    request = read_request(signed, OwnParameters(later), now=NOW, services=frozenset())
+    find = partial(clients.find, now=NOW)
+    request = read_request(signed, OwnParameters(later), now=NOW, services=frozenset(), find=find)
     assert request.asked_at == NOW
 
 

@@ -97,4 +97,6 @@ def _app(client: Client, scopes: list[str], since: int) -> App:
     uris = uris_of(client.redirect_uris)
     hosts = tuple(dict.fromkeys(map(host_of, uris)))
     sites = tuple(dict.fromkeys(host_of(each) for each in uris if not is_of_this_computer(each)))
-    return App(client.id, client.name, hosts, sites, tuple(scopes), from_timestamp(since), None)
+    return App(
+        client.client_id, client.name, hosts, sites, tuple(scopes), from_timestamp(since), None
+    )

@@ -7,8 +7,9 @@ the client.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
@@ -74,7 +75,7 @@ UNKNOWN_CLIENT = Problem(
     "UnknownClient",
     400,
     {
-        "invalid_client": "The site does not know the app.",
+        "invalid_client": "The site does not know the app, or cannot use its document.",
         "invalid_redirect_uri": "The app has not registered this redirect URI.",
         "invalid_request": "The request of the app is too long.",
         "invalid_request_uri": "`request_uri` has expired, or this site has not issued it to this"
@@ -178,12 +179,21 @@ class OwnParameters:
         return 0 if number is None else int(number)
 
 
+FindClient = Callable[[str], Client | None]  # by its `client_id`
+
+
 def read_request(
-    query: str, own: OwnParameters, *, now: float, services: frozenset[str]
+    query: str,
+    own: OwnParameters,
+    *,
+    now: float,
+    services: frozenset[str],
+    find: FindClient,
 ) -> AuthorizationRequest:
     """Return the request in a query.
 
     Args:
+        find: Returns the client; for one with a document, also what its document says now.
         services: The values of `resource` that the site issues tokens for.
 
     Raises:
@@ -192,7 +202,7 @@ def read_request(
         AuthorizationError: Another parameter is wrong.
     """
     pairs = pairs_in(query)
-    client, uri = _client_of(pairs, now)
+    client, uri = _client_of(pairs, find)
     fields, counts = dict(pairs), Counter(name for name, _value in pairs)
     mode = fields.get("response_mode", QUERY)
     state = fields.get("state", "") if counts["state"] == 1 else ""
@@ -240,7 +250,7 @@ def size_of(pairs: Sequence[tuple[str, str]]) -> int:
 def registered_uri(query: str, now: float) -> str:
     """Return the redirect URI of a request, which can have other mistakes; "" if it is wrong."""
     try:
-        return _client_of(pairs_in(query), now)[1]
+        return _client_of(pairs_in(query), partial(clients.find, now=now))[1]
     except RequestError:
         return ""
 
@@ -253,7 +263,7 @@ def login_hint(query: str, now: float) -> str:
     """
     pairs = pairs_in(query)
     try:
-        client, _uri = _client_of(pairs, now)
+        client, _uri = _client_of(pairs, partial(clients.find, now=now))
     except RequestError:
         return ""
     hint = dict(pairs).get("login_hint", "")
@@ -266,13 +276,28 @@ def with_parameters(uri: str, parameters: Mapping[str, str]) -> str:
     return f"{uri}{'&' if '?' in uri else '?'}{urlencode(parameters)}"
 
 
-def _client_of(pairs: Sequence[tuple[str, str]], now: float) -> tuple[Client, str]:
-    """Return the client of a request, and a redirect URI that it has registered."""
+def unknown_client() -> RequestError:
+    """Return the error for a request of a client that this site does not know."""
+    detail = _("The app that sent you here is not known to this site.")
+    return RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
+
+
+def client_id_in(query: str) -> str:
+    """Return the `client_id` of a request, or "" if it has none or several."""
+    return _client_id(pairs_in(query))
+
+
+def _client_id(pairs: Sequence[tuple[str, str]]) -> str:
     ids = [value for name, value in pairs if name == "client_id"]
-    client = clients.find(ids[0], now) if len(ids) == 1 else None
+    return ids[0] if len(ids) == 1 else ""
+
+
+def _client_of(pairs: Sequence[tuple[str, str]], find: FindClient) -> tuple[Client, str]:
+    """Return the client of a request, and a redirect URI that it has registered."""
+    client_id = _client_id(pairs)
+    client = find(client_id) if client_id else None
     if client is None or client.is_service:
-        detail = _("The app that sent you here is not known to this site.")
-        raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
+        raise unknown_client()
     uris = [value for name, value in pairs if name == "redirect_uri"]
     if len(uris) != 1 or not is_registered(
         uris[0], client.redirect_uris, is_public=client.is_public

@@ -10,6 +10,7 @@ from wsgiauth.feature import Command, Feature
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.devices import own_devices
+from wsgiauth.features.oauth_server.documents import Documents, own_documents
 from wsgiauth.features.oauth_server.endpoints.admin_app import AdminApp, ChangeApp, UserApps
 from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, AdminApps, AppReasons
 from wsgiauth.features.oauth_server.endpoints.apps import Apps
@@ -33,6 +34,7 @@ from wsgiauth.features.oauth_server.tables import (
     AppSession,
     Client,
     DeviceRequest,
+    Document,
     Grant,
     StoredRequest,
 )
@@ -47,7 +49,9 @@ from wsgiauth.web.pages import Page, StaffSection
 def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
     if not settings.OAUTH_SERVER:
         return {}
+    documents: PartFactories = {Documents: lambda _: Documents(settings, tokens)}
     return {
+        **(documents if settings.OAUTH_REGISTRATION else {}),
         OAuthServer: lambda parts: OAuthServer(settings, tokens, parts.need(Sessions)),
         DescribedGrants: lambda parts: DescribedGrants(settings, parts.need(OAuthServer)),
         DescribedClients: lambda _: DescribedClients(settings),
@@ -110,12 +114,14 @@ FEATURE = Feature(
         "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),
         "wsgiauth_oauth_session": Records("app_sessions", own_app_sessions),
+        "wsgiauth_oauth_document": Records("documents_of_apps", own_documents),
         "wsgiauth_oauth_device": Records("allowed_devices", own_devices),
     },
     expiring={
         "app grant": Grant,
         "app session": AppSession,
         "device": DeviceRequest,
+        "document of an app": Document,
         "unused app": Client,
         "authorization request": StoredRequest,
     },

@@ -29,7 +29,11 @@ from wsgiauth.features.oauth_server.event_kinds import (
     GRANT_REUSED,
     OFFLINE_ACCESS_GIVEN,
 )
-from wsgiauth.features.oauth_server.registration import keep_client, keep_no_longer
+from wsgiauth.features.oauth_server.registration import (
+    keep_client,
+    keep_no_longer,
+    store_described,
+)
 from wsgiauth.features.oauth_server.scopes import (
     bound,
     combinations_of,
@@ -182,8 +186,8 @@ class Allowance(NamedTuple):
 def allowance(client: Client, user: User) -> Allowance:
     """Return what a user has allowed a client, and whether the client lets the user in."""
     row = _ALLOWANCE.fetchone(client.id, user.id)
-    if row is None:  # one of them was just deleted
-        return Allowance((), is_admitted=False)
+    if row is None:  # one of them was just deleted, or no user has allowed the document yet
+        return Allowance((), is_admitted=client.document_url is not None)
     scopes, combinations, is_admitted = row
     allowed = () if scopes is None else combinations_of(scopes, combinations)
     return Allowance(allowed, bool(is_admitted))
@@ -218,6 +222,8 @@ def record(
     stored = lock_user(user.id)
     if stored is None or stored.security_stamp != user.security_stamp:
         return None
+    if client.document_url is not None:
+        store_described(client, now)
     own = (Consent.user == user.id) & (Consent.client == client.id)
     row = Consent.select().where(own).first()
     former = [] if row is None else combinations_of(row.scopes, row.combinations)

@@ -41,7 +41,7 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
             return None
         issuer = self._settings.PUBLIC_URL
         times = {"iat": grant.refreshed_at, "exp": grant.expires_at}
-        claims = {"iss": issuer, "aud": issuer, "client_id": grant.client_id, **times}
+        claims = {"iss": issuer, "aud": issuer, "client_id": grant.client.client_id, **times}
         return self._described(grant, grant.scopes, claims) | {"token_type": "refresh_token"}
 
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:

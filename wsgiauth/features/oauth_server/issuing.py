@@ -100,7 +100,7 @@ def _access_token(
             "exp": now + site.require(OAuthServer).lifetime,
             "iat": now,
             "jti": secrets.token_urlsafe(16),
-            "client_id": client.id,
+            "client_id": client.client_id,
             "scope": " ".join(scopes),
         }
     )
@@ -122,7 +122,7 @@ def _id_token(
     return signed.sign(
         {
             **claims_of(user, scopes, site.settings),
-            "aud": client.id,
+            "aud": client.client_id,
             "exp": now + site.require(OAuthServer).lifetime,
             "iat": now,
             **_proof(grant),

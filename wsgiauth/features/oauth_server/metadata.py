@@ -39,6 +39,7 @@ def _document(site: Site) -> dict[str, object]:
     prompts = [each for each in PROMPTS if each != CREATE or is_open(site.settings)]
     return {
         **({"registration_endpoint": f"{base}/oauth/register"} if registers else {}),
+        **({"client_id_metadata_document_supported": True} if registers else {}),
         "issuer": site.require(OAuthServer).issuer,
         "authorization_endpoint": f"{base}/authorize",
         "token_endpoint": f"{base}/oauth/token",

@@ -66,7 +66,7 @@ class Apps(ListForm):
         if not client_id:
             raise ValidationError({"revoke": [_("Name an app.")]})
         found = clients.find_listed(client_id)  # also if the list is too long to name it
-        if found is None or not grants.revoke(user, client_id, submission.site.tokens.now()):
+        if found is None or not grants.revoke(user, found[0].id, submission.site.tokens.now()):
             detail = _("That app has been revoked already.")
             raise RequestError(HTTPStatus.NOT_FOUND, "no_such_app", detail)
         return self.answer_changed(submission, "apps?done=revoked", name=found[1].name)

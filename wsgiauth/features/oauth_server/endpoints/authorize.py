@@ -10,7 +10,7 @@ from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.endpoints.register import is_open
-from wsgiauth.exceptions import RequestError, UnauthenticatedError, UnmetDemandError
+from wsgiauth.exceptions import UnauthenticatedError, UnmetDemandError
 from wsgiauth.features.oauth_server import grants, stored_requests
 from wsgiauth.features.oauth_server.answers import (
     answer,
@@ -32,15 +32,20 @@ from wsgiauth.features.oauth_server.authorization import (
     UNKNOWN_CLIENT,
     AuthorizationError,
     AuthorizationRequest,
-    is_too_long,
     pairs_in,
-    read_request,
     size_of,
 )
 from wsgiauth.features.oauth_server.decisions import is_fresh_for
 from wsgiauth.features.oauth_server.grants import Allowance
 from wsgiauth.features.oauth_server.hints import MAX_FORM, read_query
 from wsgiauth.features.oauth_server.redirect_uris import is_of_this_computer, origin_of
+from wsgiauth.features.oauth_server.request_reading import (
+    TooLongError,
+    UnreadDocumentError,
+    request_of,
+    request_to_begin,
+    require_accepted,
+)
 from wsgiauth.features.oauth_server.scopes import DEFAULT, offered, possible
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
@@ -61,7 +66,7 @@ from wsgiauth.web.failures import ask_to_log_in, refuse_unmet
 from wsgiauth.web.pages import ErrorPage, Page
 from wsgiauth.web.request import prefers_html
 from wsgiauth.web.responses import WITHOUT_PATHS, Response, redirect
-from wsgiauth.web.urls import ASKED_FOR, is_number, mount_url, with_next
+from wsgiauth.web.urls import ASKED_FOR, mount_url, with_next
 
 _REQUEST_URI = "wsgiauth.request_uri"  # in an environ: of the row that this request has stored
 _FIRST_PAGE = "wsgiauth.first_page"  # in an environ: where an anonymous browser is sent
@@ -86,14 +91,6 @@ class TooLongPage(ErrorPage):
     def is_shown_once(self) -> bool:
         """Return True: the form of languages would repeat the URL."""
         return True
-
-
-class TooLongError(RequestError):
-    """A request is longer than this site accepts."""
-
-    def __init__(self) -> None:
-        detail = _("The request of the app that sent you here is too long.")
-        super().__init__(HTTPStatus.BAD_REQUEST, "invalid_request", detail)
 
 
 _REFUSED = Problem(
@@ -152,6 +149,9 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
         return handler(environ, site)
     except AuthorizationError as error:
         return answer_error(environ, site, error)
+    except UnreadDocumentError:
+        url = f"{mount_url(environ)}/authorize?{environ['QUERY_STRING']}"
+        return redirect(HTTPStatus.SEE_OTHER, url)
     except TooLongError as error:
         if not prefers_html(environ):
             raise
@@ -170,16 +170,16 @@ def respond(environ: WSGIEnvironment, site: Site, handler: Handler) -> Response:
 def _begin(environ: WSGIEnvironment, site: Site) -> Response:
     """Send a form on as a query, which has the name of a row if the form is long."""
     query = environ["QUERY_STRING"]
-    _require_accepted(query)
+    require_accepted(query)
     if size_of(pairs_in(query, keep_blank=True)) <= MAX_IN_URL:
         return redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/authorize?{query}")
     require_opened(environ, "document")  # no page can let its visitors store rows unnoticed
-    url = url_with(environ, "authorize", request_of(environ, site), site)
+    url = url_with(environ, "authorize", request_to_begin(environ, site), site)
     return redirect(HTTPStatus.SEE_OTHER, url)
 
 
 def _respond(environ: WSGIEnvironment, site: Site) -> Response:
-    request = request_of(environ, site)
+    request = request_of(environ, site, may_fetch=environ["REQUEST_METHOD"] == "GET")
     is_silent = NONE in request.prompts
     session = session_of(environ, site, request)
     if not is_meant(request, session):
@@ -207,40 +207,6 @@ def _respond(environ: WSGIEnvironment, site: Site) -> Response:
             raise request.refused("login_required", _TOO_OLD)
         return _to_proof(environ, site, request)
     return answer(environ, site, request.target, code_fields(site, request, session, scopes))
-
-
-def request_of(environ: WSGIEnvironment, site: Site) -> AuthorizationRequest:
-    """Return the request in the query, or in its row, with the user of its `id_token_hint`."""
-    server, now = site.require(OAuthServer), site.tokens.now()
-    sent = environ.get("QUERY_STRING", "")
-    _require_accepted(sent)
-    query, request_uri = _expanded(sent, now)
-    request = read_request(query, server.own_parameters, now=now, services=server.services)
-    return with_meant(replace(request, request_uri=request_uri), site)
-
-
-def with_meant(request: AuthorizationRequest, site: Site) -> AuthorizationRequest:
-    """Return a request with the user of its `id_token_hint`."""
-    if not request.id_token_hint:
-        return request
-    hint = site.require(SignedTokens).id_token_claims(request.id_token_hint) or {}
-    subject = str(hint.get("sub"))
-    if hint.get("aud") != request.client.id or not is_number(subject):
-        raise request.refused("login_required", "id_token_hint is not an ID token of this client")
-    return replace(request, meant=int(subject))
-
-
-def _require_accepted(query: str) -> None:
-    if is_too_long(query):
-        raise TooLongError
-
-
-def _expanded(query: str, now: float) -> tuple[str, str]:
-    try:
-        return stored_requests.expanded(query, now)
-    except stored_requests.UnknownRequestError:
-        detail = _("Go back to the app, and log in there again.")
-        raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_request_uri", detail) from None
 
 
 def session_of(environ: WSGIEnvironment, site: Site, request: AuthorizationRequest) -> UserSession:

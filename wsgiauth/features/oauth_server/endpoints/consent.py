@@ -30,16 +30,17 @@ from wsgiauth.features.oauth_server.authorization import (
     AuthorizationRequest,
 )
 from wsgiauth.features.oauth_server.decisions import ALLOW, REFUSE, is_fresh_for
+from wsgiauth.features.oauth_server.document_urls import host_in
 from wsgiauth.features.oauth_server.endpoints.authorize import (
     is_meant,
     is_recent,
-    request_of,
     respond,
     scopes_of,
     session_of,
     url_with,
 )
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, origin_of
+from wsgiauth.features.oauth_server.request_reading import request_of
 from wsgiauth.features.oauth_server.scopes import lacking
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.fields import Text
@@ -60,7 +61,7 @@ class ConsentPage(FormPage):
     template = "consent.html"
     consent_url: str  # with the request
     client_name: str
-    host: str  # to which the answer goes
+    host: str  # which asks: of the document of the app, or to which the answer goes
     is_on_device: bool  # whether it is a public app of this computer or phone, easy to imitate
     is_self_registered: bool = False  # so its name is unchecked
     since: datetime  # when the app was registered here
@@ -139,14 +140,14 @@ class Consent(MemberForm):
         """Return the page."""
         environ, site, session = submission.environ, submission.site, submission.member
         request = request_of(environ, site)
-        uri = request.target.uri
+        uri, document_url = request.target.uri, request.client.document_url
         possible = scopes_of(request, session, site)
         wanted = with_resource(possible, request.resource)
         begin = url_with(environ, "authorize", request, site)
         return ConsentPage(
             consent_url=url_with(environ, "consent", request, site),
             client_name=request.client.name,
-            host=host_of(uri),
+            host=host_of(uri) if document_url is None else host_in(document_url),
             is_on_device=request.client.is_public and is_of_this_computer(uri),
             is_self_registered=request.client.expires_at is not None,
             since=from_timestamp(request.client.created_at),

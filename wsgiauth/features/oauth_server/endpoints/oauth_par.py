@@ -1,12 +1,13 @@
 """POST /auth/oauth/par: a client sends its authorization request in advance (RFC 9126)."""
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features.oauth_server import stored_requests
+from wsgiauth.features.oauth_server import clients, stored_requests
 from wsgiauth.features.oauth_server.authorization import (
     MEANT,
     AuthorizationError,
@@ -14,7 +15,7 @@ from wsgiauth.features.oauth_server.authorization import (
     is_too_long,
     read_request,
 )
-from wsgiauth.features.oauth_server.endpoints.authorize import scopes_asked_for, with_meant
+from wsgiauth.features.oauth_server.endpoints.authorize import scopes_asked_for
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import (
     ProgramEndpoint,
     invalid_client,
@@ -25,6 +26,7 @@ from wsgiauth.features.oauth_server.oauth_errors import (
     UNAUTHORIZED_CLIENT,
     OAuthError,
 )
+from wsgiauth.features.oauth_server.request_reading import with_meant
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.site import Site
@@ -66,7 +68,13 @@ def _read(query: str, site: Site) -> AuthorizationRequest:
         raise OAuthError(INVALID_REQUEST, "the request is too long", status=status)
     server, now = site.require(OAuthServer), site.tokens.now()
     try:
-        request = read_request(query, server.own_parameters, now=now, services=server.services)
+        request = read_request(
+            query,
+            server.own_parameters,
+            now=now,
+            services=server.services,
+            find=partial(clients.find, now=now),
+        )
         scopes_asked_for(request)
         return with_meant(request, site)
     except RequestError:  # the client is known
