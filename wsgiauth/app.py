@@ -43,6 +43,7 @@ from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure, unavailable
+from wsgiauth.web.cors import CrossOrigin
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.failures import (
     FORM_HAS_PAGE,
@@ -97,6 +98,7 @@ class _Route(NamedTuple):
     path: str  # below the mount, with the names of its parts
     handlers: Mapping[str, Handler]  # by method
     is_navigation: bool
+    cross_origin: CrossOrigin | None
 
     @classmethod
     def of(cls, path: str, endpoint: Endpoint) -> "_Route":
@@ -106,7 +108,7 @@ class _Route(NamedTuple):
             handlers = {_ANY: handlers["GET"]}
         elif endpoint.answers_head and "GET" in handlers:
             handlers = {"HEAD": handlers["GET"], **handlers}
-        return cls(path, handlers, endpoint.is_navigation)
+        return cls(path, handlers, endpoint.is_navigation, endpoint.cross_origin)
 
 
 class AuthApp:
@@ -121,12 +123,14 @@ class AuthApp:
         for feature in FEATURES:
             for permission in feature.permissions(site.settings):
                 known_permissions.register(permission)
-        self._router = Router(
-            {
-                path: _Route.of(path, endpoint.variant(site.settings))
-                for path, endpoint in ROUTES.items()
-                if endpoint.is_offered(site.settings)
-            }
+        routes = {
+            path: _Route.of(path, endpoint.variant(site.settings))
+            for path, endpoint in ROUTES.items()
+            if endpoint.is_offered(site.settings)
+        }
+        self._router = Router(routes)
+        self._shared = Router(
+            {path: (each.cross_origin, each) for path, each in routes.items() if each.cross_origin}
         )
         if site.settings.TEMPLATES is None:
             return  # our own templates are tested
@@ -137,6 +141,15 @@ class AuthApp:
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""
+        shared = self._shared.find(environ.get("PATH_INFO", ""))
+        if shared is None:
+            return self._answer(environ)(environ, start_response)
+        (cross_origin, route), _arguments = shared
+        response = cross_origin.respond(environ, self._site, route.handlers, self._answer)
+        return response(environ, start_response)
+
+    def _answer(self, environ: WSGIEnvironment) -> Response:
+        """Return the response to a request, also if it fails."""
         try:
             with actors.acting(actors.OWNER):
                 response = self._respond_to_present(environ)
@@ -179,7 +192,7 @@ class AuthApp:
         has_secret = is_hidden or "token" in environ.get("QUERY_STRING", "")
         if has_secret and response.referrer != NO_REFERRER:
             response = replace(response, referrer=WITHOUT_PATHS)
-        return response(environ, start_response)
+        return response
 
     def _respond_to_present(self, environ: WSGIEnvironment) -> Response:
         """Answer a request; if its user is deleted meanwhile, its token is invalid."""
@@ -216,7 +229,7 @@ class AuthApp:
         found = self._router.find(path)
         if found is None:
             raise NotFoundError
-        (route, handlers, is_navigation), arguments = found
+        (route, handlers, is_navigation, _shared), arguments = found
         method = environ["REQUEST_METHOD"]
         if is_navigation and method in SAFE_METHODS:
             environ[IS_NAVIGATION] = True

@@ -23,6 +23,7 @@ from wsgiauth.mail.outbox import Composer
 from wsgiauth.parts import PartFactories, conflict
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import Model
+from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin, is_preflight
 from wsgiauth.web.pages import Page, StaffSection
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import overlap
@@ -34,11 +35,33 @@ if TYPE_CHECKING:
     from wsgiauth.site import Site
 
 
+WELL_KNOWN_METHODS = ("GET", "HEAD")
 KERNEL = "the kernel"  # beside the names of features
 
 _Declared = TypeVar("_Declared")
 
-WellKnown = Callable[[WSGIEnvironment], Response]
+
+class WellKnown(NamedTuple):
+    """What answers GET and HEAD at a path above the mount (RFC 8615)."""
+
+    answer: Callable[[WSGIEnvironment], Response]
+    cross_origin: CrossOrigin | None = None  # see `Endpoint`
+
+    @classmethod
+    def document(cls, response: Response) -> "WellKnown":
+        """Return what always answers the same, which the pages of all origins can read."""
+        return cls(lambda _environ: response, ALL_ORIGINS)
+
+    def respond(self, environ: WSGIEnvironment) -> Response | None:
+        """Return the response; None for a request that the application answers."""
+        if environ["REQUEST_METHOD"] not in WELL_KNOWN_METHODS:
+            is_asked = self.cross_origin is not None and is_preflight(environ)
+            if not is_asked:
+                return None
+        if self.cross_origin is None:
+            return self.answer(environ)
+        site = environ["wsgiauth.site"]
+        return self.cross_origin.respond(environ, site, WELL_KNOWN_METHODS, self.answer)
 
 
 class ConfirmationWay(NamedTuple):
@@ -99,7 +122,7 @@ class Feature:
     Attributes:
         name: One word.
         urls: Its endpoints, by path below the mount.
-        well_known: Returns its functions for paths above the mount (RFC 8615).
+        well_known: Returns what answers at its paths above the mount.
         replaces: Those of these paths where the kernel or another feature also answers.
         permissions: Returns the permissions that it asks for.
         parts: Returns the functions that make the objects that it adds to a site, by their

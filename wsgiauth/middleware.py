@@ -196,12 +196,12 @@ class AuthMiddleware:
         path = environ.get("PATH_INFO", "")
         if path.startswith(self._mount) and path[len(self._mount) :][:1] in ("", "/"):
             return self._auth_app(self._below_mount(environ), start_response)
-        if path in self._well_known and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            return self._well_known[path](environ)(environ, start_response)
-        if self._at_root and environ["REQUEST_METHOD"] in ("GET", "HEAD"):
-            found = self._at_root.get(environ["wsgiauth.root"] + path)
-            if found is not None:
-                return found(environ)(environ, start_response)
+        well_known = self._well_known.get(path)
+        if well_known is None and self._at_root:
+            well_known = self._at_root.get(environ["wsgiauth.root"] + path)
+        response = None if well_known is None else well_known.respond(environ)
+        if response is not None:
+            return response(environ, start_response)
         if "HTTP_AUTHORIZATION" not in environ and "HTTP_COOKIE" not in environ:
             set_caller(environ)
             return self._app(environ, start_response)
@@ -302,17 +302,17 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
 
 
 def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, WellKnown]:
-    """Return the functions that answer GET and HEAD above the mount (RFC 8615), by path."""
+    """Return what answers above the mount (RFC 8615), by path."""
 
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")
 
-    own = {_CHANGE_PASSWORD: change_password} if site.settings.PASSWORD_LOGIN else {}
+    own = {_CHANGE_PASSWORD: WellKnown(change_password)} if site.settings.PASSWORD_LOGIN else {}
     return joined(features, "the URL", lambda each: each.well_known(site), kernel=own)
 
 
 def _at_root(answers: Mapping[str, WellKnown], settings: Settings) -> Mapping[str, WellKnown]:
-    """Return the functions for a site below a path, by their paths from the root of the host.
+    """Return what answers for a site below a path, by their paths from the root of the host.
 
     RFC 8414 section 3.1 and RFC 9728 section 3.1 put the path of the site after the name of the
     document. A request for it arrives only if the outer server sends it here.

@@ -32,6 +32,7 @@ from wsgiauth.openapi.problems import (
 )
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.cors import CrossOrigin
 from wsgiauth.web.cross_origin import is_prefetch, is_same_origin
 from wsgiauth.web.pages import Around
 from wsgiauth.web.readers import USER_OF_PAGE
@@ -85,6 +86,9 @@ class Endpoint:
     # Links of emails and other sites lead a browser here. So GET and HEAD are for people whatever
     # `Accept` says, and have the session of the cookie alone.
     is_navigation: ClassVar[bool] = False
+    cross_origin: ClassVar[CrossOrigin | None] = (
+        None  # which of their pages read the answers (CORS)
+    )
     step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
     tag: ClassVar[Tag] = ACCOUNTS  # of its operations in the OpenAPI document

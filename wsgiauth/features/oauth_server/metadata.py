@@ -25,11 +25,11 @@ _CLAIMS += " email email_verified groups"
 
 
 def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
-    """Return the functions that answer with the metadata, which are the same at two URLs."""
+    """Return what answers with the metadata, which are the same at two URLs."""
     if site.part(OAuthServer) is None:
         return {}
-    response = json_response(_document(site), cache=PUBLIC_FOR_AN_HOUR)
-    own = dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), lambda _: response)
+    document = WellKnown.document(json_response(_document(site), cache=PUBLIC_FOR_AN_HOUR))
+    own = dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), document)
     return {**own, **protected_resources(site)}
 
 

@@ -4,20 +4,18 @@ An MCP client reads it to find this site.
 """
 
 from collections.abc import Iterator, Mapping
-from functools import partial
-from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.site import Site
-from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
+from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 from wsgiauth.web.uris import canonical
 
 PROTECTED_RESOURCE = "/.well-known/oauth-protected-resource"
 
 
 def protected_resources(site: Site) -> Mapping[str, WellKnown]:
-    """Return the functions that answer for the services of SERVICES, by the path below the site."""
+    """Return what answers for the services of SERVICES, by the path below the site."""
     return dict(_documents(site.require(OAuthServer)))
 
 
@@ -33,8 +31,4 @@ def _documents(server: OAuthServer) -> Iterator[tuple[str, WellKnown]]:
                 "bearer_methods_supported": ["header"],
             }
             response = json_response(document, cache=PUBLIC_FOR_AN_HOUR)
-            yield f"{PROTECTED_RESOURCE}{path}", partial(_answer, response)
-
-
-def _answer(response: Response, environ: WSGIEnvironment) -> Response:
-    return response
+            yield f"{PROTECTED_RESOURCE}{path}", WellKnown.document(response)

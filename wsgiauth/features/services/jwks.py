@@ -12,6 +12,7 @@ from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.web.cors import ALL_ORIGINS
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, Response, json_response
 
 METADATA = "/.well-known/oauth-authorization-server"  # RFC 8414 section 3
@@ -19,6 +20,8 @@ METADATA = "/.well-known/oauth-authorization-server"  # RFC 8414 section 3
 
 class PublishedKeys(Endpoint):
     """Publishes the keys of SERVICE_KEYS."""
+
+    cross_origin = ALL_ORIGINS
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return no failures."""
@@ -39,7 +42,7 @@ def introspection_methods(settings: Settings) -> list[str]:
 
 
 def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
-    """Return the function that answers with the metadata, if the site has services."""
+    """Return what answers with the metadata, if the site has services."""
     if site.part(SignedTokens) is None:
         return {}
     issuer = site.settings.PUBLIC_URL or ""
@@ -54,5 +57,4 @@ def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
         "response_types_supported": [],
         "grant_types_supported": [],
     }
-    metadata = json_response(document, cache=PUBLIC_FOR_AN_HOUR)
-    return {METADATA: lambda _: metadata}
+    return {METADATA: WellKnown.document(json_response(document, cache=PUBLIC_FOR_AN_HOUR))}
