@@ -24,7 +24,14 @@ from tests.support.sites import BROWSER, SAME_ORIGIN, USERNAME
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.features.oauth_server import app_sessions, clients, devices, grants, stored_requests
+from wsgiauth.features.oauth_server import (
+    app_sessions,
+    clients,
+    devices,
+    grants,
+    stored_requests,
+    tables,
+)
 from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.questions import QUESTIONS
@@ -60,6 +67,7 @@ def fill(site, user):
     now = site.site.tokens.now()
     uri, name = "https://wiki.example.org/", f"app for {user.username}"
     client = clients.create(name, [uri], logout_uri=uri, now=now).row
+    clients.create(f"page for {user.username}", [uri], is_public=True, now=now)
     grants.allow(client, user, ["openid"], now)
     session_id = sessions.start(user, site.site.tokens).session_id
     code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
@@ -98,6 +106,7 @@ def drive(site, provider):
     televisions(site, app, ida)
     logouts(site, ida)
     RegisteredApp(site).log_in(browser)
+    pages_of_an_app(site)
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
     post(site, "/apps", {"revoke": app.id}, bearer(site, ida))
@@ -140,6 +149,16 @@ def long_requests(site, app, browser):
         for _ in range(2):
             asked = {"client_id": app.id, "request_uri": app.push()["request_uri"]}
     browser.get(AUTHORIZE, asked, headers=BROWSER)
+
+
+def pages_of_an_app(site):
+    """Another redirect URI of an app in browsers, whose page asks what it can send."""
+    app = App(site, "Page", "https://page.example.org/", is_public=True)
+    row = tables.Client.get_by_id(app.id)
+    uris = ("https://board.example.org/",)
+    clients.change(row, clients.ClientFields.of(row)._replace(redirect_uris=uris))
+    headers = {"Origin": "https://board.example.org"}
+    TestApp(site).options("/auth/oauth/token", headers=headers, status=204)
 
 
 def televisions(site, app, user):
@@ -199,6 +218,7 @@ READS_BY_STATISTICS = {
 ABOUT_NO_USER = {
     "wsgiauth_oauth_client": "it says what an app is, whoever created or uses it",
     "wsgiauth_oauth_request": "it has for an hour what an app asked for, of whoever logs in",
+    "wsgiauth_oauth_origin": "it says where the pages of an app are",
 }
 PUBLIC_COLUMNS = ("wsgiauth_oauth_client.id",)  # every login to an app has it in a URL
 # In the words of RFC 6749 to programs of apps; or they begin what a page of an app asks for.

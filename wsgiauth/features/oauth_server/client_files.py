@@ -24,6 +24,7 @@ from wsgiauth.features.oauth_server.clients import (
     write,
 )
 from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
+from wsgiauth.features.oauth_server.origins import record
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -105,6 +106,7 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
             row = Client.get_or_none(Client.id == each["id"])
             if row is None:
                 Client.insert(id=each["id"], **columns).execute()
+                record(Client.get_by_id(each["id"]))
                 events.emit(CLIENT_CREATED, reason=each["id"])
                 created += 1
             elif row.expires_at is not None:  # it would be deleted when unused, even if trusted

@@ -22,6 +22,7 @@ from wsgiauth.features.oauth_server.event_kinds import (
     CLIENT_CREATED,
     CLIENT_REMOVED,
 )
+from wsgiauth.features.oauth_server.origins import record
 from wsgiauth.features.oauth_server.redirect_uris import (
     can_receive_logouts,
     is_of_this_computer,
@@ -266,6 +267,7 @@ def create(
     )
     with database.atomic():
         row.save(force_insert=True)
+        record(row)
         events.emit(CLIENT_CREATED, reason=row.id)
     return MadeClient(row, secret)
 
@@ -362,6 +364,7 @@ def write(client: Client, columns: Mapping[str, object]) -> bool:
     with database.atomic():
         if not Client.update(changes).where(Client.id == client.id).execute():
             raise ValidationError({"client": [_("The client was removed meanwhile.")]})
+        record(Client.get_by_id(client.id))
         events.emit(CLIENT_CHANGED, reason=client.id)
     return True
 

@@ -28,6 +28,7 @@ from wsgiauth.features.oauth_server.event_kinds import EVENTS
 from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
 from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
 from wsgiauth.features.oauth_server.metadata import AUTHORIZATION_SERVER, well_known_urls
+from wsgiauth.features.oauth_server.origins import Origins
 from wsgiauth.features.oauth_server.questions import QUESTIONS
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import (
@@ -56,6 +57,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
         DescribedGrants: lambda parts: DescribedGrants(settings, parts.need(OAuthServer)),
         DescribedClients: lambda _: DescribedClients(settings),
         Logouts: lambda parts: Logouts(parts.need(SignedTokens), tokens.now),
+        Origins: lambda _: Origins(),
         UserApps: lambda _: UserApps(),
         AppReasons: lambda _: AppReasons(),
     }

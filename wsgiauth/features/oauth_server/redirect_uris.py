@@ -131,6 +131,11 @@ def is_of_this_computer(uri: str) -> bool:
     return parts.scheme != "https" or parts.hostname in _OF_THIS_COMPUTER
 
 
+def is_loopback(uri: str) -> bool:
+    """Return whether a URI is one of this computer that any program can listen at."""
+    return _LOOPBACK.match(uri) is not None
+
+
 def _is_readable(uri: str) -> bool:
     """Return whether Python reads a URI: its port and its IPv6 address are valid."""
     try:

@@ -24,6 +24,7 @@ from wsgiauth.events import actors
 from wsgiauth.features.oauth_server.clients import MOST_URIS, write
 from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.origins import record
 from wsgiauth.features.oauth_server.redirect_uris import (
     has_own_scheme,
     host_of,
@@ -129,6 +130,7 @@ def register(row: Client) -> None:
     """Store a client that has described itself."""
     with database.atomic(), actors.acting(actors.APP):
         row.save(force_insert=True)
+        record(row)
         events.emit(CLIENT_CREATED, reason=row.id)
 
 

@@ -4,6 +4,9 @@ A process of the version before neither reads nor writes the columns and the tab
 copies, frozen as they were when this migration was written.
 """
 
+from ipaddress import IPv6Address
+from urllib.parse import urlsplit
+
 import peewee
 from playhouse.migrate import migrate
 
@@ -37,8 +40,10 @@ def up(migrator, db):
         class Meta:
             table_name = "wsgiauth_user"
 
-    class Client(Table):  # only its key
+    class Client(Table):  # only its key, and what has its origins
         id = peewee.CharField(max_length=32, primary_key=True)
+        redirect_uris = peewee.TextField()
+        is_public = peewee.BooleanField()
 
         class Meta:
             table_name = CLIENT
@@ -79,3 +84,23 @@ def up(migrator, db):
             indexes = ((("network", "created_at"), False),)
 
     db.create_tables([Origin, Document, StoredRequest])
+    for client in list(Client.select().where(Client.is_public)):
+        for uri in client.redirect_uris.split("\n"):
+            origin = origin_of(uri)
+            if 0 < len(origin) <= 255:
+                Origin.insert(origin=origin, client=client.id).on_conflict_ignore().execute()
+
+
+def origin_of(uri):
+    """Return the origin of a web URI as browsers write it, or "" for another one."""
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname or "", parts.port
+        if ":" in host:
+            host = f"[{IPv6Address(host).compressed}]"
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not host:
+        return ""
+    is_default = port in (None, {"http": 80, "https": 443}[parts.scheme])
+    return f"{parts.scheme}://{host}" + ("" if is_default else f":{port}")

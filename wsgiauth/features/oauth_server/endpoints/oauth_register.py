@@ -7,6 +7,7 @@ from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import RequestError, RetryLaterError
 from wsgiauth.features.oauth_server import limits
 from wsgiauth.features.oauth_server.oauth_errors import CLIENT_THROTTLED, OAuthError
+from wsgiauth.features.oauth_server.origins import OF_THIS_COMPUTER
 from wsgiauth.features.oauth_server.redirect_uris import uris_of
 from wsgiauth.features.oauth_server.registration import described, register, registered
 from wsgiauth.features.oauth_server.tables import Client
@@ -19,6 +20,7 @@ from wsgiauth.web.responses import Response, json_response
 class OAuthRegister(Endpoint):
     """Takes JSON from anyone, throttled by address. There is nothing to change afterwards."""
 
+    cross_origin = OF_THIS_COMPUTER  # any page could register apps from its visitors' networks
     failures = (CLIENT_THROTTLED,)
 
     def is_offered(self, settings: Settings) -> bool:

@@ -18,6 +18,7 @@ from wsgiauth.features.oauth_server.oauth_errors import (
     OAuthError,
     resource_problem,
 )
+from wsgiauth.features.oauth_server.origins import OF_APPS
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS
 from wsgiauth.features.oauth_server.scopes import asked_in, granted_in, offered
 from wsgiauth.features.oauth_server.server import OAuthServer
@@ -33,6 +34,8 @@ _Fields = Mapping[str, str]
 
 class OAuthToken(ProgramEndpoint):
     """Issues tokens to apps."""
+
+    cross_origin = OF_APPS
 
     def respond(
         self, client: Client, fields: _Fields, environ: WSGIEnvironment, site: Site

@@ -8,6 +8,7 @@ from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server.issuing import claims_of
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.origins import OF_APPS
 from wsgiauth.features.oauth_server.presented import GRANT, access_claims
 from wsgiauth.features.oauth_server.scopes import offered
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
@@ -20,6 +21,8 @@ from wsgiauth.web.responses import REALM, Response, json_response
 
 class UserInfo(Endpoint):
     """Accepts only access tokens of the provider that are for this URL, and no cookie."""
+
+    cross_origin = OF_APPS
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site is a provider."""
