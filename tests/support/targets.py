@@ -31,6 +31,7 @@ FILES = {
         "mail/test_journey.py",
         "test_accessibility.py",
         "test_browser.py",
+        "test_browser_cross_origin.py",
         "test_browser_oauth.py",
         "test_browser_panel.py",
         "test_browser_passkeys.py",

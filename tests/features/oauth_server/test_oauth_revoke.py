@@ -27,7 +27,7 @@ def is_valid(site, tokens):
 @pytest.mark.promise(92)
 def test_either_token_ends_both(site, wiki, tokens, name):
     answer = wiki.program.post(REVOKE, {"token": tokens[name], "token_type_hint": "x"})
-    assert (answer.status_int, answer.body) == (200, b"")
+    assert (answer.status_int, answer.json) == (200, {})
     assert not is_valid(site, tokens)
     assert wiki.refresh(tokens["refresh_token"], 400)["error"] == "invalid_grant"
 

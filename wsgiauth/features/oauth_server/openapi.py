@@ -348,9 +348,10 @@ OPERATIONS = {
             " refresh token and introspection end at once; an access token is valid for some"
             " minutes.",
             answers=(
-                Answer(
-                    status=200,
-                    about="The token is not valid any more, or never was one of the app.",
+                answer(
+                    200,
+                    "The token is not valid any more, or never was one of the app.",
+                    {"type": "object", "maxProperties": 0},
                 ),
                 answer(
                     400,
