@@ -1,6 +1,7 @@
 """The forms of settings: origins, sources of fonts and images, the path of the logo; and risks."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ import pytest
 import wsgiauth
 from tests.support.settings import accepted, refused
 from wsgiauth import Settings
+from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.features.oauth_server.scopes import is_scope
+from wsgiauth.settings.services import Service, scopes_of, wrong_scope
 
 # The table of Go's TestCrossOriginProtectionAddTrustedOriginErrors, and what follows from ours.
 ORIGINS = [
@@ -367,6 +371,48 @@ def test_two_services_are_different_uris():
     with pytest.raises(ConfigurationError, match=r"^SERVICES must be different .* same URI\.$"):
         Settings(SERVICES=both, **others)
     assert Settings(SERVICES=("reports", "Reports", "reports"), **others).SERVICES[2] == "reports"
+    for other in ("https://a.example#a.b", "https://a.example/#", "https://A.example#a.b,c.d"):
+        with pytest.raises(ConfigurationError, match=r"same URI|'' of"):
+            Settings(SERVICES=("https://a.example#c.d", other), **others)
+    twice = ("https://a.example#a.b",) * 2
+    assert Settings(SERVICES=twice, **others).SERVICES == ("https://a.example",) * 2
+
+
+SCOPES = [
+    ("https://api.example.org/v1", ()),
+    ("https://api.example.org/v1#notes.read", ("notes.read",)),
+    ("https://api.example.org#notes.read,openid,notes.read", ("notes.read", "openid")),
+    ("reports#reports.read,offline_access", ("reports.read", "offline_access")),
+]
+
+
+def test_a_service_can_name_its_scopes():
+    """Its name is without them, also after a copy of the settings."""
+    others = {"SERVICE_KEYS": "keys", "PUBLIC_URL": "https://example.org"}
+    for entry, scopes in SCOPES:
+        made = Settings(SERVICES=[entry], **others)
+        for settings in (made, replace(made, SITE_NAME="Wiki")):
+            (service,) = settings.SERVICES
+            assert (service, scopes_of(service)) == (entry.partition("#")[0], scopes)
+    named = Settings.from_mapping({"SERVICES": " ".join(each for each, _ in SCOPES[::3]), **others})
+    assert named.SERVICES == ("https://api.example.org/v1", "reports")
+    assert scopes_of("reports") == ()
+
+
+WRONG_SCOPES = ["", "v1", "notes", "Openid", "notes.read.all", "notes read", "a." + "b" * 99]
+
+
+def test_a_wrong_scope_of_a_service_is_refused_by_name():
+    others = {"SERVICE_KEYS": "keys", "PUBLIC_URL": "https://example.org"}
+    for each in WRONG_SCOPES:
+        with pytest.raises(ConfigurationError) as refusal:
+            Settings(SERVICES=(f"https://api.example.org#a.b,{each}",), **others)
+        assert f"{each!r} of https://api.example.org is none" in str(refusal.value)
+
+
+def test_the_scopes_of_services_are_those_that_a_client_can_have():
+    for each in (*STANDARD, "a.b", "A_-1.b", *WRONG_SCOPES):
+        assert (wrong_scope(Service(f"reports#{each}")) is None) == is_scope(each)
 
 
 NO_SERVICES = [
@@ -374,7 +420,6 @@ NO_SERVICES = [
     "-reports",  # beginning with a dash
     "re ports",  # space
     "reports,maps",  # comma in a name
-    "https://api.example.org/#v1",  # fragment
     "https://api.example.org/?v=1",  # query
     'https://api.example.org/"',  # quote
     "r\u00e9ports",  # no ASCII
@@ -386,3 +431,5 @@ NO_SERVICES = [
 def test_what_is_no_service_is_refused():
     for each in NO_SERVICES:
         assert "separated by spaces" in str(refused("SERVICES", (each,))), each
+    for value in (7, (7,), None):
+        assert "separated by spaces" in str(refused("SERVICES", value)), value

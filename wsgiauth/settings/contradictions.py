@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from wsgiauth.settings import checks, oidc
 from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.secret_keys import unmet_requirement
+from wsgiauth.settings.services import scopes_of, wrong_scope
 from wsgiauth.web.uris import find_equal
 
 if TYPE_CHECKING:
@@ -68,10 +69,17 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
             yield setting.needs, _set_because(other, settings)
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
         yield "SERVICES", "set, because SERVICE_KEYS is and OAUTH_SERVER is not on"
-    services = dict.fromkeys(settings.SERVICES)
-    for service in services:
-        equal = find_equal(service, services)
-        if equal != service:
+    yield from _unfit_services(settings)
+
+
+def _unfit_services(settings: "Declared") -> Iterator[tuple[str, str]]:
+    for service in settings.SERVICES:
+        wrong = wrong_scope(service)
+        if wrong is not None:
+            expected = f"services with scopes such as notes.read; {wrong!r} of {service} is none"
+            yield "SERVICES", expected
+        equal = find_equal(service, settings.SERVICES)
+        if (equal, scopes_of(equal)) != (service, scopes_of(service)):
             yield "SERVICES", f"different services; {equal} and {service} are the same URI"
 
 

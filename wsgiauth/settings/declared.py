@@ -22,6 +22,7 @@ from wsgiauth.settings.kinds import (
     wrong_setting,
 )
 from wsgiauth.settings.secret_keys import ALGORITHMS
+from wsgiauth.settings.services import read_services
 from wsgiauth.web.colours import is_colour
 from wsgiauth.web.urls import is_safe_path
 
@@ -309,6 +310,7 @@ class Declared:
         " https://api.example.org",
         is_valid=checks.is_audience,
         separator=" ",
+        convert=read_services,
         needs="SERVICE_KEYS",
     )
     SERVICE_TOKEN_MINUTES: int = whole_number(

@@ -154,10 +154,11 @@ def words(
     risk: _Finding = _nothing,
     default: tuple[str, ...] = (),
     needs: str = "",
+    convert: _Parser = lambda value: tuple(value) if isinstance(value, list) else value,
 ) -> tuple[str, ...]:
     """Declare a list of strings, separated by spaces or the separator.
 
-    Without `is_valid`, `contradictions` checks them.
+    Without `is_valid`, `contradictions` checks them. `convert` makes a tuple of a list.
     """
     return _declare(
         default,
@@ -173,7 +174,7 @@ def words(
         parse=lambda value: (
             tuple(value.replace(separator, " ").split()) if isinstance(value, str) else value
         ),
-        convert=lambda value: tuple(value) if isinstance(value, list) else value,
+        convert=convert,
     )
 
 

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import jwt
 import pytest
 from webtest import TestApp
 
-from tests.support.service_keys import ISSUER
+from tests.support.oauth_apps import answer_in
+from tests.support.service_keys import ISSUER, MAPS
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware
+from wsgiauth.testing import api_key
 
 METADATA = "/.well-known/oauth-protected-resource"
 
@@ -55,11 +58,31 @@ def test_the_document_of_a_site_below_a_path_is_at_the_root_of_its_host(settings
     assert served(settings, (service,), f"/other{path}", site) is None
 
 
-def test_the_document_names_this_site(settings):
-    changed = replace(settings, SERVICES=(f"{ISSUER}/mcp",), PUBLIC_URL=ISSUER)
+@pytest.mark.parametrize(
+    ("fragment", "scopes"),
+    [("", {}), ("#notes.write,notes.read", {"scopes_supported": ["notes.write", "notes.read"]})],
+)
+def test_the_document_names_this_site_and_the_scopes(settings, fragment, scopes):
+    changed = replace(settings, SERVICES=(f"{ISSUER}/mcp{fragment}",), PUBLIC_URL=ISSUER)
     document = TestApp(AuthMiddleware(echo, settings=changed)).get(f"{METADATA}/mcp").json
     assert document == {
+        **scopes,
         "resource": f"{ISSUER}/mcp",
         "authorization_servers": [ISSUER],
         "bearer_methods_supported": ["header"],
     }
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("further", [{"SERVICES": (f"{MAPS}#a.read", "reports#b.read")}])
+def test_the_scopes_are_no_part_of_the_name_of_a_service(site, browser, wiki, grace):
+    tokens = wiki.log_in(browser, resource=MAPS)
+    tokens = wiki.refresh(tokens["refresh_token"])
+    claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+    assert claims["aud"] == MAPS
+    sent = {"token": tokens["access_token"]}
+    grace.grant("wsgiauth.introspect")
+    key = api_key(site, grace, ["wsgiauth.introspect"])
+    assert TestApp(site).post("/auth/introspect", sent, headers=key).json["aud"] == MAPS
+    answer = browser.get(wiki.url(resource=f"{MAPS}#a.read"), status=303)
+    assert answer_in(answer.location)["error"] == "invalid_target"

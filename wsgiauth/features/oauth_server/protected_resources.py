@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.server import OAuthServer
+from wsgiauth.settings.services import scopes_of
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 from wsgiauth.web.uris import canonical
@@ -25,10 +26,12 @@ def _documents(server: OAuthServer) -> Iterator[tuple[str, WellKnown]]:
         url = canonical(service)
         if f"{url}/".startswith(f"{root}/"):
             path = url.removeprefix(root).rstrip("/")
+            scopes = scopes_of(service)
             document = {
                 "resource": service,
                 "authorization_servers": [server.issuer],
                 "bearer_methods_supported": ["header"],
+                **({"scopes_supported": scopes} if scopes else {}),
             }
             response = json_response(document, cache=PUBLIC_FOR_AN_HOUR)
             yield f"{PROTECTED_RESOURCE}{path}", WellKnown.document(response)
