@@ -279,7 +279,8 @@ def test_the_description_has_the_failure_where_functions_of_the_application_are_
         if "500" in operation["responses"]
     }
     at_providers = {"/complete", "/oidc/{provider}/callback"}
-    assert described == {*PLACES, *at_providers, "/register", "/verify", "/data"}
+    for_apps = {"/oauth/token", "/userinfo"}
+    assert described == {*PLACES, *at_providers, *for_apps, "/register", "/verify", "/data"}
 
 
 @pytest.mark.parametrize(

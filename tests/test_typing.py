@@ -25,7 +25,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from webob import Request
 from webob.dec import wsgify
 
-from wsgiauth import AuthMiddleware, Field, Group, Session, Settings, User
+from wsgiauth import AuthMiddleware, Field, Group, OAuthClient, Session, Settings, User
 from wsgiauth import authenticate, change_password, current_user, delete_user, end_sessions
 from wsgiauth import log_in, log_out, login_required, permission_required, update_user
 from wsgiauth.events import Event
@@ -83,6 +83,9 @@ def phone_problem(value: str) -> str | None:
 def welcome(user: User, values: Mapping[str, str]) -> None:
     print(user.username, values["phone"])
 
+def role_for(user: User, app: OAuthClient, scopes: frozenset[str]) -> dict[str, str] | None:
+    return {"role": app.name} if app.id in scopes else None
+
 FIELDS = [
     Field("phone", "Phone", kind="tel", required=True, hint="+49 30 1", check=phone_problem),
     Field("branch", "Branch", kind="select", options=["north", ("s", "South Bank")]),
@@ -90,6 +93,7 @@ FIELDS = [
 
 application: WSGIApplication = AuthMiddleware(bare)
 AuthMiddleware(bare, registration=FIELDS, on_registered=welcome)
+AuthMiddleware(bare, id_claims=role_for)
 AuthMiddleware(page, {"SECRET_KEY": "x"}, on_event=note)
 AuthMiddleware(Views().read, on_event=[note, print])
 settings = Settings(SECRET_KEY="x", SECRET_KEY_FALLBACKS=("y", "z"), REGISTRATION=False)

@@ -7,6 +7,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import hash_password, verify_password
 from wsgiauth.accounts.registration import Field
 from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication.id_claims import OAuthClient
 from wsgiauth.authentication.password import change_password
 from wsgiauth.authentication.sessions import end_sessions
 from wsgiauth.features.former_passwords.people import create_user
@@ -20,6 +21,7 @@ __all__ = [
     "AuthMiddleware",
     "Field",
     "Group",
+    "OAuthClient",
     "Session",
     "Settings",
     "User",

@@ -31,6 +31,7 @@ def check_arguments(
     send_mail: object,
     claims: object,
     personal_data: object,
+    id_claims: object,
 ) -> None:
     """Raise ConfigurationError if an argument is invalid."""
     if not callable(app) or inspect.iscoroutinefunction(app):
@@ -40,7 +41,12 @@ def check_arguments(
         raise ConfigurationError('mount must be a path such as "/auth".')
     if not isinstance(challenge, bool) and challenge != ANONYMOUS:  # the string "off" is true
         raise ConfigurationError(f'challenge must be True, False or "{ANONYMOUS}".')
-    functions = {"send_mail": send_mail, "claims": claims, "personal_data": personal_data}
+    functions = {
+        "send_mail": send_mail,
+        "claims": claims,
+        "personal_data": personal_data,
+        "id_claims": id_claims,
+    }
     for name, function in functions.items():
         if function is not None:
             require_function(function, name)

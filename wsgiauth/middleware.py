@@ -30,6 +30,7 @@ from wsgiauth.arguments import (
     unwrapped,
 )
 from wsgiauth.authentication.claims import ClaimsFunction
+from wsgiauth.authentication.id_claims import IdClaimsFunction
 from wsgiauth.authentication.identity import set_caller
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
@@ -115,6 +116,9 @@ class AuthMiddleware:
         personal_data: Called with the `User` who downloads their data at /auth/data. It returns
             what `app` stores about them, JSON by name, which the file has as `application`. If it
             raises or returns something else, the error is logged, and the answer is 500.
+        id_claims: Called with the `User`, the `OAuthClient` and its scopes for each ID token and
+            each answer of /auth/userinfo, outside wsgiauth's transactions. It returns further
+            claims for them, JSON by name, or None. If it raises, the app gets no token.
 
     Attributes:
         site: The objects made from the settings; see `site.Site`. Internal.
@@ -142,8 +146,9 @@ class AuthMiddleware:
         registration: Iterable[Field] = (),
         on_registered: OnRegistered | None = None,
         personal_data: PersonalDataFunction | None = None,
+        id_claims: IdClaimsFunction | None = None,
     ) -> None:
-        check_arguments(app, mount, challenge, send_mail, claims, personal_data)
+        check_arguments(app, mount, challenge, send_mail, claims, personal_data, id_claims)
         declared = checked_permissions(permissions)
         self._mount, self._login_url, self._challenge = mount, f"{mount}/login", challenge
         has_rules = public is not None or require is not None
@@ -162,7 +167,7 @@ class AuthMiddleware:
         from wsgiauth.features.registry import FEATURES, recorders
 
         self.site: Site = Site.from_settings(
-            settings, mount, FEATURES, send_mail, claims, asked, personal_data
+            settings, mount, FEATURES, send_mail, claims, asked, personal_data, id_claims
         )
         self._well_known = _well_known_urls(self.site, FEATURES)
         self._at_root = _at_root(self._well_known, settings)

@@ -11,6 +11,7 @@ from wsgiauth.authentication.claims import ClaimsFunction
 from wsgiauth.authentication.demands import Admission
 from wsgiauth.authentication.form_accounts import FormAccounts
 from wsgiauth.authentication.freshness import Freshness
+from wsgiauth.authentication.id_claims import IdClaims, IdClaimsFunction
 from wsgiauth.authentication.identity import Identifier
 from wsgiauth.authentication.refresh import RefreshTokens
 from wsgiauth.authentication.second_factors import (
@@ -77,6 +78,7 @@ class Site:
     outbox: Outbox | None  # None without MAIL_URL
     registration: Registration
     personal_data: PersonalData
+    id_claims: IdClaims
     changes: Mapping[str, Change]  # by name, for the words of the audit trail
     parts: Parts  # of the features
 
@@ -90,6 +92,7 @@ class Site:
         claims: ClaimsFunction | None = None,
         registration: Registration | None = None,
         personal_data: PersonalDataFunction | None = None,
+        id_claims: IdClaimsFunction | None = None,
     ) -> Self:
         """Return the site of these settings; see `AuthMiddleware` for the other arguments.
 
@@ -170,6 +173,7 @@ class Site:
                 field for each in features for field in each.registration_fields(settings)
             ),
             PersonalData(personal_data_of(features), personal_data),
+            IdClaims(id_claims),
             changes_of(features),
             parts,
         )

@@ -434,7 +434,7 @@ def test_schemathesis_registers_and_logs_in_by_itself(service):
 
 
 def test_every_answer_that_is_described_is_given(world, database_url):
-    """500 is left to `test_claims`, `test_registration_fields` and `test_data`."""
+    """500 is left to `test_claims`, `test_id_claims`, `test_registration_fields`, `test_data`."""
     given = set()
     for module in modules():
         for each in module.answers(world):

@@ -69,19 +69,19 @@ def _problem(claims: dict[str, object]) -> str | None:
             return f"the name {name!r} is not a string"
         if name in RESERVED or name.startswith(_OUR_PREFIX):
             return f"the name {name!r} is reserved"
-        if not _is_json(value, MAX_DEPTH - 1):
+        if not is_json(value, MAX_DEPTH - 1):
             return f"{name!r} is not JSON, or is nested more than {MAX_DEPTH} deep"
     return None
 
 
-def _is_json(value: object, depth: int) -> bool:
+def is_json(value: object, depth: int = MAX_DEPTH) -> bool:
     """Return whether a value is JSON (RFC 8259) of at most `depth` levels, and has no cycle."""
     if isinstance(value, dict):
         return depth > 0 and all(
-            isinstance(key, str) and _is_json(each, depth - 1) for key, each in value.items()
+            isinstance(key, str) and is_json(each, depth - 1) for key, each in value.items()
         )
     if isinstance(value, list | tuple):
-        return depth > 0 and all(_is_json(each, depth - 1) for each in value)
+        return depth > 0 and all(is_json(each, depth - 1) for each in value)
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, int):  # also a bool

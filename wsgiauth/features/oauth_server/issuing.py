@@ -4,10 +4,14 @@ import hashlib
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from wsgiauth.accounts.models import User, is_proven
+from wsgiauth.authentication.id_claims import OAuthClient
 from wsgiauth.authentication.methods import MULTI_FACTOR, USER_VERIFIED, has_second_factor
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
+from wsgiauth.exceptions import ApplicationError
+from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS, GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -20,13 +24,20 @@ SINGLE_FACTOR = "http://schemas.openid.net/pape/policies/2007/06/none"
 
 
 def tokens_of(
-    grant: Grant, user: User, client: Client, scopes: Collection[str], site: Site, nonce: str = ""
+    grant: Grant,
+    user: User,
+    client: Client,
+    scopes: Collection[str],
+    site: Site,
+    nonce: str = "",
+    further: Mapping[str, object] = MappingProxyType({}),
 ) -> dict[str, object]:
     """Return the response of the token endpoint (RFC 6749 section 5.1).
 
     Args:
         scopes: What the app gets now, from the scopes of its grant.
         nonce: Of the request, for the first ID token.
+        further: The claims of the application for the ID token: see `further_claims`.
     """
     server = site.require(OAuthServer)
     now = int(site.tokens.now())
@@ -41,8 +52,9 @@ def tokens_of(
         "scope": " ".join(scopes),
     }
     if OPENID in scopes:
+        claims = {**claims_of(user, scopes, site.settings), **further}
         response["id_token"] = _id_token(
-            grant, user, client, scopes, site, now, access_token=access_token, nonce=nonce
+            grant, claims, client, site, now, access_token=access_token, nonce=nonce
         )
     return response
 
@@ -78,6 +90,24 @@ def claims_of(user: User, scopes: Collection[str], settings: Settings) -> dict[s
     return claims
 
 
+def further_claims(
+    user: User, client: Client, scopes: Collection[str], site: Site
+) -> dict[str, object]:
+    """Return the claims that the application adds, for an app that learns who the user is.
+
+    Raises:
+        OAuthError: Its function failed (500).
+    """
+    if OPENID not in scopes:
+        return {}
+    try:
+        app = OAuthClient(client.client_id, client.name)
+        return site.id_claims.of(user, app, frozenset(scopes))
+    except ApplicationError as error:
+        description = "an error occurred on this site; its operator can find it in the log"
+        raise OAuthError("server_error", description, status=error.status) from error
+
+
 def acr_of(methods: str) -> str:
     """Return the `acr` for the methods of a login, separated by spaces."""
     is_strong = has_second_factor(methods) or USER_VERIFIED in methods.split()
@@ -108,9 +138,8 @@ def _access_token(
 
 def _id_token(
     grant: Grant,
-    user: User,
+    claims: Mapping[str, object],
     client: Client,
-    scopes: Collection[str],
     site: Site,
     now: int,
     *,
@@ -121,7 +150,7 @@ def _id_token(
     algorithm = client.algorithm if client.algorithm in signed.algorithms else signed.default
     return signed.sign(
         {
-            **claims_of(user, scopes, site.settings),
+            **claims,
             "aud": client.client_id,
             "exp": now + site.require(OAuthServer).lifetime,
             "iat": now,

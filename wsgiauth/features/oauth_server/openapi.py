@@ -112,7 +112,14 @@ _UNKNOWN = answer(
     OAUTH_ERROR,
     WWW_Authenticate=CLIENT_CHALLENGE,
 )
+_OF_APPLICATION = answer(
+    500,
+    "The function of the application that adds claims failed (`server_error`). Nothing has"
+    " changed: a code or a refresh token can still be used.",
+    OAUTH_ERROR,
+)
 _OF_ACCESS_TOKEN = (
+    _OF_APPLICATION,
     answer(
         401,
         "There is no access token (`invalid_request`), or it is wrong, for another URL, or has"
@@ -294,6 +301,7 @@ OPERATIONS = {
                     OAUTH_ERROR,
                 ),
                 _UNKNOWN,
+                _OF_APPLICATION,
                 *_OF_CLIENT,
             ),
             body=Body(

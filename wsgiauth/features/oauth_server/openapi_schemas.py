@@ -333,6 +333,7 @@ OAUTH_ERROR = schema(
                     "expired_token",
                     "invalid_redirect_uri",
                     "invalid_client_metadata",
+                    "server_error",
                 ],
             ),
             "error_description": text("For developers, in English."),

@@ -7,10 +7,15 @@ from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.grants import Code
-from wsgiauth.features.oauth_server.issuing import token_of_client, tokens_of
+from wsgiauth.features.oauth_server.issuing import (
+    further_claims,
+    token_of_client,
+    tokens_of,
+)
 from wsgiauth.features.oauth_server.oauth_errors import (
     INVALID_GRANT,
     INVALID_REQUEST,
@@ -22,7 +27,7 @@ from wsgiauth.features.oauth_server.origins import OF_APPS
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS
 from wsgiauth.features.oauth_server.scopes import asked_in, granted_in, offered
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.uris import canonical, find_equal
@@ -82,9 +87,11 @@ def _by_refresh_token(client: Client, fields: _Fields, site: Site) -> dict[str, 
     chosen = [each for each in asked if each in granted]
     if not (chosen and set(asked) <= set(asked_in(grant.scopes))):
         raise OAuthError("invalid_scope", "the scope has more than was asked for, or nothing of it")
+    scopes = offered(client, chosen, grant.user, site.settings, resource=grant.resource)
+    further = further_claims(grant.user, grant.client, scopes, site)  # before anything changes
     if not grants.refresh(grant, named[1], site.settings, now):
         raise _invalid_grant("the refresh token was used before, or has ended")
-    return _tokens(grant, chosen, site)
+    return tokens_of(grant, grant.user, grant.client, scopes, site, further=further)
 
 
 def _by_device_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
@@ -130,16 +137,25 @@ GRANT_TYPES: Mapping[str, Callable[[Client, _Fields, Site], dict[str, object]]] 
 
 def _redeemed(code: Code, client: Client, site: Site) -> dict[str, object]:
     """Return the tokens for a code that the client can use."""
+    further = _further_claims(code, client, site)  # before the code is used
     grant = site.require(OAuthServer).grants.redeem(code, client, site.tokens.now())
     if grant is None:
         raise _invalid_grant("the code was used, or what it granted has ended")
-    return _tokens(grant, granted_in(grant.scopes), site, code.nonce)
+    user, granted = grant.user, granted_in(grant.scopes)
+    scopes = offered(grant.client, granted, user, site.settings, resource=grant.resource)
+    return tokens_of(grant, user, grant.client, scopes, site, code.nonce, further)
 
 
-def _tokens(grant: Grant, asked: list[str], site: Site, nonce: str = "") -> dict[str, object]:
-    user, client = grant.user, grant.client
-    scopes = offered(client, asked, user, site.settings, resource=grant.resource)
-    return tokens_of(grant, user, client, scopes, site, nonce)
+def _further_claims(code: Code, client: Client, site: Site) -> dict[str, object]:
+    """Return the claims that the application adds to the first ID token."""
+    if site.id_claims.function is None:
+        return {}
+    user: User | None = User.get_or_none(User.id == code.user_id, User.is_active)
+    if user is None or user.security_stamp != code.stamp:  # the code cannot be used
+        return {}
+    granted = granted_in(code.scope)
+    scopes = offered(client, granted, user, site.settings, resource=code.resource)
+    return further_claims(user, client, scopes, site)
 
 
 def _answers(verifier: str, challenge: str) -> bool:

@@ -6,7 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features.oauth_server.issuing import claims_of
+from wsgiauth.features.oauth_server.issuing import claims_of, further_claims
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.origins import OF_APPS
 from wsgiauth.features.oauth_server.presented import GRANT, access_claims
@@ -69,7 +69,8 @@ def _claims(token: str, site: Site) -> dict[str, object]:
     if OPENID not in scopes:
         description = f"the token lacks the scope {OPENID}"
         raise _refused("insufficient_scope", description, HTTPStatus.FORBIDDEN)
-    return claims_of(grant.user, scopes, site.settings)
+    further = further_claims(grant.user, grant.client, scopes, site)
+    return {**claims_of(grant.user, scopes, site.settings), **further}
 
 
 def _invalid_token() -> OAuthError:
