@@ -10,15 +10,17 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.pages import PAGES, section
+from tests.support.service_keys import write_key
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import Field, Group, User, storage, update_user
 from wsgiauth.accounts.field_kinds import KINDS
 from wsgiauth.accounts.registration import MAX_CHARACTERS, MAX_FIELDS
 from wsgiauth.authentication.claims import MAX_DEPTH, RESERVED
+from wsgiauth.authentication.id_claims import MAX_ID_CLAIMS, OF_THIS_SITE
 from wsgiauth.feature import personal_data_of
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.storage import context
-from wsgiauth.testing import bearer, logged_in, make_user
+from wsgiauth.testing import app_client, bearer, logged_in, make_user
 
 PAGE = section(PAGES["docs/application.md"], "Your own data about users")
 
@@ -49,6 +51,27 @@ def test_the_table_names_every_reserved_claim_and_the_depth():
     (row,) = [line for line in text.splitlines() if "a reserved name" in line]
     assert {*row.split("`")[1::2]} - {"wsgiauth"} == RESERVED
     assert f"more than {MAX_DEPTH} objects" in text
+
+
+@pytest.mark.parametrize(("name", "role"), [("Wiki", "editor"), ("Forum", None)])
+def test_an_app_learns_the_name_and_the_role(load, environ, tmp_path, monkeypatch, name, role):
+    monkeypatch.setenv("SERVICE_KEYS", str(write_key(tmp_path / "key")))
+    monkeypatch.setenv("PUBLIC_URL", "http://localhost")
+    monkeypatch.setenv("OAUTH_SERVER", "on")
+    site = load("staff_roles")["application"]
+    ada = make_user(site, "ada", permissions=["wiki.edit"])
+    tokens = app_client(site, name).log_in(ada)
+    headers = {"Authorization": f"Bearer {tokens['access_token']}"}
+    claims = TestApp(site).get("/auth/userinfo", headers=headers).json
+    expected = "ada" if role is None else "Ada Lovelace"
+    assert (claims["name"], claims.get("role")) == (expected, role)
+
+
+def test_the_list_names_every_claim_that_no_application_sets_for_apps():
+    text = section(PAGE, "Claims for apps")
+    (row,) = [line for line in text.splitlines() if "is left out" in line]
+    assert {*row.split("`")[1::2]} - {"wsgiauth", "name"} == OF_THIS_SITE
+    assert f"at most {MAX_ID_CLAIMS:,} characters" in text
 
 
 def test_a_declared_permission_is_offered_and_a_mistyped_one_questioned(load, run):
