@@ -72,6 +72,8 @@ def fill(site, user):
     session_id = sessions.start(user, site.site.tokens).session_id
     code = Code(token_urlsafe(16), client.id, user.id, 0, session_id, "", "", "", "openid", "")
     assert Grants(site.site.settings, site.site.sessions).redeem(code, client, now)
+    query = f"client_id={client.id}"
+    stored_requests.keep(stored_requests.new_uri(), query, client.id, user.username, now)
     made = devices.begin(client, "openid", "", Client("192.0.2.1", "Mozilla/5.0", ""), now)
     row = devices.find(made.user_code, now)
     assert devices.allow(row, UserSession(user, session_id), ["openid"], now)

@@ -82,6 +82,7 @@ def test_a_hint_has_a_bound_of_its_own(wiki, browser):
     assert answer_in(answer.location)["error"] == "login_required"
     browser.post(path, f"{query}&x={'y' * 8000}", headers=CROSS_SITE, status=400)
     browser.post(path, f"{query}&x={'y' * 16_384}", headers=CROSS_SITE, status=413)
+    browser.post("/auth/oauth/logout", f"x={'y' * 17_000}", headers=CROSS_SITE, status=413)
 
 
 def test_a_long_request_with_a_long_id_token_is_for_its_user(
