@@ -207,6 +207,7 @@ def expired(page):
     return (page.html.h1.text, "Location" in page.headers) == ("This login has expired", False)
 
 
+@pytest.mark.promise(89)
 def test_a_row_is_for_its_client_alone(browser, site, wiki):
     named = named_by(open_page(browser, wiki.url(state=LONG), 303))
     other = App(site, "Other")
@@ -225,6 +226,7 @@ def test_an_unknown_name_is_a_page(browser, wiki, name):
     assert expired(open_page(browser, f"{AUTHORIZE}?{query}", 400))
 
 
+@pytest.mark.promise(89)
 def test_a_row_lives_for_an_hour(anonymous, wiki, clock):
     query = urlencode(named_by(open_page(anonymous, wiki.url(state=LONG), 303)))
     clock.move(HOUR - 1)
@@ -252,6 +254,7 @@ def test_a_removed_client_has_no_rows(browser, wiki):
     assert page.html.h1.text == "This app is not known here"
 
 
+@pytest.mark.promise(89)
 def test_a_row_gives_another_user_no_more_than_a_link(browser, site, grace, anonymous, wiki):
     query = urlencode(named_by(open_page(browser, wiki.url(state=LONG), 303)))
     walk(browser, f"{AUTHORIZE}?{query}")  # Ada allows the app
@@ -279,6 +282,7 @@ def few(monkeypatch):
     monkeypatch.setattr(stored_requests, "MOST_OF_NETWORK", 3)
 
 
+@pytest.mark.promise(89)
 def test_a_flood_from_many_addresses_is_bounded(site, wiki, few):
     for number in range(20):
         address = f"2001:db8:{number}::1"

@@ -58,6 +58,7 @@ def test_it_can_be_opened_again_until_it_expires(browser, wiki, clock):
     assert page.html.h1.text == "This login has expired"
 
 
+@pytest.mark.promise(89)
 def test_it_is_for_the_app_alone_that_pushed_it(browser, site, wiki):
     pushed, other = wiki.push(), App(site, "Other")
     assert "Location" not in open_page(browser, url_of(other, pushed), 400).headers

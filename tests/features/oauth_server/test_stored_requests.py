@@ -33,6 +33,7 @@ def test_a_network_has_few_rows_of_which_the_newest_stay(database, few):
     assert rows() == {*names[2:]}
 
 
+@pytest.mark.promise(89)
 @pytest.mark.every_database
 def test_the_network_with_the_most_rows_gives_way(database, few):
     names = kept("a", "b", "b", "c", "c", "c")
