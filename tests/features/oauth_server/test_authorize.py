@@ -180,6 +180,15 @@ def test_a_request_that_is_too_long_is_a_page_without_an_echo(browser, wiki, pat
 
 
 @pytest.mark.promise(89)
+@pytest.mark.parametrize("further", [{"LANGUAGES": ("en", "de")}], ids=[""])
+def test_the_choice_of_a_language_repeats_nothing_either(browser, wiki):
+    page = open_page(browser, wiki.url(state="hello" * 820), 400)
+    assert "hello" not in page.text
+    assert "language" in open_page(browser, wiki.url(client_id="x"), 400).text
+    assert not page.forms
+
+
+@pytest.mark.promise(89)
 def test_a_form_that_is_too_long_is_a_page_without_an_echo(browser, wiki):
     for fields in ({"state": "hello" * 820}, {"ui_locales": "hello" * 1640}):
         page = browser.post(AUTHORIZE, wiki.parameters(**fields), headers=BROWSER, status=400)
