@@ -161,7 +161,8 @@ def app_client(
         redirect_uris: Where the site may send browsers; requests have the first one.
         scopes: What it can ask for; by default, `openid profile email`.
         fields: As the options of `python -m wsgiauth client add`: `is_public`, `is_trusted`,
-            `is_service`, `group` (a `Group`), `algorithm`, `logout_uri` and `logout_redirects`.
+            `is_service`, `group` (a `Group`), `algorithm`, `logout_uri`, `logout_redirects`,
+            `launch_url`, `is_without_pkce` and `audiences`.
 
     Raises:
         ImportError: WebTest is not installed.

@@ -52,6 +52,9 @@ APP = {
     "algorithm": None,
     "logout_uri": None,
     "logout_redirects": [],
+    "launch_url": None,
+    "is_without_pkce": False,
+    "audiences": [],
     "created_at": "2026-11-02T09:05:00Z",
     "digests": ["0" * 64],
 }

@@ -162,10 +162,19 @@ def test_an_app_is_shown_with_all_of_its_fields(site, panel):
         algorithm="ES256",
         logout_uri="https://wiki.example.org/ended",
         logout_redirects=["https://wiki.example.org/bye"],
+        launch_url="https://wiki.example.org/start",
+        is_without_pkce=True,
         now=1,
     )
     page = show(panel, f"/{made.row.id}")
     page.mustcontain("Editors", "ES256", "/ended", "/bye", "Users are not asked")
+    page.mustcontain("/start", "PKCE", "Not demanded", no="Asks about tokens")
+    service = clients.create(
+        "Nightly", is_service=True, scopes=["a.b"], audiences=("maps", "reports"), now=1
+    )
+    facts = show(panel, f"/{service.row.id}").html.select("dl.facts > div")
+    asked = [each.dd.text for each in facts if each.dt.text == "Asks about tokens for"]
+    assert asked == ["maps", "reports"]
     group.delete_instance()
     show(panel, f"/{made.row.id}").mustcontain("deleted")
 

@@ -76,6 +76,7 @@ def test_add_takes_every_option(wsgiauth, provider):
     argv = ["--redirect", CALLBACK, "--redirect", "https://b.example/", "--trusted", "--public"]
     argv += ["--scope", "openid", "email", "--scope", "a.b", "--group", "editors"]
     argv += ["--logout-uri", "https://b.example/out", "--logout-redirect", "https://b.example/"]
+    argv += ["--url", "https://b.example/start"]
     status, printed, errors = wsgiauth("client", "add", *argv, "--alg", "ES256", " Wiki\u200b")
     assert (status, errors) == (0, "")
     assert "client_secret" not in printed
@@ -93,6 +94,9 @@ def test_add_takes_every_option(wsgiauth, provider):
         "algorithm": "ES256",
         "logout_uri": "https://b.example/out",
         "logout_redirects": ("https://b.example/",),
+        "launch_url": "https://b.example/start",
+        "is_without_pkce": False,
+        "audiences": (),
         "registered_itself": False,
         "expires_at": None,
     }
@@ -111,6 +115,85 @@ def test_add_creates_a_service(wsgiauth, provider):
         "scopes        reports.read\n"
         "created       1970-01-01T00:00:00Z\n"
     )
+
+
+@pytest.mark.promise(99)
+def test_an_app_without_pkce_is_shown_and_can_be_changed(wsgiauth, provider):
+    wsgiauth("client", "add", "Gitea", "--redirect", CALLBACK, "--without-pkce")
+    row = Client.get()
+    assert "\nwithout PKCE  yes\n" in wsgiauth("client", "show", row.id)[1]
+    for option, is_without in (("--with-pkce", False), ("--without-pkce", True)):
+        printed = wsgiauth("client", "change", row.id, option)[1]
+        assert ("without PKCE" in printed) is is_without
+        assert (
+            json.loads(wsgiauth("client", "list", "--json")[1])[0]["is_without_pkce"] is is_without
+        )
+    wsgiauth("client", "change", row.id, "--name", "Forge")
+    assert Client.get().is_without_pkce
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("client", "change", row.id, "--with-pkce", "--without-pkce")
+
+
+@pytest.mark.promise(99)
+@row_by_row(
+    ("kind", "reason"),
+    [
+        (["--public", "--redirect", CALLBACK], "A public client needs PKCE."),
+        (
+            ["--service", "--scope", "a.b"],
+            "A service cannot send requests without PKCE: no user logs in to it.",
+        ),
+        (
+            ["--redirect", CALLBACK, "--scope", "profile"],
+            "A client without PKCE needs the scope openid.",
+        ),
+    ],
+)
+def test_only_an_app_with_a_secret_and_an_id_token_can_do_without_pkce(
+    wsgiauth, provider, monkeypatch, kind, reason
+):
+    monkeypatch.setenv("SERVICES", "reports")
+    refused = wsgiauth("client", "add", "Gitea", *kind, "--without-pkce")
+    assert refused == (1, "", f"wsgiauth: {reason}\n")
+
+
+def test_the_url_of_an_app_can_be_changed_and_removed(wsgiauth, made):
+    url = "https://wiki.example.org/start"
+    status, printed, errors = wsgiauth("client", "change", made.id, "--url", url)
+    assert (status, errors) == (0, "")
+    assert f"\nopened at     {url}\n" in printed
+    assert "opened at" not in wsgiauth("client", "change", made.id, "--url", "")[1]
+    assert Client.get().launch_url is None
+
+
+def test_a_url_without_tls_gets_a_note(wsgiauth, made):
+    note = "note: the URL begins with http://, so the network can read and change the app\n"
+    url = ("--url", "http://wiki.intranet/")
+    assert wsgiauth("client", "change", made.id, *url)[::2] == (0, note)
+    assert wsgiauth("client", "add", "Wiki", "--redirect", CALLBACK, *url)[::2] == (0, note + ONCE)
+
+
+def test_a_service_has_no_url(wsgiauth, provider):
+    argv = ("client", "add", "Nightly", "--service", "--scope", "a.b", "--url", CALLBACK)
+    reason = "A service cannot have a URL where users open it: no user logs in to it."
+    status, printed, error = wsgiauth(*argv)
+    assert (status, printed, error.splitlines()[-1]) == (1, "", f"wsgiauth: {reason}")
+
+
+def test_a_service_can_ask_about_the_tokens_of_services(wsgiauth, provider, monkeypatch):
+    monkeypatch.setenv("SERVICES", "reports maps")
+    argv = ("client", "add", "Nightly", "--service", "--scope", "a.b")
+    assert wsgiauth(*argv, "--audience", "reports", "--audience", "maps")[::2] == (0, ONCE)
+    row = Client.get()
+    printed = wsgiauth("client", "show", row.id)[1]
+    assert "\nasks about    reports\nasks about    maps\n" in printed
+    note = "note: mpas is not in SERVICES here, so it has no tokens to ask about\n"
+    assert wsgiauth("client", "change", row.id, "--audience", "mpas")[::2] == (0, note)
+    assert Client.get().audiences == "mpas"
+    assert wsgiauth("client", "change", row.id, "--audience", "")[::2] == (0, "")
+    assert Client.get().audiences is None
+    wsgiauth("client", "remove", row.id, "--yes")
+    assert wsgiauth(*argv, "--audience", "mpas")[2] == note + ONCE
 
 
 def test_add_says_if_a_service_gets_no_token_because_the_site_has_no_services(
@@ -232,14 +315,14 @@ def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):
         ["--trusted"],
         ["--logout-uri", "https://editor.example/logout"],
         ["--logout-redirect", "https://editor.example/bye"],
+        ["--url", "https://editor.example/"],
+        ["--without-pkce"],
+        ["--audience", "reports"],
     ],
 )
 def test_an_option_is_only_for_clients_of_an_operator(wsgiauth, editor, option):
     Client.update(redirect_uris="https://editor.example/").where(Client.id == editor.id).execute()
-    reason = (
-        "wsgiauth: Editor has registered itself; --trusted, --logout-uri and --logout-redirect are"
-        " for apps of `client add`\n"
-    )
+    reason = f"wsgiauth: Editor has registered itself; {option[0]} is for apps of `client add`\n"
     assert wsgiauth("client", "change", editor.id, *option) == (1, "", reason)
     assert wsgiauth("client", "change", editor.id, "--logout-uri", "")[0] == 0
 

@@ -32,9 +32,13 @@ WIKI = {
     "algorithm": None,
     "logout_uri": None,
     "logout_redirects": [],
+    "launch_url": None,
+    "is_without_pkce": False,
+    "audiences": [],
     "created_at": "2026-11-02T09:05:00Z",
     "digests": [DIGEST],
 }
+ADDED = ("launch_url", "is_without_pkce", "audiences")  # keys that former files do not have
 
 
 def load(*documents):
@@ -56,9 +60,10 @@ def several(database):
     editors = Group.objects.create(name="Editors")
     uris = ["https://wiki.example.org/callback"]
     made = clients.create("Wiki", uris, group=editors, algorithm="RS256", now=NOW)
-    ways_out = {"logout_uri": uris[0], "logout_redirects": uris}
+    further = {"launch_url": uris[0], "is_without_pkce": True}
+    ways_out = {**further, "logout_uri": uris[0], "logout_redirects": uris}
     clients.create("Blog", uris, scopes=["openid", "a.b"], is_trusted=True, now=NOW, **ways_out)
-    clients.create("Nightly", scopes=["a.b"], is_service=True, now=NOW)
+    clients.create("Nightly", scopes=["a.b"], is_service=True, audiences=("maps",), now=NOW)
     clients.create("Desktop", ["com.example.app:/cb"], is_public=True, now=NOW)
     return made.row.id, (made.secret, clients.renew_secret(made.row))
 
@@ -134,6 +139,8 @@ CHANGES = {
     "another kind": {"kind": "public", "digests": []},
     "another time": {"created_at": "2026-11-02T09:05:01+00:00"},
     "a group": {"group": "editors"},
+    "a URL": {"launch_url": "https://wiki.example.org/"},
+    "no PKCE": {"is_without_pkce": True},
 }
 
 
@@ -151,6 +158,14 @@ def test_a_client_that_is_in_no_file_stays(database):
     assert len(rows()) == 1
 
 
+def test_a_file_of_an_earlier_version_is_imported(database):
+    load(WIKI, {**WIKI, "id": "blog", "is_without_pkce": True})
+    former = {name: value for name, value in WIKI.items() if name not in ADDED}
+    done = load(former, {**former, "id": "blog"}, {**former, "id": "chat"})
+    assert done == Imported(created=1, changed=1, same=1)
+    assert [each["is_without_pkce"] for each in rows()] == [None] * 3
+
+
 def without(name):
     return {key: value for key, value in WIKI.items() if key != name}
 
@@ -164,7 +179,7 @@ WRONG = {
     "a list of strings": '["wiki"]',
     "the same id twice": json.dumps([WIKI, {**WIKI, "name": "Other"}]),
     "a wrong one after a right one": json.dumps([WIKI, without("name")]),
-    **{f"no {name}": json.dumps([without(name)]) for name in WIKI},
+    **{f"no {name}": json.dumps([without(name)]) for name in WIKI if name not in ADDED},
     **{f"a number as {name}": json.dumps([{**WIKI, name: 7}]) for name in WIKI},
     **{
         name: json.dumps([{**WIKI, **changes}])
@@ -189,6 +204,13 @@ WRONG = {
             "an unknown scope": {"scopes": ["admin"]},
             "no scope": {"scopes": []},
             "an unknown algorithm": {"algorithm": "none"},
+            "a wrong URL": {"launch_url": "javascript:alert(1)"},
+            "no PKCE of a public client": {
+                "kind": "public",
+                "digests": [],
+                "is_without_pkce": True,
+            },
+            "the tokens of a service for an app": {"audiences": ["maps"]},
             "a wrong logout URI": {"logout_uri": "http://wiki.example.org/"},
             "an unknown group": {"group": "Editors"},
             "a deleted group": {"group": ""},

@@ -53,6 +53,8 @@ def test_a_client_is_stored_as_it_was_described(database):
         algorithm="EdDSA",
         logout_uri=LOOPBACK,
         logout_redirects=[CALLBACK, LOOPBACK, CALLBACK],
+        launch_url="http://wiki.intranet/",
+        is_without_pkce=True,
     )
     (listed,) = clients.list_clients()
     assert listed.document() == {
@@ -67,6 +69,9 @@ def test_a_client_is_stored_as_it_was_described(database):
         "algorithm": "EdDSA",
         "logout_uri": LOOPBACK,
         "logout_redirects": (CALLBACK, LOOPBACK),
+        "launch_url": "http://wiki.intranet/",
+        "is_without_pkce": True,
+        "audiences": (),
         "created_at": "2033-05-18T03:33:20Z",
         "registered_itself": False,
         "expires_at": None,
@@ -158,10 +163,28 @@ REFUSED = {
             "is_trusted": True,
             "logout_uri": CALLBACK,
             "logout_redirects": [CALLBACK],
+            "launch_url": CALLBACK,
+            "is_without_pkce": True,
         }.items()
     },
     "a service of a login": ("scopes", {**SERVICE, "scopes": ["a.b", "openid"]}),
     "a service that can do nothing": ("scopes", {**SERVICE, "scopes": []}),
+    "a URL of a phone": ("launch_url", {"launch_url": "com.example.app:/"}),
+    "a script as URL": ("launch_url", {"launch_url": "javascript:alert(1)"}),
+    "a public client without PKCE": (
+        "is_without_pkce",
+        {"is_public": True, "is_without_pkce": True},
+    ),
+    "neither PKCE nor an ID token": (
+        "is_without_pkce",
+        {"scopes": ["profile"], "is_without_pkce": True},
+    ),
+    "an app with the tokens of a service": ("audiences", {"audiences": ("reports",)}),
+    "a service with a space": ("audiences", {**SERVICE, "audiences": ("reports maps",)}),
+    "too many services": (
+        "audiences",
+        {**SERVICE, "audiences": tuple(f"s{each}" for each in range(MOST_URIS + 1))},
+    ),
     "trust in an app of the computer": (
         "is_trusted",
         {"uris": [CALLBACK, LOOPBACK], "is_public": True, "is_trusted": True},
@@ -190,6 +213,7 @@ ACCEPTED = {
         "scopes": ["openid", "profile", "email", "groups", "offline_access", "a.b"]
     },
     "a service": SERVICE,
+    "a service with the tokens of services": {**SERVICE, "audiences": ("reports", "https://a.b/c")},
     "logout URIs": {"logout_uri": f"{LOOPBACK}?x=1", "logout_redirects": [CALLBACK, LOOPBACK]},
 }
 
@@ -362,6 +386,8 @@ CHANGES = {
     "the group": {"group_id": None},
     "trust": {"is_trusted": True},
     "the algorithm": {"algorithm": "RS256"},
+    "the URL": {"launch_url": "https://wiki.example.org/start"},
+    "PKCE": {"is_without_pkce": True},
 }
 
 
@@ -375,6 +401,14 @@ def test_one_field_can_be_changed_alone(database, changes):
     assert ClientFields.of(stored(made)) == wanted != before
     assert events()[-1] == ("client_changed", made.row.id)
     assert presented(made, made.secret)
+
+
+@pytest.mark.every_database
+def test_what_was_added_can_be_taken_back(database):
+    made = make(launch_url=CALLBACK, is_without_pkce=True)
+    before = ClientFields.of(stored(made))
+    clients.change(stored(made), before._replace(launch_url="", is_without_pkce=False))
+    assert (stored(made).launch_url, stored(made).is_without_pkce) == (None, None)
 
 
 def test_no_change_writes_no_event(database):

@@ -88,5 +88,15 @@ def test_logout_tokens_that_were_not_sent_for_five_minutes_are_a_risk(make_site,
     assert finding.is_risk
 
 
+@pytest.mark.every_database
+def test_an_app_without_pkce_is_a_note(make_site):
+    site = make_site()
+    uris = ["https://wiki.example.org/login"]
+    client = clients.create("Wiki", uris, is_without_pkce=True, now=0).row
+    (finding,) = findings(site)
+    assert finding.sentence.startswith(f"The app Wiki ({client.id}) can log users in without PKCE")
+    assert not finding.is_risk
+
+
 def test_a_site_that_is_no_provider_is_asked_nothing(make_site):
     assert findings(make_site("ES256", is_on=False)) == []

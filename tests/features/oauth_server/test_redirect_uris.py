@@ -5,6 +5,7 @@ import pytest
 from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.redirect_uris import (
     MAX_LENGTH,
+    can_be_opened,
     host_of,
     is_of_this_computer,
     is_registered,
@@ -317,3 +318,35 @@ def test_no_uri_adds_to_the_policy(uri):
 )
 def test_a_person_sees_where_a_uri_leads(uri, host, is_here):
     assert (host_of(uri), is_of_this_computer(uri)) == (host, is_here)
+
+
+OPENED = {
+    "https": "https://wiki.example.org",
+    "http in an intranet": "http://wiki.intranet:8080/start?x=1",
+    "as long as possible": f"{CALLBACK}?{'a' * (MAX_LENGTH - len(CALLBACK) - 1)}",
+}
+NOT_OPENED = {
+    "too long": f"{CALLBACK}?{'a' * (MAX_LENGTH - len(CALLBACK))}",
+    "credentials": "https://ada:secret@wiki.example.org/",
+    "a username": "https://ada@wiki.example.org/",
+    "a fragment": "https://wiki.example.org/#start",
+    "an empty fragment": "https://wiki.example.org/#",
+    "no scheme": "wiki.example.org",
+    "another scheme": "ftp://wiki.example.org/",
+    "a script": "javascript:alert(1)",
+    "an upper-case host": "https://Wiki.example.org/",
+    "a space": "https://wiki.example.org/a b",
+    "a line feed": "https://wiki.example.org/\n",
+    "port 0": "https://wiki.example.org:0/",
+    "other letters": "https://wiki.example.org/größe",
+}
+
+
+@row_by_row("uri", OPENED.values(), ids=OPENED)
+def test_an_address_of_a_web_server_can_be_opened(uri):
+    assert can_be_opened(uri)
+
+
+@row_by_row("uri", NOT_OPENED.values(), ids=NOT_OPENED)
+def test_a_dangerous_or_ambiguous_address_cannot_be_opened(uri):
+    assert not can_be_opened(uri)

@@ -40,9 +40,14 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "algorithm": (str, NoneType),
     "logout_uri": (str, NoneType),
     "logout_redirects": (list,),
+    "launch_url": (str, NoneType),
+    "is_without_pkce": (bool,),
+    "audiences": (list,),
     "created_at": (str,),
     "digests": (list,),
 }
+# Keys that files of earlier versions do not have, with what their clients are.
+_FORMER: Mapping[str, object] = {"launch_url": None, "is_without_pkce": False, "audiences": []}
 _ID = re.compile("[0-9A-Za-z]{1,32}")
 _OWN_ID = "wsgiauth"  # the client_id of tokens for services that this site obtains itself
 _DIGEST = re.compile("[0-9a-f]{64}")  # of SHA-256
@@ -81,6 +86,7 @@ def read_clients(text: str) -> list[Mapping[str, Any]]:
         raise _invalid("The file is not JSON.") from None
     if not isinstance(documents, list):
         raise _invalid("The file must be a list of clients.")
+    documents = [{**_FORMER, **each} if isinstance(each, dict) else each for each in documents]
     for number, each in enumerate(documents, 1):
         problem = _problem_of(each)
         if problem is not None:
@@ -157,6 +163,9 @@ def _columns(document: Mapping[str, Any]) -> dict[str, object]:
         document["algorithm"] or "",
         document["logout_uri"] or "",
         tuple(document["logout_redirects"]),
+        document["launch_url"] or "",
+        document["is_without_pkce"],
+        tuple(document["audiences"]),
     )
     try:
         fields.check()

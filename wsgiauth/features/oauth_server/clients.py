@@ -15,6 +15,7 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.authentication.one_time import digest
+from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server.document_urls import host_in, id_of
 from wsgiauth.features.oauth_server.event_kinds import (
@@ -24,6 +25,7 @@ from wsgiauth.features.oauth_server.event_kinds import (
 )
 from wsgiauth.features.oauth_server.origins import record
 from wsgiauth.features.oauth_server.redirect_uris import (
+    can_be_opened,
     can_receive_logouts,
     is_of_this_computer,
     known_host,
@@ -33,11 +35,12 @@ from wsgiauth.features.oauth_server.redirect_uris import (
 from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.messages import _
+from wsgiauth.settings.checks import is_audience
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
 
-MOST_URIS = 20  # of a client
+MOST_URIS = 20  # of a client, and most services whose tokens it can ask about
 PUBLIC, CONFIDENTIAL, SERVICE = "public", "confidential", "service"
 ALGORITHMS = ("RS256", "ES256", "EdDSA")  # of the keys that `features.services.signing` reads
 
@@ -52,6 +55,8 @@ _NOT_OF_SERVICES = {  # fields that only a client of users can have
     "algorithm": "have an algorithm for ID tokens",
     "logout_uri": "have a logout URI",
     "logout_redirects": "have logout redirect URIs",
+    "launch_url": "have a URL where users open it",
+    "is_without_pkce": "send requests without PKCE",
 }
 
 _FIND = Statement(lambda: Client.select().where(Client.id == ""))
@@ -70,6 +75,9 @@ class ClientFields(NamedTuple):
     algorithm: str = ""
     logout_uri: str = ""
     logout_redirects: tuple[str, ...] = ()
+    launch_url: str = ""
+    is_without_pkce: bool = False
+    audiences: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, row: Client) -> "ClientFields":
@@ -85,6 +93,9 @@ class ClientFields(NamedTuple):
             row.algorithm,
             row.logout_uri,
             uris_of(row.logout_redirects),
+            row.launch_url or "",
+            bool(row.is_without_pkce),
+            uris_of(row.audiences or ""),
         )
 
     def columns(self) -> dict[str, object]:
@@ -95,6 +106,9 @@ class ClientFields(NamedTuple):
             "redirect_uris": "\n".join(dict.fromkeys(self.redirect_uris)),
             "scopes": " ".join(dict.fromkeys(self.scopes)),
             "logout_redirects": "\n".join(dict.fromkeys(self.logout_redirects)),
+            "launch_url": self.launch_url or None,
+            "is_without_pkce": self.is_without_pkce or None,
+            "audiences": "\n".join(dict.fromkeys(self.audiences)) or None,
         }
 
     def check(self, *, needs_scopes: bool = True) -> None:
@@ -115,6 +129,9 @@ class ClientFields(NamedTuple):
             "scopes": _problem_of_scopes(self.scopes) if has_scopes else None,
             "is_trusted": self._problem_of_trust(),
             "algorithm": _problem_of_algorithm(self.algorithm),
+            "launch_url": self._problem_of_launch_url(),
+            "is_without_pkce": self._problem_without_pkce(),
+            "audiences": self._problem_of_audiences(),
         }
         if self.is_service:
             problems |= self._problems_of_service()
@@ -138,6 +155,33 @@ class ClientFields(NamedTuple):
             "The logout URI must be a valid https:// URI without a fragment;"
             " http:// is only for localhost, 127.0.0.1 and [::1]."
         )
+
+    def _problem_of_launch_url(self) -> str | None:
+        if not self.launch_url or can_be_opened(self.launch_url):
+            return None
+        return _(
+            "The URL must be a valid https:// or http:// URL in ASCII, with its host in lower case,"
+            " and without a username and a fragment."
+        )
+
+    def _problem_without_pkce(self) -> str | None:
+        """Refuse a client whose codes nothing would bind to its requests."""
+        if not self.is_without_pkce:
+            return None
+        if self.is_public:
+            return _("A public client needs PKCE.")
+        if OPENID not in self.scopes:
+            return _("A client without PKCE needs the scope openid.")
+        return None
+
+    def _problem_of_audiences(self) -> str | None:
+        if not self.audiences:
+            return None
+        if not self.is_service:
+            return _("Only a service can ask about the tokens of a service.")
+        if len(self.audiences) > MOST_URIS or not all(map(is_audience, self.audiences)):
+            return _("Name at most %(num)s services, each as SERVICES does.", num=MOST_URIS)
+        return None
 
     def _problems_of_service(self) -> dict[str, str | None]:
         """Refuse what only logins of users need, and scopes that are no permissions."""
@@ -186,6 +230,9 @@ class ListedClient(NamedTuple):
     algorithm: str | None
     logout_uri: str | None
     logout_redirects: tuple[str, ...]
+    launch_url: str | None
+    is_without_pkce: bool
+    audiences: tuple[str, ...]
     created_at: datetime
     registered_itself: bool
     expires_at: datetime | None  # when it ends without further use, if it registered itself
@@ -209,6 +256,9 @@ class ListedClient(NamedTuple):
             row.algorithm or None,
             row.logout_uri or None,
             uris_of(row.logout_redirects),
+            row.launch_url,
+            bool(row.is_without_pkce),
+            uris_of(row.audiences or ""),
             from_timestamp(row.created_at),
             row.expires_at is not None,
             None if row.expires_at is None else from_timestamp(row.expires_at),

@@ -38,6 +38,7 @@ from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import utc_text
+from wsgiauth.web.uris import find_equal
 
 _ACTIONS = {
     "list": "list all clients by name",
@@ -59,6 +60,7 @@ _COLUMNS = {
     "redirect URIs": "redirect_uris",
 }
 _DEFAULT = "default"
+_REPLACES = "; replaces all former ones, an empty string: with none"
 
 
 def add_commands(parser: Parser) -> None:
@@ -111,11 +113,35 @@ def add_commands(parser: Parser) -> None:
             choices=(_DEFAULT, *ALGORITHMS),
             help="what signs its ID tokens, instead of the last key of SERVICE_KEYS",
         )
+        each.add_argument(
+            "--url",
+            metavar="URL",
+            help="where users open the app, which /auth/apps links; an empty string: no link",
+        )
+        each.add_argument(
+            "--audience",
+            metavar="SERVICE",
+            action="append",
+            help="with --service: a service of SERVICES, about whose tokens the program can ask"
+            f" /auth/introspect; repeat it for several{'' if each is added else _REPLACES}",
+        )
     group = "let only members of this group in"
     added.add_argument("--group", metavar="GROUP", help=group)
     which = changed.add_mutually_exclusive_group()
     which.add_argument("--group", metavar="GROUP", help=group)
     which.add_argument("--no-group", action="store_true", help="let every user in")
+    without_pkce = (
+        "accept requests without PKCE, but only with nonce, state and openid; the risk: if the app"
+        " does not compare the nonce of the ID token with its own, a stolen code logs a thief in"
+    )
+    added.add_argument("--without-pkce", action="store_true", help=without_pkce)
+    pkce = changed.add_mutually_exclusive_group()
+    pkce.add_argument(
+        "--without-pkce", action="store_true", default=None, dest="without_pkce", help=without_pkce
+    )
+    pkce.add_argument(
+        "--with-pkce", action="store_false", dest="without_pkce", help="demand PKCE again"
+    )
     trusted = "do not ask users for their consent: the app belongs to this site"
     added.add_argument("--trusted", action="store_true", help=trusted)
     changed.add_argument("--trusted", action=argparse.BooleanOptionalAction, help=trusted)
@@ -135,7 +161,7 @@ def _add_lists(parser: Parser, *, is_new: bool) -> None:
         metavar="URI",
         action="append",
         help=f"where a logout that the app began can lead; repeat it for several; compared"
-        f" exactly{'' if is_new else '; replaces all former ones, an empty string: with none'}",
+        f" exactly{'' if is_new else _REPLACES}",
     )
     parser.add_argument(
         "--scope",
@@ -183,20 +209,26 @@ def add_client(arguments: Arguments) -> None:
     if arguments.service and not settings.SERVICES:
         print_error("note: SERVICES is empty here, so the program gets no token: see `check`")
     _check_algorithm(arguments.alg, settings)
+    audiences = _given(arguments.audience) or ()
     made = clients.create(
         arguments.name,
         arguments.redirect or (),
         scopes=arguments.scope or (),
         group=require_group(arguments.group) if arguments.group else None,
-        logout_redirects=_logout_redirects(arguments) or (),
+        logout_redirects=_given(arguments.logout_redirect) or (),
         is_public=arguments.public,
         is_service=arguments.service,
         is_trusted=arguments.trusted,
         algorithm=_algorithm(arguments.alg),
         logout_uri=arguments.logout_uri or "",
+        launch_url=arguments.url or "",
+        is_without_pkce=arguments.without_pkce,
+        audiences=audiences,
         now=time.time(),
     )
     _note_scopes(made.row)
+    _note_url(arguments.url)
+    _note_audiences(audiences, settings)
     if arguments.json:
         _row, listed = _require_client(made.row.id)
         print_json_line({**listed.document(), "secret": made.secret or None})
@@ -214,11 +246,19 @@ def change_client(arguments: Arguments) -> None:
         raise UsageError("the kind of a client cannot change: create a new one with `client add`")
     settings = open_database(arguments)
     row, listed = _require_client(arguments.id)
-    is_for_operators = arguments.trusted or arguments.logout_uri or _logout_redirects(arguments)
-    if is_for_operators and listed.registered_itself:
+    audiences = _given(arguments.audience)
+    of_operators = {
+        "--trusted": arguments.trusted,
+        "--logout-uri": arguments.logout_uri,
+        "--logout-redirect": _given(arguments.logout_redirect),
+        "--url": arguments.url,
+        "--without-pkce": arguments.without_pkce,
+        "--audience": audiences,
+    }
+    given = [option for option, value in of_operators.items() if value]
+    if given and listed.registered_itself:
         raise CommandError(
-            f"{row.name} has registered itself; --trusted, --logout-uri and --logout-redirect are"
-            " for apps of `client add`"
+            f"{row.name} has registered itself; {given[0]} is for apps of `client add`"
         )
     fields = _changed(ClientFields.of(row), arguments)
     _check_algorithm(arguments.alg, settings)
@@ -229,6 +269,8 @@ def change_client(arguments: Arguments) -> None:
     _print_fields(row, listed)
     if arguments.scope:
         _note_scopes(row)
+    _note_url(arguments.url)
+    _note_audiences(audiences or (), settings)
 
 
 def renew_secret(arguments: Arguments) -> None:
@@ -284,7 +326,10 @@ def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
         "is_trusted": arguments.trusted,
         "algorithm": arguments.alg and _algorithm(arguments.alg),
         "logout_uri": arguments.logout_uri,
-        "logout_redirects": _logout_redirects(arguments),
+        "logout_redirects": _given(arguments.logout_redirect),
+        "launch_url": arguments.url,
+        "is_without_pkce": arguments.without_pkce,
+        "audiences": _given(arguments.audience),
         "group_id": require_group(arguments.group).id if arguments.group else None,
     }
     changes = {name: value for name, value in given.items() if value is not None}
@@ -295,10 +340,9 @@ def _changed(fields: ClientFields, arguments: Arguments) -> ClientFields:
     return fields._replace(**changes)
 
 
-def _logout_redirects(arguments: Arguments) -> tuple[str, ...] | None:
-    """Return the URIs of --logout-redirect; none for an empty one, and None without the option."""
-    given = arguments.logout_redirect
-    return None if given is None else tuple(filter(None, given))
+def _given(values: list[str] | None) -> tuple[str, ...] | None:
+    """Return the values of an option; none for an empty one, and None without the option."""
+    return None if values is None else tuple(filter(None, values))
 
 
 def _algorithm(chosen: str | None) -> str:
@@ -340,6 +384,17 @@ def _note_scopes(row: Client) -> None:
         )
 
 
+def _note_url(url: str | None) -> None:
+    if url and url.startswith("http:"):
+        print_error("note: the URL begins with http://, so the network can read and change the app")
+
+
+def _note_audiences(audiences: Iterable[str], settings: Settings) -> None:
+    for each in audiences:
+        if not find_equal(each, settings.SERVICES):
+            print_error(f"note: {each} is not in SERVICES here, so it has no tokens to ask about")
+
+
 def _require_client(client_id: str) -> tuple[Client, ListedClient]:
     found = clients.find_listed(client_id)
     if found is None:
@@ -362,6 +417,9 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
         "redirect URIs": listed.redirect_uris,
         "logout URI": [listed.logout_uri] if listed.logout_uri else [],
         "after logout": listed.logout_redirects,
+        "opened at": [listed.launch_url] if listed.launch_url else [],
+        "without PKCE": ["yes"] if listed.is_without_pkce else [],
+        "asks about": listed.audiences,
         "algorithm": [listed.algorithm or _DEFAULT],
         "created": [utc_text(listed.created_at)],
         "registered": ["by itself"] if listed.registered_itself else [],

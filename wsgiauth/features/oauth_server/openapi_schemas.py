@@ -72,7 +72,9 @@ AUTHORIZE_CHALLENGE = parameter(
     "AuthorizeChallenge",
     query(
         "code_challenge",
-        "The SHA-256 digest of the `code_verifier` (PKCE, RFC 7636). Every client needs it.",
+        "The SHA-256 digest of the `code_verifier` (PKCE, RFC 7636). Every client needs it,"
+        " but one of `client add --without-pkce`: without PKCE, this one must send `nonce`, `state`"
+        " and the scope `openid`.",
         text(),
         example="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
     ),
@@ -252,6 +254,9 @@ APP_WITH_USERS = obj(
     ),
     logout_uri=nullable(text("Where logout tokens are sent.")),
     logout_redirects=array(text(), "Where a logout that it began can lead."),
+    launch_url=nullable(text("Where users open it.")),
+    is_without_pkce=boolean("Whether it can send requests without PKCE."),
+    audiences=array(text(), "The services whose tokens it can ask about."),
     created_at=time("In UTC."),
     registered_itself=boolean(
         "Whether it is the app that asked for its registration (RFC 7591), and not an operator."

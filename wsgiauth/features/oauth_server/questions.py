@@ -40,6 +40,17 @@ def _lacks_algorithms(site: Site) -> Iterator[Finding]:
         )
 
 
+def _without_pkce(site: Site) -> Iterator[Finding]:
+    if not site.settings.OAUTH_SERVER:
+        return
+    for each in Client.select().where(Client.is_without_pkce).order_by(Client.id):
+        yield Finding(
+            f"The app {each.name} ({each.client_id}) can log users in without PKCE: once it sends"
+            f" PKCE, end this by `python -m wsgiauth client change {each.client_id} --with-pkce`.",
+            is_risk=False,
+        )
+
+
 def _lacks_services(site: Site) -> Iterator[Finding]:
     if not site.settings.OAUTH_SERVER or site.settings.SERVICES:
         return
@@ -63,6 +74,7 @@ QUESTIONS = (
     Question(_lacks_rsa, needs_database=False),
     Question(_lacks_clients),
     Question(_lacks_algorithms),
+    Question(_without_pkce),
     Question(_lacks_services),
     Question(_overdue_logouts),
 )

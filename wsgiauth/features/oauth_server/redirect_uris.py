@@ -83,6 +83,12 @@ def can_receive_logouts(uri: str) -> bool:
     return uri.startswith("http") and problem_of(uri, is_public=False) is None
 
 
+def can_be_opened(uri: str) -> bool:
+    """Return whether a URI that an operator names is a valid one of a web server."""
+    is_valid = _URI.fullmatch(uri) is not None and len(uri) <= MAX_LENGTH and _is_readable(uri)
+    return is_valid and _WEB.match(uri) is not None
+
+
 def uris_of(stored: str) -> tuple[str, ...]:
     """Return the URIs in a column of a client, which line feeds separate."""
     return tuple(stored.split("\n")) if stored else ()
