@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.support.oauth_apps import CALLBACK, STATE
+from tests.support.oauth_apps import CALLBACK, STATE, App
 from tests.support.service_keys import MAPS, REPORTS
 from tests.support.settings import LONG_KEY
 from tests.support.tables import row_by_row
@@ -189,6 +189,56 @@ def test_a_malformed_query_names_no_client(read, wiki, query):
 
 
 # Other mistakes are answers to the client.
+
+
+@pytest.fixture
+def gitea(site, read):
+    """Return a function that reads a request of an app that cannot send PKCE."""
+    app = App(site, "Gitea", is_without_pkce=True)
+    without = {"code_challenge": None, "code_challenge_method": None}
+    return lambda **changes: read(urlencode(app.parameters(**{**without, **changes})))
+
+
+@pytest.mark.promise(99)
+def test_a_request_without_pkce_has_a_nonce_and_a_state(gitea, wiki):
+    request = gitea()
+    assert (request.challenge, request.nonce) == ("", wiki.nonce)
+    assert request.target.state == STATE
+
+
+@pytest.mark.promise(99)
+@row_by_row(
+    "changes",
+    [
+        pytest.param({"nonce": None}, id="no nonce"),
+        pytest.param({"nonce": ""}, id="an empty nonce"),
+        pytest.param({"nonce": " "}, id="a space as nonce"),
+        pytest.param({"state": None}, id="no state"),
+        pytest.param({"state": ""}, id="an empty state"),
+        pytest.param({"scope": None}, id="no scope"),
+        pytest.param({"scope": "profile email"}, id="no openid"),
+    ],
+)
+def test_without_pkce_nothing_can_be_left_out(gitea, changes):
+    with pytest.raises(AuthorizationError) as caught:
+        gitea(**changes)
+    assert (caught.value.error, caught.value.target.uri) == ("invalid_request", CALLBACK)
+
+
+@pytest.mark.promise(99)
+@row_by_row(
+    "changes",
+    [
+        pytest.param({"code_challenge": "x" * 42, "code_challenge_method": "S256"}, id="short"),
+        pytest.param({"code_challenge": "x" * 43}, id="no method"),
+        pytest.param({"code_challenge": "x" * 43, "code_challenge_method": "plain"}, id="plain"),
+        pytest.param({"code_challenge_method": "S256"}, id="a method alone"),
+    ],
+)
+def test_a_wrong_challenge_is_never_read_as_none(gitea, changes):
+    with pytest.raises(AuthorizationError) as caught:
+        gitea(**changes)
+    assert caught.value.error == "invalid_request"
 
 
 @row_by_row(

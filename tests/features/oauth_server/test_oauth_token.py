@@ -6,9 +6,21 @@ import jwt
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import CALLBACK, TOKEN, VERIFIER, App, challenge_of, code_in, walk
+from tests.support.oauth_apps import (
+    CALLBACK,
+    TOKEN,
+    VERIFIER,
+    App,
+    challenge_of,
+    code_in,
+    consent_form,
+    follow,
+    walk,
+)
 from tests.support.service_keys import MAPS, MAPS_TOO, REPORTS
+from tests.support.sites import SAME_ORIGIN
 from wsgiauth.features.oauth_server import clients
+from wsgiauth.features.oauth_server.clients import ClientFields
 from wsgiauth.features.oauth_server.tables import Client, Grant
 
 CHALLENGE = 'Basic realm="wsgiauth", charset="UTF-8"'
@@ -348,3 +360,55 @@ def test_a_public_client_needs_the_verifier(browser, phone):
 def test_a_verifier_that_is_none_of_rfc_7636_is_refused_though_it_fits(browser, wiki, verifier):
     code = code_in(walk(browser, wiki.url(code_challenge=challenge_of(verifier))))
     assert wiki.exchange(code, 400, code_verifier=verifier)["error"] == "invalid_grant"
+
+
+# Without PKCE
+
+WITHOUT_PKCE = {"code_challenge": None, "code_challenge_method": None}
+
+
+@pytest.fixture
+def gitea(site):
+    """Return an app that cannot send PKCE."""
+    return App(site, "Gitea", is_without_pkce=True)
+
+
+@pytest.mark.promise(99)
+def test_a_code_without_pkce_is_bound_to_the_nonce(browser, gitea):
+    code = code_in(walk(browser, gitea.url(**WITHOUT_PKCE, nonce="n-0S6")))
+    token = gitea.exchange(code, code_verifier=None)["id_token"]
+    assert jwt.decode(token, options={"verify_signature": False})["nonce"] == "n-0S6"
+
+
+@pytest.mark.promise(99)
+def test_a_verifier_without_a_challenge_is_refused(browser, gitea):
+    """Someone has removed the challenge from the request (RFC 9700 section 2.1.1)."""
+    code = code_in(walk(browser, gitea.url(**WITHOUT_PKCE)))
+    assert gitea.exchange(code, 400)["error"] == "invalid_grant"
+    gitea.exchange(code, code_verifier=None)  # the code was not used
+
+
+@pytest.mark.promise(99)
+def test_a_challenge_needs_its_verifier_though_the_app_could_do_without(browser, gitea):
+    code = code_in(walk(browser, gitea.url()))
+    for verifier in (None, "", "x" * 43):
+        assert gitea.exchange(code, 400, code_verifier=verifier)["error"] == "invalid_grant"
+    gitea.exchange(code)
+
+
+@pytest.mark.promise(99)
+def test_a_code_without_pkce_ends_when_the_app_has_to_send_it(browser, gitea):
+    code = code_in(walk(browser, gitea.url(**WITHOUT_PKCE)))
+    row = Client.get_by_id(gitea.id)
+    clients.change(row, ClientFields.of(row)._replace(is_without_pkce=False))
+    assert gitea.exchange(code, 400, code_verifier=None)["error"] == "invalid_grant"
+
+
+@pytest.mark.promise(99)
+def test_a_code_without_pkce_gets_nothing_if_the_user_left_out_the_id_token(browser, gitea):
+    page = follow(browser, gitea.url(**WITHOUT_PKCE))
+    form = consent_form(page)
+    form["scope"].force_value("profile email")
+    location = form.submit("decision", value="allow", headers=SAME_ORIGIN, status=303).location
+    answer = gitea.exchange(code_in(location), 400, code_verifier=None)
+    assert answer["error"] == "invalid_grant"

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.authentication.lifetimes import HOST_SKEW, MINUTE
+from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.oauth_errors import resource_problem
@@ -54,6 +55,7 @@ _PARAMETERS = (
     *("code_challenge", "code_challenge_method", "prompt", "max_age", "login_hint", "resource"),
 )
 
+_OF_PKCE = frozenset(("code_challenge", "code_challenge_method"))
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}")  # a SHA-256 digest: RFC 7636 section 4.2
 _AGE = re.compile("[0-9]{1,9}")
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -102,6 +104,7 @@ class AuthorizationRequest:
     """A request whose client, redirect URI and form are valid.
 
     Attributes:
+        challenge: Of PKCE; "" only for a client that can send requests without PKCE.
         scopes: As the client asked for them.
         max_age: The seconds since the last proof that the client accepts; None: any number.
         resource: The service for which it wants a token (RFC 8707), or "".
@@ -214,7 +217,7 @@ def read_request(
     if any(_CONTROL.search(value) for _name, value in counted):  # a `next` cannot have it
         raise AuthorizationError(target, "invalid_request", "a parameter has a control character")
     bare = urlencode(counted)
-    problem = _problem_of(fields, counts, services)
+    problem = _problem_of(fields, counts, services) or _problem_of_binding(fields, client)
     if problem is not None:
         raise AuthorizationError(target, *problem)
     max_age = fields.get("max_age", "")
@@ -224,7 +227,7 @@ def read_request(
         target=target,
         scopes=tuple(fields.get("scope", "").split()),
         nonce=fields.get("nonce", ""),
-        challenge=fields["code_challenge"],
+        challenge=fields.get("code_challenge", ""),
         prompts=frozenset(fields.get("prompt", "").split()),
         max_age=int(max_age) if max_age else None,
         resource=find_equal(fields.get("resource", ""), services),
@@ -337,10 +340,6 @@ def _problem_of(
         return "unsupported_response_type", "response_type must be code"
     if fields.get("response_mode", QUERY) not in MODES:
         return "invalid_request", "response_mode must be query or form_post"
-    if fields.get("code_challenge_method", "") != "S256":
-        return "invalid_request", "code_challenge_method must be S256 (PKCE)"
-    if not _CHALLENGE.fullmatch(fields.get("code_challenge", "")):
-        return "invalid_request", "code_challenge must be a SHA-256 digest in base64url (PKCE)"
     if not set(prompts) <= set(PROMPTS) or (NONE in prompts and len(prompts) > 1):
         description = "prompt must be none, or some of login, consent, select_account and create"
         return "invalid_request", description
@@ -354,4 +353,21 @@ def _problem_of(
         "resource" in fields and not find_equal(fields["resource"], services)
     ):
         return "invalid_target", resource_problem(services)
+    return None
+
+
+def _problem_of_binding(fields: Mapping[str, str], client: Client) -> tuple[str, str] | None:
+    """Return the same if nothing would bind a code to the request: PKCE, or else the nonce.
+
+    The nonce protects only a client that finds it in an ID token (RFC 9700 section 2.1.1).
+    """
+    if client.is_without_pkce and not _OF_PKCE & fields.keys():
+        has_both = fields.get("nonce", "").strip() and fields.get("state", "").strip()
+        if has_both and OPENID in fields.get("scope", "").split():
+            return None
+        return "invalid_request", "without PKCE, send nonce, state, and openid among the scopes"
+    if fields.get("code_challenge_method", "") != "S256":
+        return "invalid_request", "code_challenge_method must be S256 (PKCE)"
+    if not _CHALLENGE.fullmatch(fields.get("code_challenge", "")):
+        return "invalid_request", "code_challenge must be a SHA-256 digest in base64url (PKCE)"
     return None

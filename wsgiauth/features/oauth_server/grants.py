@@ -147,7 +147,7 @@ class Code(NamedTuple):
         grant_id: The id of the row that its use inserts.
         stamp: The user's, when the code was made.
         session_id: In which the user allowed it.
-        challenge: Of PKCE (RFC 7636 section 4.2).
+        challenge: Of PKCE (RFC 7636 section 4.2); "" for a request without PKCE, and for a device.
         scope: See `scopes.recorded`.
     """
 

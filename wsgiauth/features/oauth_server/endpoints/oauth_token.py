@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.grants import Code
@@ -66,8 +67,7 @@ def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
         fields.get("redirect_uri", "").encode(), code.redirect_uri.encode()
     ):
         raise _invalid_grant("redirect_uri is not the one of the authorization request")
-    verifier = fields.get("code_verifier", "")
-    if not _VERIFIER.fullmatch(verifier) or not _answers(verifier, code.challenge):
+    if not _is_bound(code, client, fields.get("code_verifier", "")):
         raise _invalid_grant("code_verifier does not match the code_challenge (PKCE)")
     _require_resource(fields, code.resource)
     return _redeemed(code, client, site)
@@ -156,6 +156,18 @@ def _further_claims(code: Code, client: Client, site: Site) -> dict[str, object]
     granted = granted_in(code.scope)
     scopes = offered(client, granted, user, site.settings, resource=code.resource)
     return further_claims(user, client, scopes, site)
+
+
+def _is_bound(code: Code, client: Client, verifier: str) -> bool:
+    """Return whether a code is of the login that the program has begun.
+
+    Without a challenge, the nonce in the ID token binds it. A verifier then shows that someone has
+    removed the challenge from the request (RFC 9700 section 2.1.1).
+    """
+    if code.challenge:
+        return _VERIFIER.fullmatch(verifier) is not None and _answers(verifier, code.challenge)
+    has_nonce = client.is_without_pkce and OPENID in granted_in(code.scope)
+    return bool(has_nonce) and not verifier
 
 
 def _answers(verifier: str, challenge: str) -> bool:
