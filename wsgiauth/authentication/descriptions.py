@@ -4,16 +4,33 @@ Each question costs one SELECT, also about a token that is not active, so that t
 answer does not tell them apart.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.parts import Several
+from wsgiauth.web.responses import Response
 
 _FROM_TOKEN = ("iss", "aud", "sub", "client_id", "iat", "exp")
 
 Description = dict[str, object]
+
+
+class Reader:
+    """Who asks about tokens. A service with an API key learns all about every token."""
+
+    def can_ask_about(self, claims: Mapping[str, object]) -> bool:
+        """Return whether the token with these claims is more than garbage to the reader.
+
+        It is asked before the scope of the token is read, because that can cost a SELECT.
+        """
+        return True
+
+    def shown(self, description: Description) -> Description:
+        """Return what the reader learns of a token that it can ask about."""
+        return description
 
 
 class DescribedStrings(Several):
@@ -30,8 +47,8 @@ class DescribedStrings(Several):
         return self.prefix.startswith(other.prefix) or other.prefix.startswith(self.prefix)
 
     @abstractmethod
-    def describe(self, text: str, now: int) -> Description | None:
-        """Return the description of an active token, or None."""
+    def describe(self, text: str, now: int, reader: Reader) -> Description | None:
+        """Return the description of an active token that the reader can ask about, or None."""
 
 
 class DescribedClaims(Several):
@@ -54,6 +71,22 @@ class DescribedClaims(Several):
         Args:
             claims: Of a token that has the signature of this site, and can have expired.
             now: Seconds since the epoch.
+        """
+
+
+class AskingClients(ABC):
+    """The part of a site with clients that ask by a secret of their own, not by an API key."""
+
+    @abstractmethod
+    def authenticate(
+        self, environ: WSGIEnvironment, fields: Mapping[str, object]
+    ) -> Reader | Response | None:
+        """Return the client that sent a request, or the response that refuses it.
+
+        Return None if the request has no credentials of a client.
+
+        Args:
+            fields: Of the body; none if it could not be read.
         """
 
 

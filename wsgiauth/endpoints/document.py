@@ -157,12 +157,16 @@ class _Document:
     ) -> None:
         self._endpoints = endpoints
         self._described = described
-        self._operations: dict[type[Endpoint], Mapping[str, Operation]] = {}
+        self._operations: dict[type[Endpoint], dict[str, Operation]] = {}
         self._members: dict[str, dict[str, Any]] = {}  # that features add to the objects of others
         for each in sources:
-            self._operations |= each.OPERATIONS
+            self._operations |= {kind: {**own} for kind, own in each.OPERATIONS.items()}
             for name, members in getattr(each, "MEMBERS", {}).items():
                 self._members.setdefault(name, {}).update(members)
+        for each in sources:
+            for (kind, method), addition in getattr(each, "ADDITIONS", {}).items():
+                operations = self._operations[kind]
+                operations[method] = addition.added_to(operations[method])
         self._tags: dict[str, str] = {}
         self._components: dict[str, dict[str, Any]] = {}
         self._origins: dict[tuple[str, str], Any] = {}
@@ -386,7 +390,8 @@ class _Responses:
     def made(self) -> Iterable[tuple[int, Any]]:
         for status in sorted({*self._answers, *self._problems}):
             if status in self._problems:
-                yield status, _failure(status, self._problems[status])
+                answers = self._answers.get(status, [])
+                yield status, _failure(status, self._problems[status], answers)
             else:
                 yield status, _success(self._answers[status])
 
@@ -408,7 +413,10 @@ def _success(answers: list[Answer]) -> Any:
     return response
 
 
-def _failure(status: int, found: Mapping[Problem, frozenset[str]]) -> Component:
+def _failure(
+    status: int, found: Mapping[Problem, frozenset[str]], answers: list[Answer]
+) -> Component:
+    """Return the response with failures, and with answers of the same status in another form."""
     problems = sorted(found, key=lambda each: not each.name)
     name = "Or".join(each.name for each in problems if each.name)
     media_types = frozenset().union(*found.values())
@@ -425,6 +433,11 @@ def _failure(status: int, found: Mapping[Problem, frozenset[str]]) -> Component:
         codes = {**each.codes, **codes}
     about = " ".join(f"`{code}`: {sentence}" for code, sentence in codes.items())
     about = about if len(codes) > 1 else "".join(codes.values())
+    for further in answers:
+        content |= further.content
+        headers |= further.headers
+        about += f" {further.about}"
+        name += f"Or{further.name}"
     suffix = "" if PROBLEM in media_types else "Page"
     return Component("responses", f"{name}{suffix}", _response(about, content, headers))
 

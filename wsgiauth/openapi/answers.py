@@ -1,7 +1,7 @@
 """What endpoints answer: the operations of the OpenAPI document, their responses and failures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from wsgiauth.openapi.schemas import Component, Schema, header, schema
@@ -144,6 +144,30 @@ class Operation:
     tag: Tag | None = field(default=None, kw_only=True)
     security: tuple[Scheme | None, ...] | None = field(default=None, kw_only=True)
     unmet: tuple[int, ...] = field(default=(), kw_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addition:
+    """What a feature adds to an operation of another one.
+
+    Attributes:
+        about: Sentences.
+        answers: Further ones. One with the status of a failure has a name.
+        security: Further schemes.
+    """
+
+    about: str
+    answers: tuple[Answer, ...]
+    security: tuple[Scheme | None, ...]
+
+    def added_to(self, operation: Operation) -> Operation:
+        """Return an operation with the addition."""
+        return replace(
+            operation,
+            about=f"{operation.about} {self.about}",
+            answers=(*operation.answers, *self.answers),
+            security=(*(operation.security or ()), *self.security),
+        )
 
 
 def _named(headers: Mapping[str, Schema]) -> dict[str, Schema]:

@@ -7,6 +7,7 @@ from wsgiauth.authentication.descriptions import (
     DescribedClaims,
     DescribedStrings,
     Description,
+    Reader,
     described,
     described_alone,
 )
@@ -19,6 +20,8 @@ from wsgiauth.features.oauth_server.tables import Grant
 from wsgiauth.settings import Settings
 from wsgiauth.web.uris import find_equal
 
+REFRESH_TOKEN = "refresh_token"  # noqa: S105 - a type
+
 
 class DescribedGrants(DescribedStrings, DescribedClaims):
     """Describes the access tokens and the refresh tokens of valid grants."""
@@ -30,7 +33,7 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
         self._settings = settings
         self._server = server
 
-    def describe(self, text: str, now: int) -> Description | None:
+    def describe(self, text: str, now: int, reader: Reader) -> Description | None:
         """Return the description of the current refresh token of a grant, or None.
 
         Its audience is this site, so that no service takes it for an access token.
@@ -42,7 +45,10 @@ class DescribedGrants(DescribedStrings, DescribedClaims):
         issuer = self._settings.PUBLIC_URL
         times = {"iat": grant.refreshed_at, "exp": grant.expires_at}
         claims = {"iss": issuer, "aud": issuer, "client_id": grant.client.client_id, **times}
-        return self._described(grant, grant.scopes, claims) | {"token_type": "refresh_token"}
+        kind = {"token_type": REFRESH_TOKEN}
+        if not reader.can_ask_about({**claims, **kind}):
+            return None
+        return self._described(grant, grant.scopes, claims) | kind
 
     def describe_claims(self, claims: Mapping[str, Any], now: int) -> Description | None:
         """Return the description of an access token, or None."""

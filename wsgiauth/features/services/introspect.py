@@ -4,6 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
+from wsgiauth.authentication.descriptions import AskingClients, Reader
 from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.services.introspection import INTROSPECT, Introspector
@@ -41,7 +42,10 @@ _REFUSED = Problem(
 
 
 class Introspect(Endpoint):
-    """Answers only services, by their API key. A cookie is not enough, so no page can ask."""
+    """Answers services by their API key, and clients by their secret.
+
+    A cookie is not enough, so no page can ask.
+    """
 
     failures = (*OF_BODY, _NO_KEY, _REFUSED)
 
@@ -51,18 +55,31 @@ class Introspect(Endpoint):
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer 200 with the description of the token, or refuse the caller."""
-        refusal = _refusal(environ, site)
-        if refusal is not None:
-            return refusal
-        read = read_json if content_type(environ) == JSON else read_form
-        token = text_field(read(environ), "token")
+        fields, unreadable = _read(environ)
+        clients = site.part(AskingClients)
+        caller = None if clients is None else clients.authenticate(environ, fields)
+        reader = _service(environ, site) if caller is None else caller
+        if isinstance(reader, Response):
+            return reader
+        if unreadable is not None:
+            raise unreadable
+        token = text_field(fields, "token")
         if not token:
             raise RequestError(HTTPStatus.BAD_REQUEST, "malformed", _("Send a token."))
-        return json_response(site.require(Introspector).describe(token) or _INACTIVE)
+        return json_response(site.require(Introspector).describe(token, reader) or _INACTIVE)
 
 
-def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
-    """Return the response to a caller who does not have the permission to ask, or None."""
+def _read(environ: WSGIEnvironment) -> tuple[dict[str, object], RequestError | None]:
+    """Return the fields of the body; or none, and the reason for callers who can ask."""
+    try:
+        read = read_json if content_type(environ) == JSON else read_form
+        return read(environ), None
+    except RequestError as error:
+        return {}, error
+
+
+def _service(environ: WSGIEnvironment, site: Site) -> Reader | Response:
+    """Return a caller with the permission to ask, or the response that refuses it."""
     caller = site.identifier.identify(environ)
     if caller.any_session is not None:
         detail = _(
@@ -85,4 +102,4 @@ def _refusal(environ: WSGIEnvironment, site: Site) -> Response | None:
             "The API key does not have the permission %(permission)s.", permission=INTROSPECT
         )
         return refuse_key(environ, detail)
-    return None
+    return Reader()

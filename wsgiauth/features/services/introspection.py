@@ -20,6 +20,7 @@ from wsgiauth.authentication.descriptions import (
     DescribedClaims,
     DescribedStrings,
     Description,
+    Reader,
     described,
 )
 from wsgiauth.authentication.session_list import handle_of
@@ -31,6 +32,7 @@ INTROSPECT = "wsgiauth.introspect"
 
 _CACHE_SIZE = 1024  # tokens of at most MAX_LENGTH
 
+_SERVICE = Reader()
 _NO_SESSION = Claims(0, "", 0)  # has no row
 
 
@@ -58,8 +60,8 @@ class Introspector:
         # Caches False, too, so that the second answer about any inactive token takes equally long.
         self._is_signed = lru_cache(maxsize=_CACHE_SIZE)(self._check_signature)
 
-    def describe(self, token: str) -> Description | None:
-        """Return the response of RFC 7662 section 2.2 for an active token, or None.
+    def describe(self, token: str, reader: Reader = _SERVICE) -> Description | None:
+        """Return what the reader learns of an active token (RFC 7662 section 2.2), or None.
 
         Access tokens, service tokens, and the tokens that parts of the site describe can be active.
         A service token is active as long as the session or the key that it was made with. A session
@@ -68,13 +70,18 @@ class Introspector:
         `scope` lists the permissions that the token gives now. For the access token of a superuser,
         it lists the granted permissions.
         """
-        now = int(self._tokens.now())
+        found = self._describe(token, reader, int(self._tokens.now()))
+        return None if found is None else reader.shown(found)
+
+    def _describe(self, token: str, reader: Reader, now: int) -> Description | None:
         for strings in self._strings:
             if token.startswith(strings.prefix):
-                return strings.describe(token, now)
+                return strings.describe(token, now, reader)
         if len(token) > MAX_LENGTH or not self._is_signed(token):
             token = ""
         signed = self._services.signed.verify(token, 0) or {}
+        if not reader.can_ask_about(signed):
+            token, signed = "", {}
         for each in self._claims:
             if each.claim in signed:
                 return each.describe_claims(signed, now)
