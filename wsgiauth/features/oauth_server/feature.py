@@ -9,6 +9,7 @@ from wsgiauth.events import Recorder
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.asking_clients import ClientsWithSecrets
 from wsgiauth.features.oauth_server.devices import own_devices
 from wsgiauth.features.oauth_server.documents import Documents, own_documents
 from wsgiauth.features.oauth_server.endpoints.admin_app import AdminApp, ChangeApp, UserApps
@@ -56,6 +57,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
         OAuthServer: lambda parts: OAuthServer(settings, tokens, parts.need(Sessions)),
         DescribedGrants: lambda parts: DescribedGrants(settings, parts.need(OAuthServer)),
         DescribedClients: lambda _: DescribedClients(settings),
+        ClientsWithSecrets: lambda _: ClientsWithSecrets(settings, tokens),
         Logouts: lambda parts: Logouts(parts.need(SignedTokens), tokens.now),
         Origins: lambda _: Origins(),
         UserApps: lambda _: UserApps(),

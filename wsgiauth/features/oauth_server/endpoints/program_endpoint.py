@@ -46,7 +46,7 @@ class ProgramEndpoint(Endpoint):
         """Take the form; answer failures as RFC 6749 section 5.2 demands."""
         try:
             fields = _read_fields(environ, self.max_body)
-            client = _authenticate(environ, fields, site.tokens.now())
+            client = authenticate(environ, fields, site.tokens.now())
             return self.respond(client, fields, environ, site)
         except OAuthError as error:
             return error.response()
@@ -63,14 +63,14 @@ def _read_fields(environ: WSGIEnvironment, most: int) -> dict[str, str]:
     return {name: value for name, value in sent.items() if isinstance(value, str) and value}
 
 
-def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: float) -> Client:
-    """Return the client that sent a request."""
+def authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: float) -> Client:
+    """Return the client that sent a request, or raise OAuthError."""
     header = environ.get("HTTP_AUTHORIZATION")
     client_id, secret = fields.get("client_id", ""), fields.get("client_secret", "")
     if header is not None:
         if secret:
             raise OAuthError(INVALID_REQUEST, "the client authenticates in two ways")
-        named, secret = _basic(header)
+        named, secret = basic_credentials(header)
         if client_id not in ("", named):
             raise OAuthError(INVALID_REQUEST, "client_id is of another client")
         client_id = named
@@ -82,7 +82,7 @@ def _authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: floa
     raise invalid_client("the client is unknown, or its secret is wrong or missing")
 
 
-def _basic(header: str) -> tuple[str, str]:
+def basic_credentials(header: str) -> tuple[str, str]:
     """Return the id and the secret in a header, each percent-encoded (RFC 6749 section 2.3.1)."""
     scheme, _space, credentials = header.partition(" ")
     try:
