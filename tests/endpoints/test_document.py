@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.support.contract import DOCUMENT
 from wsgiauth.endpoints import operations
 from wsgiauth.endpoints.document import Described, make_document
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms.endpoint import Endpoint
-from wsgiauth.openapi.answers import Operation, answer
+from wsgiauth.openapi.answers import HTML, JSON, PROBLEM, Operation, answer
 from wsgiauth.openapi.schemas import obj, text
 
 NOBODY = Described((), {}, ("en",))
@@ -43,8 +44,26 @@ def test_two_schemas_of_one_name_are_named(monkeypatch):
         made(monkeypatch, answer(200, "A greeting.", one), answer(201, "Another one.", other))
 
 
+def test_a_feature_adds_to_the_operation_of_another_one():
+    described = DOCUMENT["paths"]["/introspect"]["post"]
+    assert described["description"].startswith("Introspection (RFC 7662)")
+    assert "With OAUTH_SERVER, a client can ask by its secret" in described["description"]
+    assert described["security"] == [{"key": []}, {"basic": []}, {"client": []}, {}]
+
+
+def test_an_answer_with_the_status_of_a_failure_is_described_beside_it():
+    described = DOCUMENT["paths"]["/introspect"]["post"]["responses"]["401"]
+    assert described == {"$ref": "#/components/responses/NoKeyOrNotAuthenticated"}
+    response = DOCUMENT["components"]["responses"]["NoKeyOrNotAuthenticated"]
+    assert response["content"].keys() == {JSON, PROBLEM, HTML}
+    assert "`unauthenticated`" in response["description"]
+    assert "`invalid_client`" in response["description"]
+    challenge = {"$ref": "#/components/headers/ClientOrKeyChallenge"}
+    assert response["headers"]["WWW-Authenticate"] == challenge
+
+
 def test_nothing_is_declared_that_nothing_uses():
-    declared, used = set(), {"OPERATIONS", "MEMBERS"}  # read by name
+    declared, used = set(), {"OPERATIONS", "MEMBERS", "ADDITIONS"}  # read by name
     for path in ROOT.glob("wsgiauth/**/*.py"):
         tree = ast.parse(path.read_text("utf-8"))
         for each in ast.walk(tree):

@@ -121,6 +121,10 @@ def _program_requests(site, app, login):
     yield "POST", "/oauth/revoke", FORM, _form(app, token="x")
     yield "POST", "/oauth/par", FORM, _form(app, **app.parameters())
     yield "POST", "/oauth/par", FORM, _form(app, **app.parameters(state="x" * 5000))
+    token, secret = tokens["access_token"], {"client_secret": app.secret}
+    for further in ({"token": token}, {}, {"token": token, "client_secret": "x"}):
+        yield "POST", "/introspect", FORM, _form(app, **further)
+    yield "POST", "/introspect", FORM | login, urlencode({"token": token, **secret})
 
 
 def _device_requests(site, login, key):

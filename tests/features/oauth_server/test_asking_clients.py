@@ -5,9 +5,10 @@ from base64 import b64encode
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import App, service_client
+from tests.support.oauth_apps import App, RegisteredApp, service_client
 from tests.support.service_keys import MAPS, REPORTS
-from tests.support.sites import PASSWORD, USERNAME
+from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME
+from tests.support.tables import row_by_row
 from wsgiauth.accounts import update_user
 from wsgiauth.authentication import sessions
 from wsgiauth.features.oauth_server import clients, grants
@@ -226,3 +227,129 @@ def test_a_program_whose_service_was_taken_away_learns_nothing_more(browser, wik
     row = Client.get_by_id(program.id)
     clients.change(row, ClientFields.of(row)._replace(audiences=()))
     assert not is_active(program, token)
+
+
+# Who is refused
+
+
+def a_wrong_secret(site, wiki):
+    return basic(wiki.id, "x"), {}
+
+
+def a_wrong_secret_in_the_form(site, wiki):
+    return {}, {"client_id": wiki.id, "client_secret": "x"}
+
+
+def no_secret(site, wiki):
+    return {}, {"client_id": wiki.id}
+
+
+def no_id(site, wiki):
+    return {}, {"client_secret": wiki.secret}
+
+
+def an_unknown_client(site, wiki):
+    return basic("x", wiki.secret), {}
+
+
+def no_base64(site, wiki):
+    return {"Authorization": "Basic !"}, {}
+
+
+def a_public_client(site, wiki):
+    phone = App(site, "Phone", "com.example.phone:/callback", is_public=True)
+    return {}, {"client_id": phone.id}
+
+
+def a_public_client_with_a_secret(site, wiki):
+    phone = App(site, "Phone", "com.example.phone:/callback", is_public=True)
+    return basic(phone.id, "x"), {}
+
+
+def a_client_that_registered_itself(site, wiki):
+    return basic(RegisteredApp(site).id, ""), {}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        a_wrong_secret,
+        a_wrong_secret_in_the_form,
+        no_secret,
+        no_id,
+        an_unknown_client,
+        no_base64,
+        a_public_client,
+        a_public_client_with_a_secret,
+        a_client_that_registered_itself,
+    ],
+)
+def test_a_client_that_is_not_authenticated_is_refused(site, browser, wiki, way):
+    token = wiki.log_in(browser)["access_token"]
+    headers, form = way(site, wiki)
+    answer = TestApp(site).post(URL, {"token": token, **form}, headers=headers, status=401)
+    assert answer.json["error"] == "invalid_client"
+    assert answer.headers.getall("WWW-Authenticate") == [BASIC]
+
+
+def test_a_client_cannot_authenticate_in_two_ways(site, wiki, grace):
+    grace.grant(INTROSPECT)
+    form = {"token": "x", "client_secret": wiki.secret}
+    for headers in (basic(wiki.id, wiki.secret), api_key(site, grace, [INTROSPECT])):
+        answer = TestApp(site).post(URL, form, headers=headers, status=400)
+        assert answer.json["error"] == "invalid_request"
+
+
+def test_a_client_that_is_refused_does_not_learn_whether_the_body_is_right(site, wiki):
+    for secret, status in (("x", 401), (wiki.secret, 415)):
+        headers = {**basic(wiki.id, secret), "Content-Type": "text/plain"}
+        TestApp(site).post(URL, "x", headers=headers, status=status)
+
+
+def test_a_client_sends_a_token(site, wiki):
+    for form in ({"x": "y"}, {"token": ""}):
+        answer = TestApp(site).post(URL, form, headers=basic(wiki.id, wiki.secret), status=400)
+        assert answer.json["code"] == "malformed"
+
+
+def test_a_cookie_makes_no_difference(browser, wiki):
+    form = {"token": wiki.log_in(browser)["access_token"]}
+    browser.post(URL, form, headers={**SAME_ORIGIN, "Accept": "*/*"}, status=403)
+    form |= {"client_id": wiki.id, "client_secret": wiki.secret}
+    assert browser.post(URL, form, headers={"Sec-Fetch-Site": "none"}).json["active"]
+
+
+# Basic with API keys
+
+
+with_keys = pytest.mark.parametrize("further", [{"BASIC_AUTH": "keys"}], ids=["keys in Basic"])
+
+
+def key_of(site, user):
+    user.grant(INTROSPECT)
+    return api_key(site, user, [INTROSPECT])["Authorization"].removeprefix("Bearer ")
+
+
+@with_keys
+def test_a_key_by_basic_goes_on(site, browser, wiki, grace):
+    form = {"token": wiki.log_in(browser, scope="openid")["access_token"]}
+    answer = TestApp(site).post(URL, form, headers=basic("Grace", key_of(site, grace)))
+    assert answer.json["username"] == USERNAME
+    assert TestApp(site).post(URL, form, headers=basic(wiki.id, wiki.secret)).json["active"]
+
+
+@with_keys
+def test_a_user_with_the_name_of_a_client_is_no_caller(site, wiki, grace):
+    key = key_of(site, grace)
+    update_user(grace, username=wiki.id)
+    answer = TestApp(site).post(URL, {"token": "x"}, headers=basic(wiki.id, key), status=401)
+    assert answer.json["error"] == "invalid_client"
+
+
+@with_keys
+@row_by_row("credentials", ["Basic !", "Basic", "basic eDp5", "Digest x"])
+def test_credentials_of_no_client_are_refused_as_before(site, credentials):
+    headers = {"Authorization": credentials}
+    answer = TestApp(site).post(URL, {"token": "x"}, headers=headers, status=401)
+    assert answer.headers.getall("WWW-Authenticate")[0] == BASIC
+    assert "code" in answer.json

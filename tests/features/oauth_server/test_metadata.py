@@ -6,6 +6,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.oauth_apps import ISSUER
+from tests.support.service_keys import MAPS
 from tests.support.sites import echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, storage
@@ -30,7 +31,6 @@ def test_the_document_has_what_openid_connect_demands(client):
     assert document["response_types_supported"] == ["code"]
     assert document["code_challenge_methods_supported"] == ["S256"]
     assert document["id_token_signing_alg_values_supported"] == ["ES256"]
-    assert document["introspection_endpoint_auth_methods_supported"] == ["Bearer"]
     assert document["authorization_response_iss_parameter_supported"] is True
 
 
@@ -119,10 +119,17 @@ def test_no_other_path_is_answered_at_the_root(settings):
 
 
 @pytest.mark.parametrize(
-    ("basic", "methods"), [("off", ["Bearer"]), ("keys", ["Bearer", "client_secret_basic"])]
+    ("is_on", "basic", "methods"),
+    [
+        (False, "off", ["Bearer"]),
+        (False, "keys", ["Bearer", "client_secret_basic"]),
+        (True, "off", ["client_secret_basic", "client_secret_post", "Bearer"]),
+        (True, "keys", ["client_secret_basic", "client_secret_post", "Bearer"]),
+    ],
 )
-def test_the_document_says_how_introspection_is_asked(settings, basic, methods):
-    site = AuthMiddleware(echo, replace(settings, BASIC_AUTH=basic))
+def test_the_document_says_how_introspection_is_asked(settings, is_on, basic, methods):
+    changes = {"OAUTH_SERVER": is_on, "SERVICES": (MAPS,), "BASIC_AUTH": basic}
+    site = AuthMiddleware(echo, replace(settings, **changes))
     document = TestApp(site).get(OAUTH).json
     assert document["introspection_endpoint_auth_methods_supported"] == methods
     storage.discard_connection(site.database)

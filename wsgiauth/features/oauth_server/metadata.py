@@ -19,7 +19,8 @@ from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 OPENID_CONFIGURATION = "/.well-known/openid-configuration"
 AUTHORIZATION_SERVER = "/.well-known/oauth-authorization-server"
 
-_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"]
+_SECRETS = ("client_secret_basic", "client_secret_post")
+_AUTHENTICATION = [*_SECRETS, "none"]
 _CLAIMS = "sub iss aud exp iat auth_time acr amr nonce at_hash sid preferred_username name locale"
 _CLAIMS += " email email_verified groups"
 
@@ -31,6 +32,11 @@ def well_known_urls(site: Site) -> Mapping[str, WellKnown]:
     document = WellKnown.document(json_response(_document(site), cache=PUBLIC_FOR_AN_HOUR))
     own = dict.fromkeys((OPENID_CONFIGURATION, AUTHORIZATION_SERVER), document)
     return {**own, **protected_resources(site)}
+
+
+def _ways_to_ask(site: Site) -> list[str]:
+    """Return how /auth/introspect is asked: by the secret of a client, or by an API key."""
+    return [*dict.fromkeys((*_SECRETS, *introspection_methods(site.settings)))]
 
 
 def _document(site: Site) -> dict[str, object]:
@@ -58,7 +64,7 @@ def _document(site: Site) -> dict[str, object]:
         "id_token_signing_alg_values_supported": list(site.require(SignedTokens).algorithms),
         "token_endpoint_auth_methods_supported": _AUTHENTICATION,
         "revocation_endpoint_auth_methods_supported": _AUTHENTICATION,
-        "introspection_endpoint_auth_methods_supported": introspection_methods(site.settings),
+        "introspection_endpoint_auth_methods_supported": _ways_to_ask(site),
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": prompts,
         "acr_values_supported": [SINGLE_FACTOR, MULTI_FACTOR],

@@ -37,6 +37,7 @@ from wsgiauth.features.oauth_server.openapi_schemas import (
     AUTHORIZE_SCOPE,
     AUTHORIZE_STATE,
     CLIENT_CHALLENGE,
+    CLIENT_OR_KEY_CHALLENGE,
     DEVICE_CODES,
     FOUND_APPS,
     LOGOUT_CLIENT,
@@ -49,11 +50,13 @@ from wsgiauth.features.oauth_server.openapi_schemas import (
     USER_INFO,
     WAITING_DEVICE,
 )
+from wsgiauth.features.services.introspect import Introspect
 from wsgiauth.openapi.answers import (
     FORM,
     HTML,
     HTML_PAGE,
     JSON,
+    Addition,
     Answer,
     Body,
     Operation,
@@ -162,6 +165,31 @@ MEMBERS = {
             " OAUTH_SERVER.",
         )
     }
+}
+ADDITIONS = {
+    (Introspect, "post"): Addition(
+        about="With OAUTH_SERVER, a client can ask by its secret instead, as at /oauth/token: in"
+        " the header, or by `client_id` and `client_secret` beside `token`. It learns of its own"
+        " tokens and, if it logs in as itself, of those for the services of `client add"
+        " --audience`; any other one is not active. `username` then needs the scope `profile`.",
+        answers=(
+            Answer(
+                status=400,
+                about="A client authenticates in two ways (`invalid_request`).",
+                content={JSON: OAUTH_ERROR},
+                name="TwoWays",
+            ),
+            Answer(
+                status=401,
+                about="The client is unknown or public, or its secret is wrong or missing"
+                " (`invalid_client`).",
+                content={JSON: OAUTH_ERROR},
+                headers={"WWW-Authenticate": CLIENT_OR_KEY_CHALLENGE},
+                name="NotAuthenticated",
+            ),
+        ),
+        security=(CLIENT, None),
+    )
 }
 OPERATIONS = {
     Authorize: {

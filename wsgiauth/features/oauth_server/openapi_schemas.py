@@ -1,5 +1,6 @@
 """What apps send and are answered, and what is said about them, for the OpenAPI document."""
 
+from wsgiauth.openapi.problems import CHALLENGE
 from wsgiauth.openapi.schemas import (
     Optional,
     array,
@@ -34,6 +35,11 @@ CLIENT_CHALLENGE = header(
     "Asks for Basic (RFC 7617), if the client sent an `Authorization` header.",
     text(const='Basic realm="wsgiauth", charset="UTF-8"'),
     required=False,
+)
+CLIENT_OR_KEY_CHALLENGE = header(
+    "ClientOrKeyChallenge",
+    "Asks for an API key or, if the secret of a client was wrong, for Basic (RFC 7617).",
+    {"anyOf": [CLIENT_CHALLENGE.value["schema"], CHALLENGE.value["schema"]]},
 )
 ACCESS_TOKEN_CHALLENGE = header(
     "AccessTokenChallenge",
