@@ -13,6 +13,7 @@ from tests.docs.pages import PAGES, ROOT, code, section
 from tests.support.tables import row_by_row
 
 APPS = section(PAGES["docs/log-in-with-this-site.md"], "Connect an app")
+OWN = PAGES["docs/write-an-app.md"]  # apps that readers write
 PROGRAMS = {
     str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
     for path in sorted(ROOT.glob("docs/examples/*/*.py"))
@@ -39,10 +40,14 @@ CHANGEABLE = [
 ]
 
 # What finds no user by it, and why.
-LOGIN_PAGE, EXAMPLES = "docs/log-in-with-this-site.md", "docs/examples"
+LOGIN_PAGE, OWN_PAGE, EXAMPLES = (
+    "docs/log-in-with-this-site.md",
+    "docs/write-an-app.md",
+    "docs/examples",
+)
 SAFE = {
     (LOGIN_PAGE, "name_attribute_path = preferred_username"): "Grafana shows it",
-    (LOGIN_PAGE, 'claims["email'): "Django stores it, if it is verified",
+    (OWN_PAGE, 'claims["email'): "Django stores it, if it is verified",
     ("docs/application.md", 'environ["REMOTE_USER'): "describes the variable",
     ("docs/migration.md", "self.username = user.username"): "Flask-Login finds users by `id`",
     ("docs/programs.md", 'headers["remote-user'): "greets the user",
@@ -67,7 +72,6 @@ NEEDED = {
     "[Flask-AppBuilder]": '"name": "auth0"',
 }
 FINDS_BY_ITSELF = {
-    "MCP clients": "the server gets a token, whose `sub` is the user",
     "Another site with wsgiauth": "wsgiauth finds users by `iss` and `sub`",
 }
 
@@ -141,17 +145,20 @@ def test_a_right_recipe_is_accepted(recipe):
 
 
 def entries():
-    """Return the entry of each app: a section, or an item of a list of other apps."""
+    """Return the entry of each app: a section, a row of the table, or an item of the list."""
     by_title = {
         title: section(APPS, title) for title in re.findall("^### (.*)$", APPS, re.MULTILINE)
     }
-    listed = re.findall("^- (.*)$", by_title.pop("Other apps"), re.MULTILINE)
+    by_title |= {title: section(OWN, title) for title in ("Python", "Node", "Django")}
+    rows = re.findall(r"^\| (.*\]\(http.*) \|$", APPS, re.MULTILINE)  # others link sections
+    by_title |= {each.partition(" | ")[0]: each for each in rows}
+    listed = re.findall("^- (.*)$", section(OWN, "Libraries"), re.MULTILINE)
     return by_title | {each.partition(":")[0]: each for each in listed}
 
 
 def test_every_app_says_how_it_finds_users():
     found = entries()
-    assert len(found) >= 10
+    assert len(found) >= 18
     silent = [title for title, text in found.items() if not re.search(r"\bsub\b", text)]
     assert set(silent) <= FINDS_BY_ITSELF.keys() | {"Gitea"}  # which gets no claims
 

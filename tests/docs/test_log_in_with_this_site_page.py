@@ -1,5 +1,6 @@
-"""docs/log-in-with-this-site.md: its commands let a user log in to another site, and its facts."""
+"""docs/log-in-with-this-site.md, write-an-app.md and mcp.md: their commands, and their facts."""
 
+import json
 import re
 import runpy
 import shlex
@@ -24,11 +25,14 @@ from wsgiauth.features.oauth_server.server import ACCESS_MINUTES
 from wsgiauth.testing import make_user
 
 PAGE = PAGES["docs/log-in-with-this-site.md"]
+APP_PAGE = PAGES["docs/write-an-app.md"]
+MCP_PAGE = PAGES["docs/mcp.md"]
+MAX_WORDS, MAX_WORDS_OF_ALL = 2200, 4300
 APPS = section(PAGE, "Connect an app")
 ISSUER = "https://example.org"
 ADDED = [
     shlex.split(line)
-    for block in code(APPS, "sh")
+    for block in code(APPS + MCP_PAGE, "sh")
     for line in block.splitlines()
     if line.startswith("python -m wsgiauth client add")
 ]
@@ -166,7 +170,7 @@ def reports(folder, provider):
 
 def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folder, run):
     require_program("curl")
-    (add, added), (curl, answered), (start, _) = shown(PAGE, "A program that logs in as itself")
+    (add, added), (curl, answered), (start, _) = shown(APP_PAGE, "A program that logs in as itself")
     printed = run(add)
     client_id, secret = re.findall("^client_.*: (.+)$", printed, re.MULTILINE)
     assert re.sub("(?m)(?<=^client_id: ).+|(?<=^client_secret: ).+", "…", printed) == added
@@ -182,11 +186,41 @@ def test_a_program_logs_in_as_itself_and_uses_a_service(provider, reports, folde
     assert reason.startswith('no token: {"error":"invalid_client",')
 
 
+# Devices
+
+
+def test_a_device_gets_codes_and_waits(provider, folder, run):
+    require_program("curl")
+    (add, _), (codes_of, codes_shown), (poll, answer) = shown(
+        APP_PAGE, "Devices without a keyboard"
+    )
+    (client_id,) = re.findall("^client_id: (.+)$", run(add), re.MULTILINE)
+    named = {"=ID": f"={client_id}", ISSUER: provider}
+    got = json.loads(run(replaced(codes_of, named)))
+    expected = json.loads(replaced(codes_shown, {ISSUER: provider}))
+    secrets = {"device_code", "user_code", "verification_uri_complete"}
+    assert got.keys() == expected.keys()
+    assert {each: got[each] for each in got.keys() - secrets} == {
+        each: expected[each] for each in expected.keys() - secrets
+    }
+    assert got["verification_uri_complete"] == expected["verification_uri_complete"].replace(
+        expected["user_code"], got["user_code"]
+    )
+    asked = replaced(poll, {**named, "=CODE": f"={got['device_code']}"})
+    assert run(asked) == answer.strip()
+
+
+def replaced(text, changes):
+    for old, new in changes.items():
+        text = text.replace(old, new)
+    return text
+
+
 # Logout tokens
 
 
 def test_the_page_has_the_claims_and_the_type_of_a_logout_token():
-    text = section(PAGE, "Logout tokens")
+    text = section(APP_PAGE, "Verify logout tokens")
     assert f"`typ` is `{logouts.LOGOUT_TOKEN}`" in text
     assert f"`{logouts.LOGOUT_EVENT}`" in text
 
@@ -194,14 +228,19 @@ def test_the_page_has_the_claims_and_the_type_of_a_logout_token():
 # Registering apps
 
 
-def test_the_commands_of_the_page_register_apps(run, folder, environ, administrator):
+def test_the_commands_of_the_pages_register_apps(run, folder, environ, administrator):
     printed = [run(shlex.join(command)) for command in ADDED]
     assert len(printed) >= 4
     for command, each in zip(ADDED, printed, strict=True):
         assert ("client_secret" in each) is ("--public" not in command)
 
 
-def test_the_redirect_uris_of_the_page_are_accepted():
+def test_a_user_gets_the_permission_of_the_mcp_server(run, administrator):
+    _export, (grant, granted) = shown(MCP_PAGE, "Set up the site")
+    assert run(grant) == granted
+
+
+def test_the_redirect_uris_of_the_pages_are_accepted():
     uris = [
         (uri, "--public" in command)
         for command in ADDED
@@ -243,7 +282,7 @@ def test_another_site_with_wsgiauth_accepts_the_entry():
 # Facts
 
 
-SCOPES = table(section(PAGE, "What an app gets"))
+SCOPES = table(section(APP_PAGE, "What an app gets"))
 
 
 def test_the_scopes_have_the_words_that_users_read():
@@ -282,3 +321,12 @@ def test_the_lifetimes_are_those_of_the_code():
     assert "at most five minutes more" in text
     assert ACCESS_MINUTES == 5
     assert f"For {grants.GRACE} seconds, a refresh token" in text
+
+
+# Length
+
+
+def test_the_pages_are_short():
+    counts = [len(each.split()) for each in (PAGE, APP_PAGE, MCP_PAGE)]
+    assert max(counts) <= MAX_WORDS
+    assert sum(counts) < MAX_WORDS_OF_ALL

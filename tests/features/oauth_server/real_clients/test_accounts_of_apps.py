@@ -92,7 +92,7 @@ def app(request, site, tmp_path_factory):
     address = f"http://127.0.0.1:{port}"
     client = site.register("Wiki", f"{address}{library.callback}")
     folder = tmp_path_factory.mktemp("app")
-    save_programs(section(PAGES["docs/log-in-with-this-site.md"], "Django"), folder)
+    save_programs(section(PAGES["docs/write-an-app.md"], "Django"), folder)
     arguments = (port, site.address, client.id, client.secret, folder)
     with (
         (folder / "log").open("wb") as log,
