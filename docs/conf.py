@@ -81,7 +81,8 @@ START = (
 SENTENCE = 35  # characters
 SETTINGS = {each.name for each in fields(wsgiauth.Settings)}
 
-# The pages that moved, and renamed sections of them, each with its page or section of today.
+# The pages and sections that moved, and renamed sections of such pages, each with its page or
+# section of today.
 MOVED = {
     "docs/applications": "docs/examples/README",
     "docs/capacity": "docs/scaling#capacity",
@@ -107,6 +108,20 @@ MOVED = {
     "docs/from-pyramid-jwt#what-changes": "docs/migration#what-changes-after-pyramid_jwt",
     "docs/guards": "docs/application#guards",
     "docs/keys": "docs/programs#api-keys",
+    "docs/log-in-with-this-site#a-program-that-logs-in-as-itself": (
+        "docs/write-an-app#a-program-that-logs-in-as-itself"
+    ),
+    "docs/log-in-with-this-site#consent": "docs/log-in-with-this-site#what-users-see",
+    "docs/log-in-with-this-site#devices-without-a-keyboard": (
+        "docs/write-an-app#devices-without-a-keyboard"
+    ),
+    "docs/log-in-with-this-site#django": "docs/write-an-app#django",
+    "docs/log-in-with-this-site#logout": "docs/write-an-app#logout",
+    "docs/log-in-with-this-site#mcp-clients": "docs/mcp",
+    "docs/log-in-with-this-site#other-apps": "docs/log-in-with-this-site#connect-an-app",
+    "docs/log-in-with-this-site#tokens-for-a-service": "docs/write-an-app#tokens-for-a-service",
+    "docs/log-in-with-this-site#what-an-app-cannot-do": "docs/write-an-app#what-an-app-cannot-do",
+    "docs/log-in-with-this-site#what-an-app-gets": "docs/write-an-app#what-an-app-gets",
     "docs/own-data": "docs/application#your-own-data-about-users",
     "docs/services": "docs/programs#tokens-for-other-services",
     "docs/services#get-a-token": "docs/programs#get-a-token-for-a-service",
@@ -116,6 +131,12 @@ MOVED = {
     "docs/speed#other-services": "docs/scaling#tokens-for-services",
     "docs/tools": "docs/examples/README",
 }
+SECTION_LEADS_ON = """\
+<script>
+  const moved = {moved}[location.hash];
+  if (moved) location.replace(moved);
+</script>
+"""
 LEADS_ON = """\
 <!doctype html>
 <html lang="en">
@@ -163,7 +184,6 @@ KEYWORDS = {
     "docs/log-in-with-this-site#another-site-with-wsgiauth": (
         "two sites one login, several sites one login, shared login, central login"
     ),
-    "docs/log-in-with-this-site#devices-without-a-keyboard": "device code, device flow",
     "docs/log-in-with-this-site#when-an-app-cannot-log-in": (
         "invalid_client, invalid_grant, redirect_uri mismatch"
     ),
@@ -177,6 +197,9 @@ KEYWORDS = {
     "docs/mail#settings": "smtp",
     "docs/mail#verified-registration-and-invitations": "email verification, verify email",
     "docs/mail#what-to-watch": "email not sent, emails not sent, no email arrives",
+    "docs/mcp": "ai assistants, claude, cursor, fastmcp, model context protocol",
+    "docs/mcp#a-document-instead-of-a-request": "cimd, client id metadata document",
+    "docs/mcp#registration": "dynamic client registration, self registration",
     "docs/migration#former-passwords": "argon2, password hashes, pbkdf2",
     "docs/migration#from-djangocontribauth": "migrate django, migrate from django",
     "docs/migration#from-flask-login": "flask login, flask-login",
@@ -214,6 +237,11 @@ KEYWORDS = {
     "docs/templates#emails": "email templates",
     "docs/templates#shades-of-the-colour": "dark mode, theme",
     "docs/testing": "test client, test logged in user, log in in tests, pytest",
+    "docs/write-an-app": "oidc client, openid client, relying party",
+    "docs/write-an-app#a-program-that-logs-in-as-itself": "client credentials, machine to machine",
+    "docs/write-an-app#devices-without-a-keyboard": "device code, device flow",
+    "docs/write-an-app#verify-logout-tokens": "backchannel logout, back-channel logout",
+    "docs/write-an-app#what-an-app-gets": "claims, custom claims, scopes",
 }
 # The section of each command that is not in the table at the top.
 COMMAND_SECTIONS = {
@@ -279,6 +307,7 @@ def setup(app):
     app.connect("doctree-resolved", add_keywords)
     app.connect("doctree-resolved", collect_external_links)
     app.connect("html-page-context", add_description)
+    app.connect("html-page-context", lead_sections_on)
     app.connect("build-finished", list_external_links)
     app.connect("build-finished", lead_on)
     (attributes,) = [each for each in PyObject.doc_field_types if each.name == "variable"]
@@ -443,6 +472,17 @@ def add_description(app, name, template, context, tree):
 def is_prose(node):
     """Return whether a node is a paragraph with more than a picture."""
     return isinstance(node, nodes.paragraph) and node.astext() != ""
+
+
+def lead_sections_on(app, name, template, context, tree):
+    """Let the old address of each section that left a page lead to its new one."""
+    moved = {}
+    for old, new in MOVED.items():
+        (page, anchor), (new_page, new_anchor) = address(old), address(new)
+        if page == name and anchor:
+            moved[anchor] = context["pathto"](new_page).rstrip("#") + new_anchor
+    if moved:
+        context["metatags"] += SECTION_LEADS_ON.format(moved=json.dumps(moved))
 
 
 def lead_on(app, error):

@@ -1,5 +1,6 @@
 """The site that `make docs` builds: no warning, each public Python name, and old addresses."""
 
+import json
 import re
 import subprocess
 import sys
@@ -150,8 +151,11 @@ FOUND = {
     "test logged in user": "docs/testing",
     "user id in header": "docs/programs#a-service-in-any-language",
     "grafana": "docs/log-in-with-this-site#grafana",
-    "mcp": "docs/log-in-with-this-site#mcp-clients",
-    "device code": "docs/log-in-with-this-site#devices-without-a-keyboard",
+    "mcp": "docs/mcp",
+    "device code": "docs/write-an-app#devices-without-a-keyboard",
+    "client credentials": "docs/write-an-app#a-program-that-logs-in-as-itself",
+    "custom claims": "docs/write-an-app#what-an-app-gets",
+    "fastmcp": "docs/mcp",
     "invalid_client": "docs/log-in-with-this-site#when-an-app-cannot-log-in",
     "restore backup": "docs/deployment#backups",
     "upgrade": "docs/deployment#a-new-version",
@@ -250,14 +254,28 @@ def test_an_old_address_leads_on(built, name):
         assert f' id="{anchor}"' in new
 
 
+def test_the_sections_that_left_a_page_are_elsewhere(built):
+    page = built / "docs/log-in-with-this-site.html"
+    html = page.read_text("utf-8")
+    moved = json.loads(re.search(r"const moved = (.*?)\[location", html)[1])
+    assert moved
+    for old, new in moved.items():
+        path, _, anchor = new.partition("#")
+        target = (page.parent / path).read_text("utf-8") if path else html
+        assert not anchor or f' id="{anchor}"' in target, old
+        assert f' id="{old.removeprefix("#")}"' not in html
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     {
         "services.html": "programs.html#tokens-for-other-services",
         "services.html#get-a-token": "programs.html#get-a-token-for-a-service",
         "services.html#a-service-in-python": "programs.html#a-service-in-python",
+        "log-in-with-this-site.html#logout": "write-an-app.html#logout",
+        "log-in-with-this-site.html#consent": "log-in-with-this-site.html#what-users-see",
     }.items(),
-    ids=["the page", "a renamed section", "a section"],
+    ids=["the page", "a renamed section", "a section", "to another page", "on its page"],
 )
 def test_a_browser_follows_an_old_address(visitor, old, new):
     visitor.browser.get("about:blank")  # another anchor of the same page would load nothing
