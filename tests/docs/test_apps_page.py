@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import pytest
+from webtest import TestApp
 
 from tests.conftest import require, skip_or_fail
 from tests.docs.pages import PAGES, code, commands, programs, section
@@ -316,6 +317,21 @@ def test_a_third_origin_can_read_nothing(site, browser, visitor, address, other_
     for path in ("/auth/me", "/auth/login", "/notes"):
         assert app.fetch(address + path) == "TypeError"
         assert app.fetch(address + path, headers={"Authorization": "Bearer x"}) == "TypeError"
+
+
+def answer_nothing(environ, start_response):
+    start_response("204 No Content", [])
+    return []
+
+
+@pytest.mark.parametrize("path", ["/auth/oauth/token", "/auth/userinfo", "/notes"])
+def test_the_middleware_leaves_out_what_wsgiauth_answers_by_itself(folder, monkeypatch, path):
+    monkeypatch.syspath_prepend(folder)
+    origin = "https://app.example.org"
+    app = TestApp(import_module("cors").Cors(answer_nothing, [origin]))
+    monkeypatch.delitem(sys.modules, "cors")
+    answer = app.options(path, headers={"Origin": origin})
+    assert ("Access-Control-Allow-Origin" in answer.headers) is (path == "/notes")
 
 
 # The mobile app and the tool
