@@ -2,20 +2,16 @@
 
 import asyncio
 import json
-import subprocess
 
 import pytest
 
 from tests.conftest import require
-from tests.docs.pages import PAGES, code, save_programs
+from tests.docs.pages import code
+from tests.support.mcp_servers import PAGE, PERMISSION, mcp_server
 from tests.support.oauth_apps import answer_in
-from tests.support.sites import free_port, started
-from tests.support.versions import python_with
+from tests.support.sites import free_port
 
 CALLBACK = "http://127.0.0.1/callback"
-PERMISSION = "notes.read"
-PAGE = PAGES["docs/mcp.md"]
-NEWEST = ("fastmcp>=4.2.3", "mcp>=2.3", "pyjwt[crypto]")
 
 
 @pytest.fixture(scope="module", params=["notes_mcp", "notes_fastmcp"])
@@ -41,16 +37,8 @@ def changes(address):
 
 @pytest.fixture(scope="module")
 def server(site, port, program, tmp_path_factory):
-    """Run a program of the page, at other addresses."""
     require("mcp")
-    site.ada.grant(PERMISSION)
-    folder = tmp_path_factory.mktemp("server")
-    save_programs(PAGE, folder)
-    script = folder / f"{program}.py"
-    host = f"http://127.0.0.1:{port}"
-    text = script.read_text().replace("https://example.org", site.address)
-    script.write_text(text.replace("https://mcp.example.org", host).replace("8083", str(port)))
-    with started([python_with(*NEWEST), str(script)], port, stderr=subprocess.DEVNULL):
+    with mcp_server(site, program, port, tmp_path_factory.mktemp("server")):
         yield
 
 

@@ -5,12 +5,11 @@ import subprocess
 
 import pytest
 
-from tests.docs.pages import PAGES, code, save_programs
+from tests.docs.pages import code, save_programs
+from tests.support.mcp_servers import NEWEST, PAGE
 from tests.support.sites import free_port, started
 from tests.support.versions import python_with
 
-PAGE = PAGES["docs/mcp.md"]
-NEWEST = ("fastmcp>=4.2.3", "mcp>=2.3", "pyjwt[crypto]")
 PATIENCE = 60  # seconds
 
 
