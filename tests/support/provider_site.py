@@ -97,7 +97,7 @@ class Person:
     def __init__(self, address, username=USERNAME):
         self.address, self.username = address, username
         self.app = None
-        self.http = httpx.Client(timeout=60)
+        self.http = httpx.Client(timeout=60, event_hooks={"response": [self._take_cookies]})
         self.pages = []
 
     def __enter__(self):
@@ -126,6 +126,11 @@ class Person:
     def revoke(self, client_id):
         """Revoke an app."""
         self._send("/auth/apps", revoke=client_id)
+
+    def _take_cookies(self, _):
+        """Send cookies with `Secure` to loopback addresses without TLS, as browsers do."""
+        for each in self.http.cookies.jar:
+            each.secure = False
 
     def _send(self, path, **fields):
         headers = {**SAME_ORIGIN, "Accept": "application/json"}
