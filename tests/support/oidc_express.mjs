@@ -2,8 +2,8 @@
 //
 //     node oidc_express.mjs FOLDER_OF_MODULES LIBRARY PORT ISSUER CLIENT_ID CLIENT_SECRET FOLDER
 //
-// The library is express-openid-connect or @auth/express. `/begin` begins a login, and `/me` says
-// who the user is.
+// The library is express-openid-connect, passport-openidconnect or @auth/express. `/begin` begins a
+// login, and `/me` says who the user is.
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
@@ -33,6 +33,33 @@ if (library === 'express-openid-connect') {
   app.get('/me', (request, response) => {
     const { sub, preferred_username } = request.oidc.user ?? {};
     response.json({ id: sub ?? null, username: preferred_username ?? null });
+  });
+} else if (library === 'passport-openidconnect') {
+  const { default: session } = await load('express-session');
+  const { default: passport } = await load('passport');
+  const { Strategy } = (await load(library)).default;
+  const options = {
+    issuer,
+    authorizationURL: `${issuer}/auth/authorize`,
+    tokenURL: `${issuer}/auth/oauth/token`,
+    userInfoURL: `${issuer}/auth/userinfo`,
+    clientID: clientId,
+    clientSecret,
+    callbackURL: `${address}/callback`,
+    scope: ['profile', 'email'],
+    nonce: true,
+  };
+  passport.use(
+    new Strategy(options, (issuer, { id, username }, done) => done(null, { id, username })),
+  );
+  passport.serializeUser((user, done) => done(null, user));
+  passport.deserializeUser((user, done) => done(null, user));
+  app.use(session({ secret, resave: false, saveUninitialized: false }), passport.session());
+  app.get('/begin', passport.authenticate('openidconnect'));
+  app.get('/callback', passport.authenticate('openidconnect', { successRedirect: '/me' }));
+  app.get('/me', (request, response) => {
+    const { id, username } = request.user ?? {};
+    response.json({ id: id ?? null, username: username ?? null });
   });
 } else {
   const { ExpressAuth, getSession } = await load(library);
