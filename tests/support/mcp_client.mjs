@@ -27,6 +27,7 @@ const server = createServer((request, response) => {
 
 const authProvider = {
   redirectUrl: callback,
+  clientMetadataUrl: process.env.DOCUMENT,
   clientMetadata: {
     client_name: 'Editor',
     redirect_uris: [callback],

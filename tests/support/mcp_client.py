@@ -2,12 +2,14 @@
 
     python mcp_client.py ADDRESS PORT [SCOPE]
 
-It registers itself, with PORT for the answers of the provider, and asks the tool `who` twice: the
-second time after its access token seems to have expired. It prints what it got as JSON.
+It gets the answers of the provider on PORT, and asks the tool `who` twice: the second time after
+its access token seems to have expired. It prints what it got as JSON. It registers itself, unless
+DOCUMENT is the URL of its client ID metadata document.
 """
 
 import asyncio
 import json
+import os
 import sys
 import webbrowser
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -96,7 +98,8 @@ metadata = OAuthClientMetadata(
     redirect_uris=[f"http://127.0.0.1:{port}/callback"],
     scope=scope[0] if scope else None,
 )
-auth = OAuthClientProvider(address, metadata, storage, open_browser, answer)
+known_by = {"client_metadata_url": os.environ["DOCUMENT"]} if "DOCUMENT" in os.environ else {}
+auth = OAuthClientProvider(address, metadata, storage, open_browser, answer, **known_by)
 got = {"users": [], "refresh_tokens": []}
 for _ in range(2):
     got["users"].append(asyncio.run(ask(auth)).content[0].text)

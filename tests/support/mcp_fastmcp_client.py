@@ -5,13 +5,16 @@ python mcp_fastmcp_client.py ADDRESS
 
 import asyncio
 import json
+import os
 import sys
 
 from fastmcp import Client
+from fastmcp.client.auth import OAuth
 
 
 async def ask():
-    client = Client(sys.argv[1], auth="oauth")
+    document = os.environ.get("DOCUMENT")
+    client = Client(sys.argv[1], auth=OAuth(client_metadata_url=document) if document else "oauth")
     context = client.transport.auth.context
     got = {"users": [], "refresh_tokens": []}
     for _ in range(2):
