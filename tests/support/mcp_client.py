@@ -74,7 +74,7 @@ async def ask(auth):
     from mcp.client.streamable_http import streamable_http_client
 
     async with (
-        httpx2.AsyncClient(auth=auth) as http,
+        httpx2.AsyncClient(auth=auth, timeout=60) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
     ):
         return await client.call_tool("who")

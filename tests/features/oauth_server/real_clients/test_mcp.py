@@ -12,6 +12,7 @@ from tests.support.oauth_apps import answer_in
 from tests.support.sites import free_port
 
 CALLBACK = "http://127.0.0.1/callback"
+PATIENCE = 60  # seconds, for an answer
 
 
 @pytest.fixture(scope="module", params=["notes_mcp", "notes_fastmcp"])
@@ -109,7 +110,7 @@ class Agent:
         from mcp.client.streamable_http import streamable_http_client
 
         async with (
-            httpx2.AsyncClient(auth=self._auth) as http,
+            httpx2.AsyncClient(auth=self._auth, timeout=PATIENCE) as http,
             Client(streamable_http_client(self.address, http_client=http)) as client,
         ):
             result = await client.call_tool("who")

@@ -16,7 +16,7 @@ from tests.support.versions import python_with
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import context
 
-PATIENCE = 60  # seconds, for a program
+PATIENCE = 120  # seconds, for a program
 URL = "https://editor.example.com/client.json"
 DOCUMENT = {
     "client_id": URL,
