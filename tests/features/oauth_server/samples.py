@@ -16,6 +16,7 @@ from tests.support.oauth_apps import (
     DEVICE_GRANT,
     USERINFO,
     App,
+    DocumentApp,
     RegisteredApp,
     code_in,
     walk,
@@ -28,16 +29,18 @@ from wsgiauth.features.oauth_server import (
     app_sessions,
     clients,
     devices,
+    documents,
     grants,
     stored_requests,
     tables,
 )
+from wsgiauth.features.oauth_server.document_urls import id_of
 from wsgiauth.features.oauth_server.grants import Code, Grants
 from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.questions import QUESTIONS
-from wsgiauth.features.oauth_server.tables import AppSession
+from wsgiauth.features.oauth_server.tables import AppSession, Document
 from wsgiauth.features.services.signed_tokens import SignedTokens
-from wsgiauth.testing import bearer, logged_in, make_group, make_user
+from wsgiauth.testing import bearer, client_documents, logged_in, make_group, make_user
 from wsgiauth.web.clients import Client
 
 HOUR = 3600  # seconds
@@ -77,6 +80,9 @@ def fill(site, user):
     assert Grants(site.site.settings, site.site.sessions).redeem(code, client, now)
     query = f"client_id={client.id}"
     stored_requests.keep(stored_requests.new_uri(), query, client.id, user.username, now)
+    url = f"https://{user.id}.example.com/app"
+    columns = {"url": url, "problem": "", "user": user, "fetched_at": now, "fresh_until": now}
+    Document.create(id=id_of(url), expires_at=now + HOUR, **columns)
     made = devices.begin(client, "openid", "", Client("192.0.2.1", "Mozilla/5.0", ""), now)
     row = devices.find(made.user_code, now)
     assert devices.allow(row, UserSession(user, session_id), ["openid"], now)
@@ -111,6 +117,7 @@ def drive(site, provider):
     televisions(site, app, ida)
     logouts(site, ida)
     RegisteredApp(site).log_in(browser)
+    documents_of_apps(site, browser)
     pages_of_an_app(site)
     browser.get("/auth/apps", headers=BROWSER)
     browser.get("/auth/data", headers=BROWSER, status="*")
@@ -154,6 +161,19 @@ def long_requests(site, app, browser):
         for _ in range(2):
             asked = {"client_id": app.id, "request_uri": app.push()["request_uri"]}
     browser.get(AUTHORIZE, asked, headers=BROWSER)
+
+
+def documents_of_apps(site, browser):
+    """An app with a document, which a user allows twice, and others that take its place."""
+    app, other = DocumentApp(site), "https://other.example/app.json"
+    served = {**app.documents, other: 404}
+    with client_documents(site, served), patch.object(documents, "MOST_OF_USER", 1):
+        app.log_in(browser)
+        served[app.id] = {**app.document, "client_name": "Other"}
+        with moved_clock(site, HOUR // 4):
+            app.log_in(browser)
+        app.client_id = other
+        browser.get(app.url(), headers=BROWSER, status=400)
 
 
 def pages_of_an_app(site):

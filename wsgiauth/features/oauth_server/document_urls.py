@@ -27,9 +27,9 @@ _NOT_PUBLIC = re.compile(
 )
 
 
-def is_document_url(client_id: str) -> bool:
+def is_document_url(client_id: object) -> bool:
     """Return whether a `client_id` is a URL, so that it can only be of such an app."""
-    return client_id.startswith(_SCHEME)
+    return isinstance(client_id, str) and client_id.startswith(_SCHEME)
 
 
 def id_of(client_id: str) -> str:

@@ -150,6 +150,7 @@ def store_described(client: Client, now: float) -> None:
         further = {"document_url": client.document_url, "created_at": int(now)}
         ends_at = int(now) + NEW_DAYS * DAY
         if insert_new(Client, id=client.id, expires_at=ends_at, **columns, **further):
+            record(client)
             events.emit(CLIENT_CREATED, reason=client.id)
 
 

@@ -78,9 +78,6 @@ LIBRARIES = {
         is_without_pkce=True,
     ),
 }
-WAITING = pytest.mark.xfail(
-    strict=False, reason="the provider demands PKCE from every client: --without-pkce is to come"
-)
 DJANGO = pytest.mark.parametrize("app", ["mozilla-django-oidc"], indirect=True)
 
 
@@ -122,13 +119,7 @@ def running(site, library, folder):
         yield App(address, library)
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param(name, marks=[WAITING] if each.is_without_pkce else [])
-        for name, each in LIBRARIES.items()
-    ],
-)
+@pytest.fixture(scope="module", params=LIBRARIES)
 def app(request, site, tmp_path_factory):
     with running(site, LIBRARIES[request.param], tmp_path_factory.mktemp("app")) as app:
         yield app

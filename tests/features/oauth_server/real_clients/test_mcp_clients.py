@@ -15,6 +15,7 @@ from tests.support.sites import free_port
 from tests.support.versions import python_with
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.storage import context
+from wsgiauth.testing import client_documents
 
 PATIENCE = 120  # seconds, for a program
 URL = "https://editor.example.com/client.json"
@@ -28,9 +29,6 @@ DOCUMENT = {
     ],
     "token_endpoint_auth_method": "none",
 }
-WAITING = pytest.mark.xfail(
-    strict=False, reason="client ID metadata documents of clients are to come"
-)
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +112,8 @@ def test_a_client_registers_itself_and_refreshes_its_token(site, person, address
     assert_registered(site, got["client"])
 
 
-@WAITING
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_client_is_known_by_its_document(site, person, address, browser, name):
-    from wsgiauth.testing import client_documents
-
     with client_documents(site.app, {URL: DOCUMENT}):
         got = run(name, address, **browser, DOCUMENT=URL)
     assert_used(site, person, got)
@@ -185,10 +180,7 @@ def test_mcp_remote_registers_itself_and_refreshes_its_token(site, person, remot
     assert_asked_once(person)
 
 
-@WAITING
 def test_mcp_remote_is_known_by_its_document(site, person, remote, tmp_path):
-    from wsgiauth.testing import client_documents
-
     command, environ = remote
     with client_documents(site.app, {URL: DOCUMENT}):
         assert ask([*command, "--client-metadata-url", URL], environ) == str(site.ada.id)
