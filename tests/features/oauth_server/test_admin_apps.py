@@ -1,11 +1,12 @@
 """/auth/admin/apps: the staff see apps and their users, and end them."""
 
 import re
+import time
 
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import App
+from tests.support.oauth_apps import App, store_registration
 from tests.support.sites import BROWSER, SAME_ORIGIN
 from wsgiauth.accounts import update_user
 from wsgiauth.events.models import RecordedEvent
@@ -112,7 +113,35 @@ def test_without_apps_the_page_says_so(panel):
     show(panel, "?after=1.zz").mustcontain("There are no more apps.")
 
 
-@pytest.mark.parametrize("after", ["?after=%ff", "?q=a&q=b"])
+def test_the_apps_that_registered_themselves_are_listed_alone(site, browser, wiki, panel, program):
+    wiki.log_in(browser)
+    app = store_registration({"client_name": "Editor", "redirect_uris": ["a.b:/"]}, time.time())
+    form = show(panel).forms[0]
+    form["registered"] = True
+    page = form.submit()
+    assert titles(page) == ["Editor"]
+    page.mustcontain("(by request)", "client remove --self-registered --matching")
+    assert titles(page.click("All apps")) == ["Editor", "Wiki"]
+    [shown] = program("?registered=itself")["apps"]
+    assert (shown["id"], shown["key"], shown["registered_by"]) == (app.id, app.id, "request")
+    clients.remove(Client.get_by_id(app.id))
+    show(panel, "?registered=itself").mustcontain("No app has registered itself.")
+
+
+def test_an_app_is_shown_with_its_last_use_and_its_document(browser, wiki, panel, program):
+    assert "Last used" not in show(panel, f"/{wiki.id}")
+    wiki.log_in(browser)
+    url = "https://wiki.example.org/app.json"
+    Client.update(document_url=url, last_used_at=1_700_000_000).execute()
+    show(panel, f"/{wiki.id}").mustcontain("14 November 2023", "(by document)", url)
+    page = show(panel)
+    page.mustcontain("14 November 2023", "(by document)")
+    assert page.click("Wiki").request.path == f"{APPS}/{wiki.id}"
+    shown = program(f"/{wiki.id}")
+    assert (shown["id"], shown["last_used_at"]) == (url, "2023-11-14T22:13:20Z")
+
+
+@pytest.mark.parametrize("after", ["?after=%ff", "?q=a&q=b", "?registered=all"])
 def test_a_query_that_cannot_be_read_is_refused(program, after):
     program(after, status=422)
 

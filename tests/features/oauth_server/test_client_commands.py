@@ -98,7 +98,9 @@ def test_add_takes_every_option(wsgiauth, provider):
         "is_without_pkce": False,
         "audiences": (),
         "registered_itself": False,
+        "registered_by": None,
         "expires_at": None,
+        "last_used_at": None,
     }
 
 

@@ -13,7 +13,7 @@ from wsgiauth.features.oauth_server.client_pages import (
     user_counts,
     users_of,
 )
-from wsgiauth.features.oauth_server.tables import Consent
+from wsgiauth.features.oauth_server.tables import Client, Consent
 
 CALLBACK = "https://wiki.example.org/callback"
 NOW = 1_800_000_000
@@ -49,6 +49,22 @@ def test_clients_are_found_by_name_on_pages_without_regard_to_letter_case(databa
     assert len(find_clients("APP", after)[0]) == len(rest)
     for search in ("_%", "\0", "nothing"):
         assert find_clients(search) == ([], ""), search
+
+
+@pytest.mark.every_database
+def test_the_apps_that_registered_themselves_are_found_alone(database):
+    make("Wiki")
+    store_registration({"redirect_uris": ["com.example.tv:/x"], "client_name": "TV"}, NOW)
+    url = "https://editor.example/app.json"
+    editor = make("Editor")
+    Client.update(document_url=url, last_used_at=NOW).where(Client.id == editor.id).execute()
+    found, _end = find_clients(is_self_registered=True)
+    assert [(each.name, each.registered_by) for each in found] == [
+        *(("Editor", "document"), ("TV", "request"))
+    ]
+    assert (found[0].id, found[0].key) == (url, editor.id)
+    assert [each.document()["last_used_at"] for each in found] == ["2027-01-15T08:00:00Z", None]
+    assert names(find_clients("t", is_self_registered=True)[0]) == ["Editor", "TV"]
 
 
 @pytest.mark.every_database

@@ -74,7 +74,9 @@ def test_a_client_is_stored_as_it_was_described(database):
         "audiences": (),
         "created_at": "2033-05-18T03:33:20Z",
         "registered_itself": False,
+        "registered_by": None,
         "expires_at": None,
+        "last_used_at": None,
     }
 
 
@@ -257,6 +259,16 @@ def test_a_string_that_is_no_id_finds_no_client(database, client_id):
     make()
     assert clients.find(client_id, NOW) is None
     assert clients.find_listed(client_id) is None
+
+
+@pytest.mark.every_database
+def test_a_client_with_a_document_is_found_by_its_url(database):
+    url = "https://wiki.example.org/app.json"
+    row = make().row
+    Client.update(document_url=url).execute()
+    assert [clients.find_listed(each)[1].id for each in (url, row.id)] == [url, url]
+    assert clients.find_listed(url)[1].registered_by == "document"
+    assert clients.find_listed(f"{url}x") is None
 
 
 @pytest.mark.every_database

@@ -412,10 +412,12 @@ def test_an_app_that_no_user_allows_any_more_ends_in_a_day(site, browser, ada, g
     assert end_of(app) == clock.now + DAY
 
 
-def test_an_app_of_an_operator_is_not_written_when_it_gets_tokens(wiki, browser, queries):
+def test_an_app_of_an_operator_has_no_end_when_it_gets_tokens(wiki, browser, queries):
     code = code_in(walk(browser, wiki.url()))
     sent = queries(lambda: wiki.exchange(code))
-    assert not [sql for sql in sent if sql.startswith('UPDATE "wsgiauth_oauth_client"')]
+    updates = [sql for sql in sent if sql.startswith('UPDATE "wsgiauth_oauth_client"')]
+    assert not [sql for sql in updates if "expires_at" in sql]
+    assert Client.get().expires_at is None
 
 
 @pytest.mark.promise(93)

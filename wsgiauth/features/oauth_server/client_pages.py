@@ -15,6 +15,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.features.oauth_server.clients import kind_of
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
 from wsgiauth.features.oauth_server.scopes import unbound
+from wsgiauth.features.oauth_server.self_registered import IS_SELF_REGISTERED
 from wsgiauth.features.oauth_server.tables import (
     CLIENT_NAME_MAX_LENGTH,
     Client,
@@ -31,13 +32,16 @@ COUNTED = 1000  # users of a client, at most
 class FoundClient(NamedTuple):
     """A client in a list; times are in UTC."""
 
-    id: str
+    id: str  # the `client_id`
+    key: str  # the id of the row: names it in paths
     name: str
     kind: str  # see `clients.kind_of`
     is_trusted: bool
     host: str  # of its first redirect URI, or the scheme of an app; "" for a service
     created_at: datetime
     registered_itself: bool
+    registered_by: str | None  # see `Client.registered_by`
+    last_used_at: datetime | None  # see `Client.last_used_at`
     user_count: int  # see `user_counts`
 
     def document(self) -> dict[str, object]:
@@ -58,14 +62,19 @@ class ClientUser(NamedTuple):
         return json_fields(self._asdict())
 
 
-def find_clients(search: str = "", after: str = "") -> tuple[list[FoundClient], str]:
+def find_clients(
+    search: str = "", after: str = "", *, is_self_registered: bool = False
+) -> tuple[list[FoundClient], str]:
     """Return a page of clients by name, and where the next one begins; "" if there is none.
 
     Args:
         search: A part of the name, in any letter case.
         after: Where the page begins, as returned for the previous one.
+        is_self_registered: Whether to return only apps that registered themselves.
     """
     query: Any = Client.select().order_by(Client.name_key, Client.id)
+    if is_self_registered:
+        query = query.where(IS_SELF_REGISTERED)
     if search:
         if not search.isprintable():
             return [], ""  # no name has such a part
@@ -121,13 +130,16 @@ def _ranges_after(position: str) -> list[Any]:
 def _found(row: Client, user_count: int) -> FoundClient:
     uris = uris_of(row.redirect_uris)
     return FoundClient(
+        row.client_id,
         row.id,
         row.name,
         kind_of(row),
         row.is_trusted,
         host_of(uris[0]) if uris else "",
         from_timestamp(row.created_at),
-        row.expires_at is not None,
+        row.registered_by is not None,
+        row.registered_by,
+        None if row.last_used_at is None else from_timestamp(row.last_used_at),
         user_count,
     )
 

@@ -235,7 +235,9 @@ class ListedClient(NamedTuple):
     audiences: tuple[str, ...]
     created_at: datetime
     registered_itself: bool
+    registered_by: str | None  # `tables.REQUEST` or `tables.DOCUMENT`, if it registered itself
     expires_at: datetime | None  # when it ends without further use, if it registered itself
+    last_used_at: datetime | None  # see `Client.last_used_at`
 
     @classmethod
     def of(cls, row: Client, group: str | None) -> "ListedClient":
@@ -260,8 +262,10 @@ class ListedClient(NamedTuple):
             bool(row.is_without_pkce),
             uris_of(row.audiences or ""),
             from_timestamp(row.created_at),
-            row.expires_at is not None,
+            row.registered_by is not None,
+            row.registered_by,
             None if row.expires_at is None else from_timestamp(row.expires_at),
+            None if row.last_used_at is None else from_timestamp(row.last_used_at),
         )
 
     def document(self) -> dict[str, object]:
@@ -337,14 +341,14 @@ def list_clients() -> list[ListedClient]:
     return [listed for _row, listed in rows_of_clients()]
 
 
-def rows_of_clients(client_id: str | None = None) -> list[tuple[Client, ListedClient]]:
+def rows_of_clients(key: str | None = None) -> list[tuple[Client, ListedClient]]:
     """Return the row of each client, or of one, by name, beside its entry in the list."""
     query: Any = (
         Client.select(Client, Group.name.alias("group_name"))
         .join(Group, peewee.JOIN.LEFT_OUTER, on=(Client.group_id == Group.id))
         .order_by(Client.name, Client.id)
     )
-    found = query if client_id is None else query.where(Client.id == client_id)
+    found = query if key is None else query.where(Client.id == key)
     return [(row, ListedClient.of(row, row.group_name)) for row in found.objects()]
 
 

@@ -22,6 +22,7 @@ from wsgiauth.authentication.lifetimes import CLOCK_SKEW, DAY, MINUTE
 from wsgiauth.authentication.scopes import OFFLINE
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.features.oauth_server import app_sessions, renewed_sessions
+from wsgiauth.features.oauth_server.client_uses import note_use
 from wsgiauth.features.oauth_server.clients import shown_name
 from wsgiauth.features.oauth_server.event_kinds import (
     CONSENT_GIVEN,
@@ -283,6 +284,7 @@ class Grants:
             return None
         purge_some(Grant, now)
         keep_client(client, code.user_id, now)
+        note_use(client, now)
         return grant
 
     def find(self, grant_id: str, now: float) -> Grant | None:
@@ -330,6 +332,7 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
         replaced = Grant.update(changes).where(is_current, Grant.stamp == grant.stamp).execute()
     if replaced:
         keep_client(grant.client, grant.user_id, now)
+        note_use(grant.client, now)
         grant.generation = generation + 1
         return True
     row: Grant | None = Grant.get_or_none(Grant.id == grant.id, Grant.stamp == grant.stamp)

@@ -663,6 +663,11 @@ OPERATIONS = {
             answers=(answer_or_page("The apps.", FOUND_APPS),),
             parameters=(
                 query("q", "A part of the name, in any letter case.", text()),
+                query(
+                    "registered",
+                    "`itself`: only apps that registered themselves.",
+                    text(enum=["", "itself"]),
+                ),
                 query("after", "Where the page begins, as in a `next`.", text()),
             ),
         )

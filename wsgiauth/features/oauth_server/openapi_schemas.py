@@ -210,9 +210,20 @@ REGISTERED_APP = obj(
     grant_types=array(text()),
     response_types=array(text()),
 )
+REGISTERED_BY = nullable(
+    text(
+        "How the app registered itself: by a request (RFC 7591), or by the document that is its"
+        " `client_id`. Null: an operator registered it.",
+        enum=["request", "document"],
+    )
+)
+LAST_USED_AT = nullable(
+    time("When it got tokens for the first time on the last day on which it got some, in UTC.")
+)
 FOUND_APP = obj(
     "FoundApp",
     id=text("The `client_id`."),
+    key=text("Names the app in paths of the panel.", pattern="^[0-9A-Za-z]{1,32}$"),
     name=text("For people."),
     kind=text("Public: without a secret.", enum=["public", "confidential", "service"]),
     is_trusted=boolean("Whether users are not asked for their consent."),
@@ -221,9 +232,9 @@ FOUND_APP = obj(
         examples=["wiki.example.org"],
     ),
     created_at=time("In UTC."),
-    registered_itself=boolean(
-        "Whether it is the app that asked for its registration (RFC 7591), and not an operator."
-    ),
+    registered_itself=boolean("Whether the app registered itself, and not an operator."),
+    registered_by=REGISTERED_BY,
+    last_used_at=LAST_USED_AT,
     user_count=integer(
         "How many users have allowed it. 1,001 stands for more than 1,000.", minimum=0, maximum=1001
     ),
@@ -264,10 +275,10 @@ APP_WITH_USERS = obj(
     is_without_pkce=boolean("Whether it can send requests without PKCE."),
     audiences=array(text(), "The services whose tokens it can ask about."),
     created_at=time("In UTC."),
-    registered_itself=boolean(
-        "Whether it is the app that asked for its registration (RFC 7591), and not an operator."
-    ),
+    registered_itself=boolean("Whether the app registered itself, and not an operator."),
+    registered_by=REGISTERED_BY,
     expires_at=nullable(time("When an app that registered itself ends without further use.")),
+    last_used_at=LAST_USED_AT,
     user_count=integer(
         "How many users have allowed it. 1,001 stands for more than 1,000.", minimum=0, maximum=1001
     ),

@@ -14,6 +14,7 @@ from wsgiauth.features.oauth_server.endpoints.consent import ConsentPage
 from wsgiauth.features.oauth_server.endpoints.device import DevicePage
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import LoggedOutPage, LogoutPage
 from wsgiauth.features.oauth_server.scope_words import for_staff
+from wsgiauth.features.oauth_server.tables import DOCUMENT, REQUEST
 from wsgiauth.staff.actions import ActionPage
 from wsgiauth.staff.frame import Frame
 from wsgiauth.web.pages import Page
@@ -23,7 +24,17 @@ _HOSTS = ("wiki.example.org", "localhost:8080")
 _APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _HOSTS[:1], _SCOPES, THEN, THEN)
 _FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
 _FOUND = FoundClient(
-    "0123456789abcdef0123", "Wiki", PUBLIC, False, "wiki.example.org", THEN, True, 1
+    id="0123456789abcdef0123",
+    key="0123456789abcdef0123",
+    name="Wiki",
+    kind=PUBLIC,
+    is_trusted=False,
+    host="wiki.example.org",
+    created_at=THEN,
+    registered_itself=True,
+    registered_by=REQUEST,
+    last_used_at=THEN,
+    user_count=1,
 )
 _CLIENT = ListedClient(
     "0123456789abcdef0123",
@@ -42,7 +53,9 @@ _CLIENT = ListedClient(
     audiences=("https://api.example.org",),
     created_at=THEN,
     registered_itself=True,
+    registered_by=DOCUMENT,
     expires_at=THEN,
+    last_used_at=THEN,
 )
 _CONSENT = ConsentPage(
     consent_url="/x",
@@ -93,6 +106,14 @@ PAGES: tuple[Page, ...] = (
     LoggedOutPage(message="The request is not valid."),
     AppsPage(apps=()),
     AppsPage(apps=(_APP._replace(last_used_at=None),), message="The form was refused."),
+    ClientsPage(
+        frame=_FRAME,
+        clients=(_FOUND, _FOUND._replace(key="1", registered_by=DOCUMENT, last_used_at=None)),
+        search="",
+        is_self_registered=True,
+        first_url="",
+        next_url="",
+    ),
     ClientsPage(
         frame=_FRAME,
         clients=(

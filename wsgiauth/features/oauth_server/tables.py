@@ -15,6 +15,7 @@ CLIENT_NAME_MAX_LENGTH = 100  # characters
 RESOURCE_MAX_LENGTH = 255  # characters
 DOCUMENT_URL_MAX_LENGTH = 500  # characters
 ORIGIN_MAX_LENGTH = 255  # characters
+REQUEST, DOCUMENT = "request", "document"  # how an app registers itself: see `Client`
 
 
 class Client(Model):
@@ -90,6 +91,13 @@ class Client(Model):
     def client_id(self) -> str:
         """The `client_id` that the app and people know."""
         return self.document_url or self.id
+
+    @property
+    def registered_by(self) -> str | None:
+        """How it registered itself: `REQUEST` (RFC 7591) or `DOCUMENT`; None: it did not."""
+        if self.document_url is not None:
+            return DOCUMENT
+        return None if self.expires_at is None else REQUEST
 
     def has_expired(self, now: float) -> bool:
         """Return whether it has ended; its row may stay for a while."""

@@ -15,7 +15,13 @@ from wsgiauth.features.oauth_server import clients, grants
 from wsgiauth.features.oauth_server.apps import MOST_LISTED, list_apps
 from wsgiauth.features.oauth_server.client_pages import ClientUser, user_counts, users_of
 from wsgiauth.features.oauth_server.clients import ListedClient
-from wsgiauth.features.oauth_server.endpoints.admin_apps import APPS, KINDS, REMOVED, OfApps
+from wsgiauth.features.oauth_server.endpoints.admin_apps import (
+    APPS,
+    KINDS,
+    REGISTERED,
+    REMOVED,
+    OfApps,
+)
 from wsgiauth.features.oauth_server.scope_words import for_staff
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms import MemberSubmission, Refusal
@@ -170,6 +176,7 @@ class ClientPage(PanelPage):
     client: ListedClient
     label: str  # what it is, in words
     kinds: Mapping[str, str] = KINDS  # in words
+    registered: Mapping[str | None, str] = REGISTERED  # how an app registered itself, in words
     scopes: str  # in words
     users: tuple[ClientUser, ...]
     access: tuple[str, ...]  # what each of them has allowed, in words

@@ -5,8 +5,10 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.client_pages import FoundClient, find_clients
+from wsgiauth.features.oauth_server.tables import DOCUMENT, REQUEST
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import BackLink
 from wsgiauth.messages import _, pgettext
@@ -22,12 +24,19 @@ from wsgiauth.web.responses import Response, json_response
 
 APPS = "apps"  # the section of the panel
 REMOVED = _("The app has been removed.")
-_SEARCH, _AFTER = "q", "after"
+_SEARCH, _AFTER, _REGISTERED = "q", "after", "registered"
+_ITSELF = "itself"  # the value of the filter for apps that registered themselves
 
 KINDS: Mapping[str, str] = {
     clients.PUBLIC: pgettext("other app", "without a secret"),
     clients.CONFIDENTIAL: pgettext("other app", "with a secret"),
     clients.SERVICE: pgettext("other app", "service"),
+}
+
+
+REGISTERED: Mapping[str | None, str] = {
+    REQUEST: pgettext("other app", "(by request)"),
+    DOCUMENT: pgettext("other app", "(by document)"),
 }
 
 
@@ -62,7 +71,9 @@ class ClientsPage(PanelPage):
     apps_url = UrlBelow("admin/apps")  # where the form is sent, and below which each app is
     clients: tuple[FoundClient, ...]
     kinds: Mapping[str, str] = KINDS  # in words
+    registered: Mapping[str | None, str] = REGISTERED  # how an app registered itself, in words
     search: str  # a part of a name, as typed
+    is_self_registered: bool = False  # whether it has only apps that registered themselves
     first_url: str  # empty on the first page
     next_url: str  # empty if there is no next page
     notice: str = ""  # what has just been done
@@ -77,11 +88,15 @@ class AdminApps(OfApps):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with a page of the list, or with the same clients as JSON."""
         member = require_staff(environ, site).user
-        given = query_fields(environ, (_SEARCH, _AFTER))
-        search = names.typed(given[_SEARCH])
-        found, after = find_clients(search, given[_AFTER])
+        given = query_fields(environ, (_SEARCH, _AFTER, _REGISTERED))
+        if given[_REGISTERED] not in ("", _ITSELF):
+            problem = _("%(field)s must be one of %(values)s.", field=_REGISTERED, values=_ITSELF)
+            raise ValidationError({_REGISTERED: [problem]})
+        search, is_self_registered = names.typed(given[_SEARCH]), bool(given[_REGISTERED])
+        found, after = find_clients(search, given[_AFTER], is_self_registered=is_self_registered)
         apps_url = f"{panel_url(environ)}/{APPS}"
-        chosen = {_SEARCH: search} if search else {}
+        chosen = {_SEARCH: search, _REGISTERED: given[_REGISTERED]}
+        chosen = {name: value for name, value in chosen.items() if value}
         next_url = f"{apps_url}?{urlencode(chosen | {_AFTER: after})}" if after else ""
         if not prefers_html(environ):
             documents = [each.document() for each in found]
@@ -90,6 +105,7 @@ class AdminApps(OfApps):
             frame=frame_of(environ, member, APPS),
             clients=tuple(found),
             search=search,
+            is_self_registered=is_self_registered,
             first_url=f"{apps_url}?{urlencode(chosen)}" if given[_AFTER] else "",
             next_url=next_url,
             notice=notice_of(environ, {DELETE: REMOVED}),

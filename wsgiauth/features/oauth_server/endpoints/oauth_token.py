@@ -10,6 +10,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.features.oauth_server import devices, grants
+from wsgiauth.features.oauth_server.client_uses import note_use
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.issuing import (
@@ -124,6 +125,7 @@ def _by_client_credentials(client: Client, fields: _Fields, site: Site) -> dict[
     asked = list(dict.fromkeys(fields.get("scope", "").split())) or granted
     if not set(asked) <= set(granted):
         raise OAuthError("invalid_scope", "the client has not all of these scopes")
+    note_use(client, site.tokens.now())
     return token_of_client(client, asked, resource, site)
 
 

@@ -1,0 +1,17 @@
+"""When clients last got tokens, as operators see it: the first time on a day is recorded."""
+
+from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.storage.upkeep import OptionalWrites
+
+_writes = OptionalWrites("the last use of apps is not recorded for now")
+
+
+def note_use(client: Client, now: float) -> None:
+    """Record that a client gets tokens, unless it got some before on this day (UTC)."""
+    day = int(now) - int(now) % DAY
+    if client.last_used_at is not None and client.last_used_at >= day:
+        return
+    is_due = Client.last_used_at.is_null() | (Client.last_used_at < day)
+    changed = Client.update(last_used_at=int(now)).where(Client.id == client.id, is_due)
+    _writes.execute(lambda: changed, int(now))
