@@ -12,6 +12,7 @@ from tests.support.oauth_apps import store_registration
 from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.tables import row_by_row
 from wsgiauth import Group
+from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import clients
@@ -280,7 +281,8 @@ def test_any_of_several_keys_is_enough(wsgiauth, made, monkeypatch, tmp_path):
 def test_list_prints_a_table(wsgiauth, made):
     heading, row = wsgiauth("client", "list")[1].splitlines()
     assert re.split("  +", heading) == [
-        *("id", "name", "kind", "trusted", "registered itself", "group", "redirect URIs")
+        *("id", "name", "kind", "trusted", "registered itself", "last used", "group"),
+        "redirect URIs",
     ]
     assert row.split() == [made.id, "Wiki", "confidential", "no", "no", "everyone", CALLBACK]
 
@@ -303,7 +305,7 @@ def test_a_client_that_registered_itself_is_marked(wsgiauth, made, editor):
     marked = [line.split()[1:5] for line in wsgiauth("client", "list")[1].splitlines()[1:]]
     assert marked == [["Editor", "public", "no", "yes"], ["Wiki", "confidential", "no", "no"]]
     printed = wsgiauth("client", "show", editor.id)[1]
-    assert "\nregistered    by itself\n" in printed
+    assert "\nregistered    by request\n" in printed
     end = utc_text(from_timestamp(editor.expires_at))
     assert f"\nends unused   {end}\n" in printed
     document = json.loads(wsgiauth("client", "show", editor.id, "--json")[1])
@@ -334,9 +336,93 @@ def test_a_client_that_registered_itself_can_be_renamed(wsgiauth, editor):
     assert wsgiauth("client", "change", editor.id, "--name", "Writer")[0] == 0
 
 
-def test_clients_that_registered_themselves_are_listed_alone(wsgiauth, made, editor):
+def test_clients_that_registered_themselves_are_listed_alone(wsgiauth, made, editor, ada):
+    Consent.insert(user=ada.id, client=editor.id, scopes="", created_at=0).execute()
+    Client.update(last_used_at=0).where(Client.id == editor.id).execute()
     (listed,) = json.loads(wsgiauth("client", "list", "--self-registered", "--json")[1])
-    assert listed["id"] == editor.id
+    assert (listed["id"], listed["user_count"]) == (editor.id, 1)
+    heading, row = wsgiauth("client", "list", "--self-registered")[1].splitlines()
+    assert re.split("  +", heading) == [
+        *("id", "name", "registered", "last used", "allowed by", "redirect URIs")
+    ]
+    used = "1970-01-01T00:00:00Z"
+    assert row.split() == [editor.id, "Editor", "request", used, "1", "http://localhost/cb"]
+
+
+DOCUMENT = "https://code.example/app.json"
+
+
+@pytest.fixture
+def with_document(made):
+    """Return the row of an app that has registered itself by its document."""
+    metadata = {"client_name": "Code", "redirect_uris": ["https://code.example/cb"]}
+    row = store_registration(metadata, time.time())
+    Client.update(document_url=DOCUMENT).where(Client.id == row.id).execute()
+    return row
+
+
+def test_a_client_with_a_document_is_shown_and_removed_by_its_url(wsgiauth, with_document):
+    Client.update(last_used_at=0).execute()
+    printed = wsgiauth("client", "show", DOCUMENT)[1]
+    assert printed.startswith(f"client_id     {DOCUMENT}\n")
+    assert "\nregistered    by document\n" in printed
+    assert "\nlast used     1970-01-01T00:00:00Z\n" in printed
+    assert wsgiauth("client", "remove", DOCUMENT, "--yes") == (0, "Removed the client Code.\n", "")
+    assert [each.name for each in Client.select()] == ["Wiki"]
+
+
+MATCHING = {
+    "the name": ("eDIT*", ["Editor"]),
+    "a host": ("*.EXAMPLE", ["Code"]),
+    "the id": (f"{DOCUMENT[:-4]}*", ["Code"]),
+    "all": ("*", ["Code", "Editor"]),
+    "not a part": ("Edit", []),
+    "an app of an operator": ("Wiki", []),
+}
+
+
+@pytest.mark.parametrize(("pattern", "names"), MATCHING.values(), ids=MATCHING)
+def test_a_pattern_finds_only_apps_that_registered_themselves(
+    wsgiauth, editor, with_document, pattern, names
+):
+    argv = ("client", "remove", "--self-registered", "--yes", "--matching", pattern)
+    status, printed, errors = wsgiauth(*argv)
+    done = f"Removed {len(names)} app{'s' if len(names) > 1 else ''}.\n"
+    same = "Nothing changed: no app that has registered itself matches.\n"
+    assert (status, printed, errors) == (0, done if names else same, "")
+    left = {each.name for each in Client.select()}
+    assert left == {"Wiki", "Code", "Editor"} - set(names)
+    removed = RecordedEvent.select().where(RecordedEvent.name == "client_removed")
+    assert removed.count() == len(names)
+
+
+def test_apps_that_are_used_can_stay(wsgiauth, editor, with_document):
+    argv = ("client", "remove", "--self-registered", "--yes", "--matching", "*", "--unused-since")
+    for number in range(3):
+        store_registration({"client_name": f"App {number}", "redirect_uris": ["a.b:/"]}, 0)
+    long_ago, is_used = int(time.time()) - 90 * DAY, Client.name == "App 0"
+    Client.update(created_at=long_ago).execute()
+    Client.update(last_used_at=long_ago + 85 * DAY).where(is_used).execute()
+    # A former version moved the end when it got tokens, and recorded no use.
+    moved = long_ago + (85 + 30) * DAY
+    Client.update(expires_at=moved).where(Client.name == "App 1").execute()
+    assert wsgiauth(*argv, "6")[1] == "Removed 3 apps.\n"
+    assert {each.name for each in Client.select()} == {"Wiki", "App 0", "App 1"}
+    assert wsgiauth(*argv, "5")[1] == "Removed 2 apps.\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "names"), [(1, "App 0"), (6, "App 0, App 1, App 2, App 3, App 4, and 1 more")]
+)
+def test_the_removal_of_several_apps_asks_first(wsgiauth, made, monkeypatch, capsys, number, names):
+    for each in range(number):
+        store_registration({"client_name": f"App {each}", "redirect_uris": ["a.b:/"]}, time.time())
+    monkeypatch.setattr(sys, "stdin", Terminal("no\n"))
+    assert main(["client", "remove", "--self-registered", "--matching", "app*"]) == 1
+    several = "apps" if number > 1 else "app"
+    question = f"Remove {number} self-registered {several}: {names}? [y/N] "
+    assert capsys.readouterr().out == question
+    assert Client.select().count() == number + 1
 
 
 def test_show_prints_a_client(wsgiauth, made, ada):
@@ -535,6 +621,11 @@ WRONG = {
     "no change": ["change", "ID"],
     "a group and none": ["change", "ID", "--group", "Editors", "--no-group"],
     "no id": ["show"],
+    "nothing to remove": ["remove"],
+    "an id and a pattern": ["remove", "ID", "--self-registered", "--matching", "*"],
+    "no pattern": ["remove", "--self-registered"],
+    "a pattern for all apps": ["remove", "--matching", "*"],
+    "an id and a time": ["remove", "ID", "--unused-since", "9"],
     "an option of another action": ["list", "--yes"],
 }
 

@@ -23,7 +23,7 @@ from wsgiauth.console.output import (
     with_encoding,
     yes_or_no,
 )
-from wsgiauth.console.parser import Parser
+from wsgiauth.console.parser import Parser, positive
 from wsgiauth.console.prompts import confirm
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.oauth_server import clients
@@ -34,6 +34,7 @@ from wsgiauth.features.oauth_server.client_files import (
 )
 from wsgiauth.features.oauth_server.clients import ALGORITHMS, ClientFields, ListedClient
 from wsgiauth.features.oauth_server.scopes import DEFAULT
+from wsgiauth.features.oauth_server.self_registered import count_all_users, find_matching
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
@@ -46,7 +47,7 @@ _ACTIONS = {
     "add": "create a client, and print its id and its secret: the secret is not shown again",
     "change": "change a client",
     "secret": "print a new secret of a client; the former one stays valid, too",
-    "remove": "remove a client, and end all that it got from users",
+    "remove": "remove a client or several ones, and end all that they got from users",
     "export": "print the clients that operators created as JSON, with digests of their secrets",
     "import": "create or change the clients in a file of `export`: the same ids and secrets",
 }
@@ -56,11 +57,21 @@ _COLUMNS = {
     "kind": "kind",
     "trusted": "is_trusted",
     "registered itself": "registered_itself",
+    "last used": "last_used_at",
     "group": "group",
+    "redirect URIs": "redirect_uris",
+}
+_SELF_REGISTERED = {
+    "id": "id",
+    "name": "name",
+    "registered": "registered_by",
+    "last used": "last_used_at",
+    "allowed by": "user_count",
     "redirect URIs": "redirect_uris",
 }
 _DEFAULT = "default"
 _REPLACES = "; replaces all former ones, an empty string: with none"
+_MOST_NAMED = 5  # apps in a question
 
 
 def add_commands(parser: Parser) -> None:
@@ -97,10 +108,27 @@ def add_commands(parser: Parser) -> None:
         "--end-former", action="store_true", help="end the former secret; print no new one"
     )
     removed = client.command("remove", remove_client, "--yes")
+    removed.add_argument("id", metavar="ID", nargs="?", help="the client_id")
+    removed.add_argument(
+        "--self-registered",
+        action="store_true",
+        help="remove apps that have registered themselves: those that --matching finds",
+    )
+    removed.add_argument(
+        "--matching",
+        metavar="PATTERN",
+        help="the name, a host or the client_id, with * for any characters, in any letter case",
+    )
+    removed.add_argument(
+        "--unused-since",
+        metavar="DAYS",
+        type=positive,
+        help="only apps that got no tokens for so many days",
+    )
     client.command("export", export_clients)
     read = client.command("import", import_file)
     read.add_argument("file", metavar="FILE", help="as `export` prints it; - reads standard input")
-    for each in (shown, changed, renewed, removed):
+    for each in (shown, changed, renewed):
         each.add_argument("id", metavar="ID", help="the client_id")
     for each in (added, changed):
         each.add_argument(
@@ -176,14 +204,25 @@ def _add_lists(parser: Parser, *, is_new: bool) -> None:
 def print_clients(arguments: Arguments) -> None:
     """Print all clients by name."""
     open_database(arguments)
-    listed = clients.list_clients()
     if arguments.self_registered:
-        listed = [each for each in listed if each.registered_itself]
+        _print_self_registered(as_json=arguments.json)
+        return
+    listed = clients.list_clients()
     if arguments.json:
         documents = [each.document() for each in listed]
     else:
         documents = [{**each.document(), "group": _group_in_words(each)} for each in listed]
     print_list([documents], _COLUMNS, as_json=arguments.json)
+
+
+def _print_self_registered(*, as_json: bool) -> None:
+    user_counts = count_all_users()
+    documents = [
+        {**listed.document(), "user_count": user_counts.get(row.id, 0)}
+        for row, listed in clients.rows_of_clients()
+        if listed.registered_itself
+    ]
+    print_list([documents], _SELF_REGISTERED, as_json=as_json)
 
 
 def print_client(arguments: Arguments) -> None:
@@ -292,14 +331,36 @@ def renew_secret(arguments: Arguments) -> None:
 
 
 def remove_client(arguments: Arguments) -> None:
-    """Remove a client, after a confirmation."""
+    """Remove a client, or all that a pattern finds, after a confirmation."""
+    is_pattern = arguments.matching is not None
+    if is_pattern != arguments.self_registered or is_pattern == (arguments.id is not None):
+        raise UsageError("give the ID of a client, or --self-registered with --matching PATTERN")
+    if arguments.unused_since and not is_pattern:
+        raise UsageError("--unused-since needs --self-registered and --matching")
     open_database(arguments)
+    if is_pattern:
+        _remove_matching(arguments)
+        return
     row, _listed = _require_client(arguments.id)
     users = counted(clients.count_users(row), "user")
     confirm(arguments, f"Remove the client {row.name}, which {users} allowed to use their account?")
     if not clients.remove(row):
         raise CommandError("the client was removed meanwhile")
     print_line(f"Removed the client {row.name}.")
+
+
+def _remove_matching(arguments: Arguments) -> None:
+    found = find_matching(arguments.matching, arguments.unused_since or 0, time.time())
+    if not found:
+        print_change(False, "no app that has registered itself matches.")
+        return
+    names = [each.name for each in found[:_MOST_NAMED]]
+    if len(found) > _MOST_NAMED:
+        names.append(f"and {len(found) - _MOST_NAMED} more")
+    number = counted(len(found), "self-registered app")
+    confirm(arguments, f"Remove {number}: {', '.join(names)}?")
+    removed = sum(map(clients.remove, found))
+    print_line(f"Removed {counted(removed, 'app')}.")
 
 
 def export_clients(arguments: Arguments) -> None:
@@ -422,7 +483,8 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
         "asks about": listed.audiences,
         "algorithm": [listed.algorithm or _DEFAULT],
         "created": [utc_text(listed.created_at)],
-        "registered": ["by itself"] if listed.registered_itself else [],
+        "registered": [f"by {listed.registered_by}"] if listed.registered_by else [],
+        "last used": [] if listed.last_used_at is None else [utc_text(listed.last_used_at)],
         "ends unused": [] if listed.expires_at is None else [utc_text(listed.expires_at)],
         "allowed by": [counted(clients.count_users(row), "user")],
     }
