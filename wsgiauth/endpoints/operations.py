@@ -79,6 +79,14 @@ LOGINS = obj(
             maxItems=50,
         )
     ),
+    apps=Optional(
+        array(
+            text(),
+            "The names of the apps that keep their access if all sessions end; see `/apps`. Only"
+            " with OAUTH_SERVER.",
+            maxItems=100,
+        )
+    ),
 )
 _LOGGED_OUT = (
     answer(

@@ -191,6 +191,8 @@ PAGES: tuple[Page, ...] = (
     ),
     SessionsPage(
         sessions=(SESSION, SESSION._replace(handle="2b7d6e0f9a1c8453", is_current=False)),
+        apps=("Wiki", "editor.example.org", *map(str, range(9))),
+        apps_url="/auth/apps",
         message="That session has already ended.",
     ),
     ErrorPage(

@@ -6,6 +6,7 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.lasting_access import LastingAccess
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
@@ -24,6 +25,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
+from wsgiauth.web.urls import mount_url
 
 OTHERS = "others"  # in the field `end`: all sessions but the caller's
 
@@ -51,6 +53,9 @@ class SessionsPage(FormPage):
     sessions: tuple[ListedSession, ...]
     limit: int = LISTED
     browsers: tuple[ListedBrowser, ...] = ()  # that the user trusts
+    apps: tuple[str, ...] = ()  # names of the apps that keep their access without a session
+    most_apps: int = 10  # named on the page
+    apps_url: str = ""  # where the user ends their access
 
 
 class Sessions(ListForm):
@@ -90,6 +95,9 @@ class Sessions(ListForm):
         if site.part(TrustedBrowsers) is not None:
             trusted = _trusted(environ, member, site)
             document["trusted_browsers"] = [each.document() for each in trusted]
+        lasting = site.part(LastingAccess)
+        if lasting is not None:
+            document["apps"] = list(lasting.names(member.user, site.tokens.now()))
         return document
 
     def act(self, submission: MemberSubmission) -> Response:
@@ -118,11 +126,18 @@ class Sessions(ListForm):
         user, federated = submission.member.user, submission.site.part(FederatedLogins)
         titles = federated.titles(user) if federated else {}
         listed = _listed(submission.member, submission.site)
-        return SessionsPage(
+        page = SessionsPage(
             sessions=tuple(each._replace(provider=titles.get(each.handle, "")) for each in listed),
             browsers=tuple(_trusted(submission.environ, submission.member, submission.site)),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
+        )
+        lasting = submission.site.part(LastingAccess)
+        if lasting is None:
+            return page
+        return page.replaced(
+            apps=tuple(lasting.names(user, submission.site.tokens.now())),
+            apps_url=f"{mount_url(submission.environ)}/{lasting.path}",
         )
 
 

@@ -13,9 +13,10 @@ from wsgiauth.features.oauth_server.apps import own_consents, own_grants
 from wsgiauth.features.oauth_server.endpoints.apps import AppsPage
 from wsgiauth.features.oauth_server.tables import Client, Grant
 from wsgiauth.storage.models import from_timestamp, utc_text
-from wsgiauth.testing import api_key, logged_in
+from wsgiauth.testing import api_key, logged_in, make_group
 
-APPS = "/auth/apps"
+APPS, SESSIONS = "/auth/apps", "/auth/sessions"
+JSON = {"Accept": "application/json"}
 
 
 def listed(browser):
@@ -162,7 +163,7 @@ def test_a_program_gets_the_new_list(site, ada, browser, wiki):
     token = sessions.start(ada, site.site.tokens).token
     headers = {"Authorization": f"Bearer {token}"}
     answer = TestApp(site).post_json(APPS, {"revoke": wiki.id}, headers=headers)
-    assert answer.json == {"apps": []}
+    assert answer.json == {"apps": [], "launch": []}
 
 
 @pytest.mark.parametrize("name", ["unknown", ""], ids=["unknown", "not named"])
@@ -234,3 +235,101 @@ def test_a_grant_is_in_the_file_of_a_user_also_after_its_end(
         "expires_at": ends,
     }
     assert both == [described] * 2
+
+
+# The apps that a user can open
+
+
+def offered(site, name="Wiki", **columns):
+    """Return an app with a link."""
+    app = App(site, name)
+    columns = {"launch_url": f"https://{name.lower()}.example.org/", **columns}
+    Client.update(columns).where(Client.id == app.id).execute()
+    return app
+
+
+@pytest.mark.every_database
+def test_the_apps_that_a_user_can_open_are_links(site, browser, ada):
+    editors, readers = make_group(site, "Editors"), make_group(site, "Readers")
+    ada.join(editors)
+    offered(site, "Wiki")
+    offered(site, "Blog", group_id=editors.id)
+    offered(site, "Notes", group_id=readers.id)
+    offered(site, "Gone", group_id=readers.id + 1)
+    for name, url in (("Old", None), ("Former", "")):
+        offered(site, name, launch_url=url)
+    assert browser.get(APPS).json["launch"] == [
+        {"name": "Blog", "url": "https://blog.example.org/"},
+        {"name": "Wiki", "url": "https://wiki.example.org/"},
+    ]
+    links = browser.get(APPS, headers=BROWSER).html.main.select("a[rel=noreferrer]")
+    assert [(each.text, each["href"]) for each in links] == [
+        ("Blog", "https://blog.example.org/"),
+        ("Wiki", "https://wiki.example.org/"),
+    ]
+
+
+@pytest.mark.promise(93)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"expires_at": 4_000_000_000},
+        {"document_url": "https://wiki.example.org/app.json"},
+        {"is_service": True},
+    ],
+    ids=["registered itself", "has a document", "service"],
+)
+def test_another_app_is_never_a_link(site, browser, columns):
+    offered(site, **columns)
+    assert browser.get(APPS).json["launch"] == []
+    assert "Your apps" not in browser.get(APPS, headers=BROWSER)
+
+
+def test_an_app_with_a_document_is_known_by_its_url(site, browser, wiki):
+    wiki.log_in(browser)
+    url = "https://wiki.example.org/app.json"
+    Client.update(document_url=url).execute()
+    assert [each["id"] for each in listed(browser)] == [url]
+    page = browser.get(APPS, headers=BROWSER)
+    assert page.forms[0]["revoke"].value == url
+    revoke(browser, url)
+    assert listed(browser) == []
+
+
+# What outlasts sessions
+
+
+@pytest.mark.every_database
+def test_the_list_of_sessions_names_the_apps_that_outlast_them(site, browser, wiki, ada):
+    wiki.log_in(browser)
+    assert browser.get(SESSIONS).json["apps"] == []
+    assert "Apps that keep their access" not in browser.get(SESSIONS, headers=BROWSER)
+    scopes = ["openid", "offline_access"]
+    lasting = App(site, "Lasting", scopes=scopes)
+    for _ in range(2):
+        lasting.log_in(browser, scope=" ".join(scopes))
+    itself = App(site, "Editor", scopes=scopes)
+    itself.log_in(browser, scope=" ".join(scopes))
+    Client.update(expires_at=4_000_000_000).where(Client.id == itself.id).execute()
+    program = browser.post_json(SESSIONS, {"end": "others"}, headers=SAME_ORIGIN | JSON)
+    assert program.json["apps"] == ["wiki.example.org", "Lasting"]
+    page = browser.get(SESSIONS, headers=BROWSER)
+    page.mustcontain("Apps that keep their access", "Lasting")
+    assert page.click("^Revoke the apps$").request.path == APPS
+    sessions.revoke_all(ada)
+    again = logged_in(site, ada)
+    assert again.get(SESSIONS).json["apps"] == ["wiki.example.org", "Lasting"]
+    revoke(again, lasting.id)
+    assert again.get(SESSIONS).json["apps"] == ["wiki.example.org"]
+
+
+@pytest.mark.parametrize("further", [{"OAUTH_SERVER": False}], ids=["no provider"])
+def test_without_apps_the_list_of_sessions_has_none(browser, queries):
+    assert "apps" not in browser.get(SESSIONS).json
+    sent = queries(lambda: browser.get(SESSIONS, headers=BROWSER))
+    assert not [each for each in sent if "wsgiauth_oauth" in each]
+
+
+def test_the_apps_that_outlast_sessions_cost_one_select(browser, queries):
+    sent = queries(lambda: browser.get(SESSIONS, headers=BROWSER))
+    assert len([each for each in sent if "wsgiauth_oauth" in each]) == 1

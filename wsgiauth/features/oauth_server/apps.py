@@ -1,26 +1,32 @@
-"""The list of apps that a user has allowed, or that have tokens of the user."""
+"""The apps that a user can open, and those that the user has allowed or that have tokens."""
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import peewee
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import pages_of
+from wsgiauth.accounts.tables import Membership
+from wsgiauth.authentication.lasting_access import LastingAccess
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
-from wsgiauth.features.oauth_server.grants import list_grants
+from wsgiauth.features.oauth_server.clients import shown_name
+from wsgiauth.features.oauth_server.grants import list_grants, list_offline_clients
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, uris_of
 from wsgiauth.features.oauth_server.scopes import granted_in, unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
 
-MOST_LISTED = 100  # of the apps that a user has allowed: anyone can register any number of apps
+MOST_LISTED = 100  # apps: anyone can register any number of them
 
 
 class App(NamedTuple):
     """An app in the list of a user; times are in UTC."""
 
     id: str  # the `client_id`
+    key: str  # the id of the row: names it in paths and on pages
     name: str
     hosts: tuple[str, ...]  # where it is, or the schemes of an app on a device
     sites: tuple[str, ...]  # the hosts without the user's own devices; for pages
@@ -36,8 +42,25 @@ class App(NamedTuple):
     def document(self) -> dict[str, object]:
         """Return the app, ready for JSON."""
         fields = self._asdict()
-        del fields["sites"]
+        del fields["key"], fields["sites"]
         return json_fields(fields)
+
+
+class LaunchableApp(NamedTuple):
+    """An app that a user can open."""
+
+    name: str
+    url: str
+
+
+class OfflineApps(LastingAccess):
+    """The apps that keep their access without a session (`offline_access`)."""
+
+    path = "apps"
+
+    def names(self, user: User, now: float) -> list[str]:
+        """Return the names of the apps."""
+        return [shown_name(each) for each in list_offline_clients(user, now, MOST_LISTED)]
 
 
 def list_apps(user: User, now: float) -> list[App]:
@@ -60,6 +83,28 @@ def list_apps(user: User, now: float) -> list[App]:
         scopes = tuple(dict.fromkeys((*app.scopes, *granted_in(grant.scopes))))
         found[grant.client_id] = app._replace(last_used_at=used, scopes=scopes)
     return sorted(found.values(), key=lambda app: app.last_used_at or app.allowed_at, reverse=True)
+
+
+def list_launchable(user: User) -> list[LaunchableApp]:
+    """Return the apps that operators offer to a user, by name.
+
+    An app that registered itself is never among them: its URL would be a link of a stranger.
+    """
+    is_member = peewee.fn.EXISTS(
+        Membership.select(peewee.SQL("1")).where(
+            Membership.group == Client.group_id, Membership.user == user.id
+        )
+    )
+    query: Any = Client.select(Client.name, Client.launch_url).where(
+        Client.expires_at.is_null(),
+        Client.document_url.is_null(),
+        Client.launch_url.is_null(False),
+        Client.launch_url != "",
+        ~Client.is_service,
+        Client.group_id.is_null() | is_member,
+    )
+    rows = query.order_by(Client.name_key, Client.id).limit(MOST_LISTED).tuples()
+    return [LaunchableApp(*each) for each in rows]
 
 
 def own_consents(user: User, settings: Settings) -> Iterator[object]:
@@ -98,5 +143,12 @@ def _app(client: Client, scopes: list[str], since: int) -> App:
     hosts = tuple(dict.fromkeys(map(host_of, uris)))
     sites = tuple(dict.fromkeys(host_of(each) for each in uris if not is_of_this_computer(each)))
     return App(
-        client.client_id, client.name, hosts, sites, tuple(scopes), from_timestamp(since), None
+        client.client_id,
+        client.id,
+        client.name,
+        hosts,
+        sites,
+        tuple(scopes),
+        from_timestamp(since),
+        None,
     )

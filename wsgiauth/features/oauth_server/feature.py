@@ -8,7 +8,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
-from wsgiauth.features.oauth_server.apps import own_consents, own_grants
+from wsgiauth.features.oauth_server.apps import OfflineApps, own_consents, own_grants
 from wsgiauth.features.oauth_server.asking_clients import ClientsWithSecrets
 from wsgiauth.features.oauth_server.devices import own_devices
 from wsgiauth.features.oauth_server.documents import Documents, own_documents
@@ -60,6 +60,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
         ClientsWithSecrets: lambda _: ClientsWithSecrets(settings, tokens),
         Logouts: lambda parts: Logouts(parts.need(SignedTokens), tokens.now),
         Origins: lambda _: Origins(),
+        OfflineApps: lambda _: OfflineApps(),
         UserApps: lambda _: UserApps(),
         AppReasons: lambda _: AppReasons(),
     }

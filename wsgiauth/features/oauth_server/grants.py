@@ -365,6 +365,13 @@ def list_grants(user: User, now: float) -> list[Grant]:
     return list(_valid(int(now), Grant, Client).where(Grant.user == user.id))
 
 
+def list_offline_clients(user: User, now: float, most: int) -> list[Client]:
+    """Return clients whose access to a user's account outlasts every session, by name."""
+    offline = _valid(int(now), Client).where(Grant.user == user.id, Grant.is_offline)
+    rows = offline.distinct().order_by(Client.name_key, Client.id).limit(most).objects(Client)
+    return list(rows)
+
+
 def has_begun_in(client: Client, sid: str, session_id: str) -> bool:
     """Return whether a client got an ID token with this `sid` in a session that has not ended."""
     own = (Grant.session == session_id) & (Grant.client == client.id) & (Grant.sid == sid)

@@ -291,8 +291,9 @@ OPERATIONS = {
     Apps: {
         "get": Operation(
             "listApps",
-            "The apps that the caller has allowed",
-            "The last used first: the 100 apps that the caller has allowed last, and apps that"
+            "The apps of the caller",
+            "Those that have access, and in `launch` those that the caller can open. The last used"
+            " first: the 100 apps that the caller has allowed last, and apps that"
             " operators trust, while they have tokens.",
             answers=(answer_or_page("The apps.", ALLOWED_APPS),),
             tag=APPS,

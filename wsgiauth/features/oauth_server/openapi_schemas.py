@@ -298,7 +298,21 @@ ALLOWED_APP = obj(
     allowed_at=time(),
     last_used_at=nullable(time("When it last got tokens that are still valid. Null: it has none.")),
 )
-ALLOWED_APPS = obj("AllowedApps", apps=array(ALLOWED_APP))
+LAUNCHABLE_APP = obj(
+    "LaunchableApp",
+    name=text("For people."),
+    url=text("Where the user opens the app.", examples=["https://wiki.example.org/"]),
+)
+ALLOWED_APPS = obj(
+    "AllowedApps",
+    apps=array(ALLOWED_APP, "The apps that have access, or had it."),
+    launch=array(
+        LAUNCHABLE_APP,
+        "The apps that operators offer to the caller, by name; never an app that registered"
+        " itself.",
+        maxItems=100,
+    ),
+)
 APP_TOKENS = obj(
     "AppTokens",
     access_token=text(

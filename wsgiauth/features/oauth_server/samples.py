@@ -3,7 +3,7 @@
 from wsgiauth.authentication.scopes import in_words
 from wsgiauth.endpoints.samples import THEN
 from wsgiauth.features.oauth_server.answers import FormPostPage, UncheckedPage
-from wsgiauth.features.oauth_server.apps import App
+from wsgiauth.features.oauth_server.apps import App, LaunchableApp
 from wsgiauth.features.oauth_server.client_pages import ClientUser, FoundClient
 from wsgiauth.features.oauth_server.clients import PUBLIC, SERVICE, ListedClient
 from wsgiauth.features.oauth_server.endpoints.admin_app import APP_ACTIONS, ClientPage
@@ -21,7 +21,10 @@ from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
 _HOSTS = ("wiki.example.org", "localhost:8080")
-_APP = App("0123456789abcdef0123", "Wiki", _HOSTS, _HOSTS[:1], _SCOPES, THEN, THEN)
+_APP = App(
+    "0123456789abcdef0123", "0123456789abcdef0123", "Wiki", _HOSTS, _HOSTS[:1], _SCOPES, THEN, THEN
+)
+_LAUNCHABLE = LaunchableApp("Reports", "https://reports.example.org/")
 _FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
 _FOUND = FoundClient(
     id="0123456789abcdef0123",
@@ -151,5 +154,6 @@ PAGES: tuple[Page, ...] = (
         entered="grac",
         errors={"username": ["A rule."]},
     ),
+    AppsPage(apps=(_APP,), launch=(_LAUNCHABLE,)),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
 )

@@ -321,11 +321,11 @@ class UserApps(UserList):
         return [
             UserRow(
                 name=each.name,
-                path=f"{APPS}/{each.id}",
+                path=f"{APPS}/{each.key}",
                 text=for_staff(each.scopes),
                 since=each.allowed_at,
                 action=_("Revoke the app"),
-                action_path=f"{APPS}/{each.id}/{REVOKE}?{USER.name}={user.id}",
+                action_path=f"{APPS}/{each.key}/{REVOKE}?{USER.name}={user.id}",
                 document=each.document(),
             )
             for each in list_apps(user, now)

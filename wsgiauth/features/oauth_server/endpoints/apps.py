@@ -1,4 +1,4 @@
-"""GET, POST /auth/apps: users see which apps they have allowed, and revoke one."""
+"""GET, POST /auth/apps: users open apps, see which ones they have allowed, and revoke one."""
 
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
@@ -6,7 +6,13 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.features.oauth_server import clients, grants
-from wsgiauth.features.oauth_server.apps import MOST_LISTED, App, list_apps
+from wsgiauth.features.oauth_server.apps import (
+    MOST_LISTED,
+    App,
+    LaunchableApp,
+    list_apps,
+    list_launchable,
+)
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
 from wsgiauth.forms.endpoint import PROGRAMS, AccountLink
@@ -25,11 +31,12 @@ _NOTICES: dict[str, Notice] = {
 
 
 class AppsPage(FormPage):
-    """The apps that a user has allowed."""
+    """The apps that a user can open, and those that the user has allowed."""
 
     template = "apps.html"
     apps_url = UrlBelow("apps")
     apps: tuple[App, ...]
+    launch: tuple[LaunchableApp, ...] = ()  # the apps that the user can open
     most: int = MOST_LISTED
 
 
@@ -42,7 +49,7 @@ class Apps(ListForm):
     account_link = AccountLink(
         PROGRAMS,
         _("Apps that use your account"),
-        _("See where you log in with this account, and end that."),
+        _("See which apps you can open with this account, and which have access to it."),
     )
     step = _("Revoke an app")
     fields = (
@@ -57,8 +64,12 @@ class Apps(ListForm):
     def document(
         self, environ: WSGIEnvironment, member: UserSession, site: Site
     ) -> dict[str, object]:
-        """Return the apps."""
-        return {"apps": [each.document() for each in list_apps(member.user, site.tokens.now())]}
+        """Return the apps that have access, and those that the user can open."""
+        apps = list_apps(member.user, site.tokens.now())
+        return {
+            "apps": [each.document() for each in apps],
+            "launch": [each._asdict() for each in list_launchable(member.user)],
+        }
 
     def act(self, submission: MemberSubmission) -> Response:
         """Revoke the app that `revoke` names."""
@@ -75,6 +86,7 @@ class Apps(ListForm):
         """Return the list."""
         return AppsPage(
             apps=tuple(list_apps(submission.member.user, submission.site.tokens.now())),
+            launch=tuple(list_launchable(submission.member.user)),
             message=refusal.text,
             notice=notice_of(submission.environ, _NOTICES),
         )
