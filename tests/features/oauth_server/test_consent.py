@@ -68,7 +68,7 @@ def test_the_page_says_who_asks_and_for_what(browser, ada, site, clock):
     )
     main = page.html.main
     assert page.html.h1.text == "Log in to Wiki & Co"
-    known = ["wiki.example.org", "the operator of this site", day_of(clock.now)]
+    known = ["wiki.example.org", "The operator of this site", day_of(clock.now)]
     assert [each.text for each in main.find_all("dd")] == known
     assert [each.text for each in main.find_all("li")] == [
         "Recognize you when you log in again",

@@ -130,7 +130,7 @@ def test_the_consent_shows_the_host_of_the_document_before_its_name(site, browse
     assert page.html.h1.text.strip() == "Log in to editor.example"
     facts = {each.dt.text: each.dd.text for each in page.html.main.dl.find_all("div")}
     assert facts["It calls itself"] == "Editor"
-    assert facts["Registered by"] == "itself"
+    assert facts["Registered by"] == "Itself"
     assert "another app could use its name" in page.html.main.text
 
 
@@ -614,7 +614,9 @@ def test_an_operator_cannot_use_a_url_as_an_id(site, app, served, ada):
 def test_users_see_and_revoke_an_app_with_a_document_by_its_url(site, browser, app, served):
     code_in(walk(browser, app.url()))
     (listed,) = browser.get("/auth/apps").json["apps"]
-    assert listed["id"] == URL
+    assert (listed["id"], listed["hosts"][0]) == (URL, "editor.example")
+    page = browser.get("/auth/apps", headers=BROWSER)
+    assert "editor.example" in page.html.main.dl.text
     browser.post_json("/auth/apps", {"revoke": URL})
     assert browser.get("/auth/apps").json["apps"] == []
 

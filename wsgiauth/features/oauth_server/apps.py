@@ -12,6 +12,7 @@ from wsgiauth.accounts.tables import Membership
 from wsgiauth.authentication.lasting_access import LastingAccess
 from wsgiauth.authentication.scopes import ScopeInWords, in_words
 from wsgiauth.features.oauth_server.clients import shown_name
+from wsgiauth.features.oauth_server.document_urls import host_in
 from wsgiauth.features.oauth_server.grants import list_grants, list_offline_clients
 from wsgiauth.features.oauth_server.redirect_uris import host_of, is_of_this_computer, uris_of
 from wsgiauth.features.oauth_server.scopes import granted_in, unbound
@@ -140,14 +141,14 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
 
 def _app(client: Client, scopes: list[str], since: int) -> App:
     uris = uris_of(client.redirect_uris)
-    hosts = tuple(dict.fromkeys(map(host_of, uris)))
-    sites = tuple(dict.fromkeys(host_of(each) for each in uris if not is_of_this_computer(each)))
+    own = [] if client.document_url is None else [host_in(client.document_url)]
+    sites = [host_of(each) for each in uris if not is_of_this_computer(each)]
     return App(
         client.client_id,
         client.id,
         client.name,
-        hosts,
-        sites,
+        tuple(dict.fromkeys([*own, *map(host_of, uris)])),
+        tuple(dict.fromkeys([*own, *sites])),
         tuple(scopes),
         from_timestamp(since),
         None,

@@ -153,7 +153,7 @@ class Documents:
             return self.fetch(url)
         except OutgoingError as error:
             if str(error) == BUSY:
-                detail = _("This site reads the documents of other apps now. Try again.")
+                detail = _("Too many apps are being looked up. Try again in a few seconds.")
                 raise RetryLaterError(
                     HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1
                 ) from None
