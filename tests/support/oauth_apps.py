@@ -6,6 +6,7 @@ from webtest import TestApp
 
 from tests.support.service_keys import with_services
 from wsgiauth.features.oauth_server import registration
+from wsgiauth.features.oauth_server.document_urls import id_of
 from wsgiauth.testing import AppClient, app_client
 from wsgiauth.testing.apps import answer_in, challenge_of, consent_form, follow, walk
 
@@ -67,6 +68,14 @@ def register(site, status=201, **metadata):
 def store_registration(metadata, now):
     """Store an app that has registered itself, and return its row."""
     row = registration.registered(registration.described(metadata, ()), now)
+    registration.register(row)
+    return row
+
+
+def store_document_client(url, metadata, now):
+    """Store an app with a document, as if a user had allowed it, and return its row."""
+    row = registration.registered(registration.described(metadata, ()), now)
+    row.id, row.document_url = id_of(url), url
     registration.register(row)
     return row
 

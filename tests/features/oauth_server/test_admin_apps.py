@@ -197,7 +197,7 @@ def test_an_app_is_shown_with_all_of_its_fields(site, panel):
     )
     page = show(panel, f"/{made.row.id}")
     page.mustcontain("Editors", "ES256", "/ended", "/bye", "Users are not asked")
-    page.mustcontain("/start", "PKCE", "Not demanded", no="Asks about tokens")
+    page.mustcontain("/start", "Also without PKCE", no="Asks about tokens")
     service = clients.create(
         "Nightly", is_service=True, scopes=["a.b"], audiences=("maps", "reports"), now=1
     )

@@ -285,17 +285,6 @@ def test_another_app_is_never_a_link(site, browser, columns):
     assert "Your apps" not in browser.get(APPS, headers=BROWSER)
 
 
-def test_an_app_with_a_document_is_known_by_its_url(site, browser, wiki):
-    wiki.log_in(browser)
-    url = "https://wiki.example.org/app.json"
-    Client.update(document_url=url).execute()
-    assert [each["id"] for each in listed(browser)] == [url]
-    page = browser.get(APPS, headers=BROWSER)
-    assert page.forms[0]["revoke"].value == url
-    revoke(browser, url)
-    assert listed(browser) == []
-
-
 # What outlasts sessions
 
 

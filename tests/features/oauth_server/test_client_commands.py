@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.cli.conftest import Terminal
-from tests.support.oauth_apps import store_registration
+from tests.support.oauth_apps import store_document_client, store_registration
 from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.tables import row_by_row
 from wsgiauth import Group
@@ -356,9 +356,7 @@ DOCUMENT = "https://code.example/app.json"
 def with_document(made):
     """Return the row of an app that has registered itself by its document."""
     metadata = {"client_name": "Code", "redirect_uris": ["https://code.example/cb"]}
-    row = store_registration(metadata, time.time())
-    Client.update(document_url=DOCUMENT).where(Client.id == row.id).execute()
-    return row
+    return store_document_client(DOCUMENT, metadata, time.time())
 
 
 def test_a_client_with_a_document_is_shown_and_removed_by_its_url(wsgiauth, with_document):

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 import peewee
 import pytest
 
-from tests.support.oauth_apps import App
+from tests.support.oauth_apps import App, store_document_client
 from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
 from wsgiauth import Group
@@ -18,6 +18,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.clients import MOST_URIS, ClientFields
+from wsgiauth.features.oauth_server.document_urls import id_of
 from wsgiauth.features.oauth_server.scopes import MAX_SCOPE
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 
@@ -264,9 +265,10 @@ def test_a_string_that_is_no_id_finds_no_client(database, client_id):
 @pytest.mark.every_database
 def test_a_client_with_a_document_is_found_by_its_url(database):
     url = "https://wiki.example.org/app.json"
-    row = make().row
-    Client.update(document_url=url).execute()
-    assert [clients.find_listed(each)[1].id for each in (url, row.id)] == [url, url]
+    store_document_client(url, {"redirect_uris": ["http://localhost/"]}, NOW)
+    assert [clients.find_listed(each)[1].id for each in (url, id_of(url))] == [url, url]
+    assert clients.find(url, NOW).client_id == url
+    assert clients.find(id_of(url), NOW) is None  # the key of a row is no `client_id`
     assert clients.find_listed(url)[1].registered_by == "document"
     assert clients.find_listed(f"{url}x") is None
 

@@ -617,6 +617,7 @@ def test_users_see_and_revoke_an_app_with_a_document_by_its_url(site, browser, a
     assert (listed["id"], listed["hosts"][0]) == (URL, "editor.example")
     page = browser.get("/auth/apps", headers=BROWSER)
     assert "editor.example" in page.html.main.dl.text
+    assert page.forms[0]["revoke"].value == URL
     browser.post_json("/auth/apps", {"revoke": URL})
     assert browser.get("/auth/apps").json["apps"] == []
 

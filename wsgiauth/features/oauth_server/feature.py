@@ -126,7 +126,7 @@ FEATURE = Feature(
         "app grant": Grant,
         "app session": AppSession,
         "device": DeviceRequest,
-        "document of an app": Document,
+        "app document": Document,
         "unused app": Client,
         "authorization request": StoredRequest,
     },
