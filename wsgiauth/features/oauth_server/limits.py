@@ -16,10 +16,8 @@ DEVICE_CODES = 10  # wrong codes of devices that a user can type before a wait
 
 _CODES = Limit("device codes", DEVICE_CODES, DOUBLING, HOUR)
 
-# In an hour; of hosts, only failures and documents that are new here count.
-_DOCUMENTS_OF_USERS = Limit("documents of a user", 20, (HOUR,), HOUR)
-_DOCUMENTS_OF_NETWORKS = Limit("documents", 60, (HOUR,), HOUR)
-_DOCUMENTS_OF_HOSTS = Limit("documents of a host", 120, (HOUR,), HOUR)
+# Documents that are fetched in an hour; of a host, only failures and new ones count.
+DOCUMENTS_OF_USER, DOCUMENTS_OF_NETWORK, DOCUMENTS_OF_HOST = 20, 60, 120
 
 
 def registration(site: Site, networks: Networks) -> Attempt:
@@ -45,13 +43,15 @@ def device_code(site: Site, user: User, networks: Networks) -> Attempt:
 
 def document(site: Site, user: User, networks: Networks) -> Attempt:
     """Return a request for a document of an app, which a user causes."""
-    counters, of_networks = site.throttle.counters, _DOCUMENTS_OF_NETWORKS
+    counters = site.throttle.counters
+    of_user = Limit("documents of a user", DOCUMENTS_OF_USER, (HOUR,), HOUR)
+    of_network = Limit("documents", DOCUMENTS_OF_NETWORK, (HOUR,), HOUR)
     return site.throttle.attempt(
-        counters.one(_DOCUMENTS_OF_USERS, str(user.id)),
-        *counters.of_networks(of_networks, networks),
+        counters.one(of_user, str(user.id)), *counters.of_networks(of_network, networks)
     )
 
 
 def documents_of_host(site: Site, host: str) -> Attempt:
     """Return a request to a host for a document."""
-    return site.throttle.attempt(site.throttle.counters.one(_DOCUMENTS_OF_HOSTS, host))
+    limit = Limit("documents of a host", DOCUMENTS_OF_HOST, (HOUR,), HOUR)
+    return site.throttle.attempt(site.throttle.counters.one(limit, host))

@@ -152,6 +152,6 @@ def _app_of_document(
     if may_fetch:
         return documents.ask(client_id, Asker(site, user, site.clients.networks(environ)))
     found = documents.find(client_id)
-    if found is None:
+    if found is None and environ["REQUEST_METHOD"] != "HEAD":  # which must write nothing
         raise UnreadDocumentError
     return found
