@@ -164,6 +164,9 @@ def test_a_long_request_goes_through_the_login_too(site, app, served, browser):
     url = app.url(state="s" * 3000)
     location = stranger.get(url, headers=BROWSER, status=303).location
     assert len(location) < 2048
+    parameters = app.parameters(state="s" * 3000)
+    stored = stranger.post("/auth/authorize", parameters, headers=BROWSER, status=303).location
+    assert consent_form(follow(browser, stored)) is not None
     assert f"state={'s' * 3000}" in walk(browser, url)
 
 
@@ -459,6 +462,9 @@ def test_the_row_follows_the_document_when_a_user_allows_it_again(clock, browser
     code_in(walk(browser, app.url()))
     (client,) = Client.select()
     assert client.name == "Editor Two"
+    code_in(walk(browser, app.url()))
+    names = [each.name for each in RecordedEvent.select() if each.name.startswith("client_")]
+    assert sorted(names) == ["client_changed", "client_created"]
 
 
 @pytest.mark.every_database

@@ -10,7 +10,9 @@ a sentence, or a name like that of this site, is replaced by its host.
 import secrets
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -21,8 +23,8 @@ from wsgiauth.accounts import names
 from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.events import actors
-from wsgiauth.features.oauth_server.clients import MOST_URIS, write
-from wsgiauth.features.oauth_server.event_kinds import CLIENT_CREATED
+from wsgiauth.features.oauth_server.clients import MOST_URIS
+from wsgiauth.features.oauth_server.event_kinds import CLIENT_CHANGED, CLIENT_CREATED
 from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.origins import record
 from wsgiauth.features.oauth_server.redirect_uris import (
@@ -141,17 +143,19 @@ def store_described(client: Client, now: float) -> None:
     """
     own = Client.id == client.id
     columns = {name: getattr(client, name) for name in _OF_DESCRIPTION}
+    further = {"document_url": client.document_url, "created_at": int(now)}
+    ends_at = int(now) + NEW_DAYS * DAY
     with actors.acting(actors.APP):
         Client.delete().where(own, Client.expires_at <= int(now)).execute()
-        stored: Client | None = Client.get_or_none(own)
-        if stored is not None:
-            write(stored, columns)
-            return
-        further = {"document_url": client.document_url, "created_at": int(now)}
-        ends_at = int(now) + NEW_DAYS * DAY
         if insert_new(Client, id=client.id, expires_at=ends_at, **columns, **further):
             record(client)
             events.emit(CLIENT_CREATED, reason=client.id)
+            return
+        # Without reading the row first: another transaction may have inserted it just now.
+        is_other = [getattr(Client, name) != value for name, value in columns.items()]
+        if Client.update(columns).where(own, reduce(or_, is_other)).execute():
+            record(client)
+            events.emit(CLIENT_CHANGED, reason=client.id)
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:
