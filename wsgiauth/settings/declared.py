@@ -323,7 +323,7 @@ class Declared:
     )
     OAUTH_REGISTRATION: bool = switch(
         False,
-        "whether apps can register themselves (RFC 7591), as MCP clients do",
+        "whether apps can register themselves (RFC 7591) or have a document, as MCP clients do",
         needs="OAUTH_SERVER",
     )
     OAUTH_SCHEMES: tuple[str, ...] = words(
@@ -346,7 +346,7 @@ class Declared:
     )
     OIDC_PROXY: str | None = string(
         None,
-        "the proxy for the requests to these providers",
+        "the proxy for the requests to these providers, and for documents of apps",
         expected=oidc.EXPECTED_PROXY,
         is_valid=oidc.is_proxy,
         is_secret=True,
