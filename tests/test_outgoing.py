@@ -118,7 +118,7 @@ def test_no_proxy_is_used(monkeypatch):
         pytest.param(wait_for_the_end, "timeout", id="silence"),
         pytest.param(promise_an_answer, "timeout", id="100"),
         pytest.param(repeat(b"HTTP/1.1 200 OK\r\n", b"X: 1\r\n"), "connection", id="headers"),
-        pytest.param(repeat(b"HTTP/1.1 200 ", b"O" * 99), "connection", id="long line"),
+        pytest.param(repeat(b"HTTP/1.1 200 ", b"O" * 99), "too large", id="long line"),
         pytest.param(say(b"220 mail.example.org ESMTP\r\n"), "connection", id="no HTTP"),
         pytest.param(hang_up, "connection", id="hung up"),
     ],
@@ -341,6 +341,29 @@ def test_the_request_names_its_host_and_has_no_credentials():
 def test_the_size_of_a_body_is_bounded(serve, reason):
     with listening(serve) as url, pytest.raises(OutgoingError, match=reason):
         send(url, max_size=10)
+
+
+@pytest.mark.promise(93)
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\n", b"X: " + b"x" * 60_000 + b"\r\n", id="headers"),
+        pytest.param(b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", id="100"),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            b"1;" + b"x" * 60_000 + b"\r\nx\r\n",
+            id="extensions of chunks",
+        ),
+        pytest.param(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n",
+            b"X: x\r\n",
+            id="trailers",
+        ),
+    ],
+)
+def test_what_is_around_a_body_is_bounded_too(start, more):
+    with listening(repeat(start, more)) as url, pytest.raises(OutgoingError, match="too large"):
+        send(url, max_size=10_000)
 
 
 def test_a_body_that_drips_ends_at_the_deadline():

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from email.message import Message
 from http.client import HTTPConnection, HTTPException, HTTPResponse
+from io import BufferedReader, RawIOBase
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ from wsgiauth.settings.oidc import Proxy
 from wsgiauth.web.certificates import problem_of
 
 ADDRESSES = 3  # of a host that are tried
+MAX_HEADERS = 32 * 1024  # bytes of a reply besides its body: also of chunks and trailers
 
 _Address = tuple[Any, ...]  # as `socket.getaddrinfo` returns it
 
@@ -43,6 +45,7 @@ ADDRESS, BUSY, CONNECTION, PROXY, TIMEOUT, TOO_LARGE = (
 _SPECIAL_V4 = (
     *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"),
     *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16"),
+    "168.63.129.16/32",  # of a cloud: it answers its virtual machines as their metadata do
     *("198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"),
 )
 _SPECIAL_V6 = ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
@@ -147,6 +150,35 @@ def _is_in(address: IPv4Address | IPv6Address, networks: Iterable[str]) -> bool:
     return any(address in ip_network(each) for each in networks)
 
 
+class _BoundedFile(RawIOBase):
+    """What a socket receives, up to a number of bytes: headers and chunks have no other bound."""
+
+    def __init__(self, received: socket.socket, most: int) -> None:
+        self._file = received.makefile("rb", buffering=0)
+        self._left = most
+
+    def makefile(self, _mode: str) -> BufferedReader:
+        """Return the file, as a response asks a socket for it."""
+        return BufferedReader(self)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read into a buffer, or raise OutgoingError."""
+        number = self._file.readinto(buffer)
+        self._left -= number or 0
+        if self._left < 0:
+            raise OutgoingError(TOO_LARGE)
+        return number
+
+    def close(self) -> None:
+        """Close the file; the socket stays open."""
+        self._file.close()
+        super().close()
+
+
 class _Exchange(threading.Thread):
     """One request, which ends soon after it is abandoned."""
 
@@ -189,6 +221,7 @@ class _Exchange(threading.Thread):
     def _exchanged(self) -> Reply:
         host, is_tls = self._url.hostname or "", self._url.scheme == "https"
         connection = self._opened(host, self._url.port or (443 if is_tls else 80))
+        connection.response_class = self._bounded_response  # type: ignore[assignment]
         try:
             # A connection forgets its socket when its last response begins.
             self._socket = connection.sock
@@ -212,6 +245,10 @@ class _Exchange(threading.Thread):
                 return Reply(response.status, response.headers, self._body(response))
         finally:
             connection.close()
+
+    def _bounded_response(self, received: socket.socket, **options: Any) -> HTTPResponse:
+        file = _BoundedFile(received, MAX_HEADERS + self._rules.max_size)
+        return HTTPResponse(file, **options)  # type: ignore[arg-type]  # calls only `makefile`
 
     def _opened(self, host: str, port: int) -> HTTPConnection:
         """Return a connection to a host, without TLS yet."""

@@ -114,6 +114,10 @@ def test_an_app_is_listed_with_every_host_once(site, browser, wiki):
     wiki.log_in(browser)
     assert listed(browser)[0]["hosts"] == ["wiki.example.org", "localhost:8080"]
     browser.get(APPS, headers=BROWSER).mustcontain("wiki.example.org", no="localhost")
+    Client.update(redirect_uris=others[1]).execute()
+    browser.get(APPS, headers=BROWSER).mustcontain("localhost:8080")
+    Client.update(is_public=True).execute()
+    browser.get(APPS, headers=BROWSER).mustcontain("An app on a computer", no="localhost:8080")
 
 
 def test_a_grant_whose_session_has_ended_is_no_use(browser, wiki, site, ada):

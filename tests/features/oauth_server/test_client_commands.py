@@ -410,7 +410,11 @@ def test_apps_that_are_used_can_stay(wsgiauth, editor, with_document):
 
 
 @pytest.mark.parametrize(
-    ("number", "names"), [(1, "App 0"), (6, "App 0, App 1, App 2, App 3, App 4, and 1 more")]
+    ("number", "names"),
+    [
+        (1, "App 0 (a.b:)"),
+        (6, "App 0 (a.b:), App 1 (a.b:), App 2 (a.b:), App 3 (a.b:), App 4 (a.b:), and 1 more"),
+    ],
 )
 def test_the_removal_of_several_apps_asks_first(wsgiauth, made, monkeypatch, capsys, number, names):
     for each in range(number):

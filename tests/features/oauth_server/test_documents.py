@@ -4,6 +4,7 @@ import json
 import socket
 from contextlib import contextmanager
 from email.message import Message
+from threading import Event
 
 import pytest
 from webtest import TestApp
@@ -19,14 +20,14 @@ from tests.support.oauth_apps import (
 from tests.support.service_keys import REPORTS
 from tests.support.sites import BROWSER, PASSWORD
 from tests.support.tables import row_by_row
-from wsgiauth import outgoing
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.oauth_server import documents, limits, registration
+from wsgiauth.features.oauth_server.document_urls import id_of
 from wsgiauth.features.oauth_server.documents import Documents, freshness
 from wsgiauth.features.oauth_server.tables import Client, Consent, Document, Grant
 from wsgiauth.features.services.introspection import Introspector
 from wsgiauth.features.services.signed_tokens import SignedTokens
-from wsgiauth.outgoing import OutgoingError, Reply
+from wsgiauth.outgoing import Reply
 from wsgiauth.testing import client_documents, logged_in, make_user
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
@@ -267,7 +268,10 @@ NO_URLS = [
 def test_a_url_in_another_form_is_no_client(site, browser, served, fetched, url):
     app = DocumentApp(site)
     app.client_id = url
-    assert "not known to this site" in refusal(browser, app)
+    is_https = url.startswith("https://")
+    reason = "its URL has another form" if is_https else "not known to this site"
+    for each in (browser, TestApp(site)):
+        assert reason in refusal(each, app)
     assert fetched == []
 
 
@@ -575,14 +579,47 @@ def test_no_more_documents_are_kept_than_fit(site, served, monkeypatch):
 
 
 @pytest.mark.promise(93)
-def test_a_busy_site_asks_to_try_again(site, browser, app, monkeypatch):
-    def busy(_):
-        raise OutgoingError(outgoing.BUSY)
+def test_a_busy_site_asks_to_try_again_and_counts_nothing(site, browser, app, served, monkeypatch):
+    monkeypatch.setattr(limits, "DOCUMENTS_OF_USER", 1)
+    part, pages = site.site.part(Documents), []
+    fetch = part.fetch
 
-    monkeypatch.setattr(site.site.part(Documents), "fetch", busy)
-    page = browser.get(app.url(), headers=BROWSER, status=503)
+    def fetch_while_others_ask(url):
+        if url == URL:
+            for name in ("b", "c"):  # the second one while two others are being fetched
+                other = DocumentApp(site)
+                other.client_id = f"https://{name}.example/app"
+                asker = logged_in(site, make_user(site, name))
+                pages.append((asker, other, asker.get(other.url(), headers=BROWSER, status="*")))
+        elif url.startswith("https://b."):
+            third = logged_in(site, make_user(site, "third"))
+            pages.append((third, app, third.get(app.url(), headers=BROWSER, status="*")))
+        return fetch(url)
+
+    monkeypatch.setattr(part, "fetch", fetch_while_others_ask)
+    follow(browser, app.url())
+    statuses = [page.status_int for _, _, page in pages]
+    assert statuses == [503, 400, 400]
+    asker, app, page = pages[0]
     assert page.headers["Retry-After"] == "1"
-    assert Document.select().count() == 0
+    assert consent_form(follow(asker, app.url())) is not None
+
+
+def test_a_look_up_that_hangs_keeps_nobody_waiting(site, browser, app, monkeypatch):
+    monkeypatch.setattr(documents, "DEADLINE", 0.1)
+    released = Event()
+
+    def hang(*_arguments, **_options):
+        released.wait(30)
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    try:
+        for number in range(documents.AT_ONCE + 1):
+            app.client_id = f"https://host{number}.example/app"
+            assert "does not answer in time" in refusal(browser, app)
+    finally:
+        released.set()
 
 
 @contextmanager
@@ -628,6 +665,30 @@ def test_an_operator_cannot_use_a_url_as_an_id(site, app, served, ada):
     assert App(site).client_id != client.id
     app.client_id = client.id  # the key of the row is no client_id
     app.request_tokens(401, grant_type="refresh_token", refresh_token="x")
+
+
+@pytest.mark.promise(98)
+def test_a_consent_is_for_the_description_that_was_shown(site, browser, app, served, clock):
+    form = consent_form(follow(browser, app.url()))
+    served[URL] = {**app.document, "client_name": "Other"}
+    clock.now += 5 * MINUTE
+    follow(logged_in(site, make_user(site, "grace")), app.url())  # fetches it again
+    page = form.submit("decision", value="allow", headers=BROWSER)
+    assert page.location.startswith("/auth/authorize?")
+    assert Client.select().count() == 0
+
+
+@pytest.mark.promise(98)
+def test_the_client_of_an_operator_is_never_that_of_a_document(site, browser, app, served):
+    row = App(site, is_trusted=True)
+    columns = {**Client.get_by_id(row.id).__data__, "id": id_of(URL)}
+    Client.delete().execute()
+    Client.insert(columns).execute()
+    form = consent_form(follow(browser, app.url()))
+    page = form.submit("decision", value="allow", headers=BROWSER)
+    assert page.location.startswith("/auth/login")
+    (client,) = Client.select()
+    assert (client.name, client.is_trusted, client.is_public) == ("Wiki", True, False)
 
 
 def test_users_see_and_revoke_an_app_with_a_document_by_its_url(site, browser, app, served):

@@ -31,6 +31,7 @@ class App(NamedTuple):
     name: str
     hosts: tuple[str, ...]  # where it is, or the schemes of an app on a device
     sites: tuple[str, ...]  # the hosts without the user's own devices; for pages
+    title: str  # of the app on pages: the host of one that registered itself
     scopes: tuple[str, ...]
     allowed_at: datetime
     last_used_at: datetime | None  # when it last got tokens that are still valid
@@ -43,7 +44,7 @@ class App(NamedTuple):
     def document(self) -> dict[str, object]:
         """Return the app, ready for JSON."""
         fields = self._asdict()
-        del fields["key"], fields["sites"]
+        del fields["key"], fields["sites"], fields["title"]
         return json_fields(fields)
 
 
@@ -142,13 +143,17 @@ def own_grants(user: User, settings: Settings) -> Iterator[object]:
 def _app(client: Client, scopes: list[str], since: int) -> App:
     uris = uris_of(client.redirect_uris)
     own = [] if client.document_url is None else [host_in(client.document_url)]
+    hosts = list(map(host_of, uris))
     sites = [host_of(each) for each in uris if not is_of_this_computer(each)]
+    if not client.is_public:  # it is on a server, even if that is this computer
+        sites = sites or hosts
     return App(
         client.client_id,
         client.id,
         client.name,
-        tuple(dict.fromkeys([*own, *map(host_of, uris)])),
+        tuple(dict.fromkeys([*own, *hosts])),
         tuple(dict.fromkeys([*own, *sites])),
+        shown_name(client),
         tuple(scopes),
         from_timestamp(since),
         None,

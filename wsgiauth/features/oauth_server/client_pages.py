@@ -13,6 +13,7 @@ import peewee
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
 from wsgiauth.features.oauth_server.clients import kind_of
+from wsgiauth.features.oauth_server.document_urls import host_in
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
 from wsgiauth.features.oauth_server.scopes import unbound
 from wsgiauth.features.oauth_server.self_registered import IS_SELF_REGISTERED
@@ -37,7 +38,7 @@ class FoundClient(NamedTuple):
     name: str
     kind: str  # see `clients.kind_of`
     is_trusted: bool
-    host: str  # of its first redirect URI, or the scheme of an app; "" for a service
+    host: str  # of its document or its first redirect URI, or the scheme of an app; "": a service
     created_at: datetime
     registered_itself: bool
     registered_by: str | None  # see `Client.registered_by`
@@ -129,13 +130,16 @@ def _ranges_after(position: str) -> list[Any]:
 
 def _found(row: Client, user_count: int) -> FoundClient:
     uris = uris_of(row.redirect_uris)
+    host = host_of(uris[0]) if uris else ""
+    if row.document_url is not None:
+        host = host_in(row.document_url)
     return FoundClient(
         row.client_id,
         row.id,
         row.name,
         kind_of(row),
         row.is_trusted,
-        host_of(uris[0]) if uris else "",
+        host,
         from_timestamp(row.created_at),
         row.registered_by is not None,
         row.registered_by,

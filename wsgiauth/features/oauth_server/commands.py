@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from wsgiauth.accounts.names import typed
+from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
@@ -71,6 +72,7 @@ _SELF_REGISTERED = {
 }
 _DEFAULT = "default"
 _REPLACES = "; replaces all former ones, an empty string: with none"
+_UNNAMED_SCOPES = f"{' '.join(STANDARD)}, and permissions of a service"
 _MOST_NAMED = 5  # apps in a question
 
 
@@ -334,7 +336,8 @@ def remove_client(arguments: Arguments) -> None:
     """Remove a client, or all that a pattern finds, after a confirmation."""
     is_pattern = arguments.matching is not None
     if is_pattern != arguments.self_registered or is_pattern == (arguments.id is not None):
-        raise UsageError("give the ID of a client, or --self-registered with --matching PATTERN")
+        both = "either the ID of a client, or --self-registered with --matching PATTERN"
+        raise UsageError(f"give {both}")
     if arguments.unused_since and not is_pattern:
         raise UsageError("--unused-since needs --self-registered and --matching")
     open_database(arguments)
@@ -354,13 +357,18 @@ def _remove_matching(arguments: Arguments) -> None:
     if not found:
         print_change(False, "no app that has registered itself matches.")
         return
-    names = [each.name for each in found[:_MOST_NAMED]]
+    names = [_name_with_host(each) for each in found[:_MOST_NAMED]]
     if len(found) > _MOST_NAMED:
         names.append(f"and {len(found) - _MOST_NAMED} more")
     number = counted(len(found), "self-registered app")
     confirm(arguments, f"Remove {number}: {', '.join(names)}?")
     removed = sum(map(clients.remove, found))
     print_line(f"Removed {counted(removed, 'app')}.")
+
+
+def _name_with_host(client: Client) -> str:
+    host = clients.host_of_app(client)
+    return client.name if client.name == host else f"{client.name} ({host})"
 
 
 def export_clients(arguments: Arguments) -> None:
@@ -474,7 +482,7 @@ def _print_fields(row: Client, listed: ListedClient) -> None:
         "secrets": [str(listed.secrets)],
         "trusted": [yes_or_no(listed.is_trusted)],
         "group": [_group_in_words(listed)],
-        "scopes": [" ".join(listed.scopes)],
+        "scopes": [" ".join(listed.scopes) or _UNNAMED_SCOPES],
         "redirect URIs": listed.redirect_uris,
         "logout URI": [listed.logout_uri] if listed.logout_uri else [],
         "after logout": listed.logout_redirects,

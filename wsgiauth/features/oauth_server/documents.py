@@ -66,6 +66,20 @@ class _UnusableError(Exception):
     """A document cannot be used; the message says why, in words of this module."""
 
 
+def require_possible(url: str, settings: Settings) -> None:
+    """Raise RequestError (400) for a URL that no app can have as its `client_id`."""
+    if not can_name_document(url, settings):
+        raise unusable("its URL has another form than this site accepts")
+
+
+def unusable(reason: str) -> RequestError:
+    """Return the error for an app whose document cannot be used."""
+    detail = _(
+        "The document of the app that sent you here cannot be used: %(reason)s.", reason=reason
+    )
+    return RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
+
+
 class Documents:
     """The apps of documents.
 
@@ -86,17 +100,14 @@ class Documents:
         is_recent = row is not None and row.fresh_until > int(self._tokens.now()) - DECIDING
         return self._client(row) if row is not None and is_recent and not row.problem else None
 
-    def ask(self, url: str, asker: Asker) -> Client | None:
+    def ask(self, url: str, asker: Asker) -> Client:
         """Return the app with a URL, whose document is fetched if it is not fresh.
 
-        Return None for a URL that no app can have.
-
         Raises:
-            RequestError: 400: the document cannot be used.
+            RequestError: 400: the document cannot be used, or no app can have the URL.
             RetryLaterError: There were too many requests.
         """
-        if not can_name_document(url, self._settings):
-            return None
+        require_possible(url, self._settings)
         row, now = self._stored(url), int(self._tokens.now())
         if row is None or row.fresh_until <= now:
             try:
@@ -105,11 +116,7 @@ class Documents:
                 if row is None or row.problem or row.fetched_at <= now - STALE:
                     raise
         if row.problem:
-            detail = _(
-                "The document of the app that sent you here cannot be used: %(reason)s.",
-                reason=row.problem,
-            )
-            raise RequestError(HTTPStatus.BAD_REQUEST, "invalid_client", detail)
+            raise unusable(row.problem)
         return self._client(row)
 
     def _stored(self, url: str) -> Document | None:
@@ -124,6 +131,11 @@ class Documents:
         of_host = limits.documents_of_host(asker.site, host_in(url))
         attempt.begin()
         of_host.begin()
+        if not self._slots.acquire(blocking=False):  # before anything is sent
+            attempt.withdraw()
+            of_host.withdraw()
+            detail = _("Too many apps are being looked up. Try again in a few seconds.")
+            raise RetryLaterError(HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1)
         now = int(self._tokens.now())
         content, problem, fresh = None, "", FAILURE_KEPT
         try:
@@ -147,22 +159,20 @@ class Documents:
         return Document(id=id_of(url), **columns)
 
     def _reply(self, url: str) -> "Reply":
-        from wsgiauth.outgoing import BUSY, OutgoingError
+        from wsgiauth.outgoing import OutgoingError
 
         try:
             return self.fetch(url)
         except OutgoingError as error:
-            if str(error) == BUSY:
-                detail = _("Too many apps are being looked up. Try again in a few seconds.")
-                raise RetryLaterError(
-                    HTTPStatus.SERVICE_UNAVAILABLE, "busy", detail, seconds=1
-                ) from None
             raise _UnusableError(_REASONS.get(str(error), str(error))) from None
+        finally:
+            # Also if the look-up of the name goes on: it must not keep other users waiting.
+            self._slots.release()
 
     def _fetch(self, url: str) -> "Reply":
         from wsgiauth.outgoing import Request, Rules, send
 
-        rules = Rules(DEADLINE, MAX_SIZE, is_public=True, slots=self._slots)
+        rules = Rules(DEADLINE, MAX_SIZE, is_public=True)
         return send(Request(url, {"Accept": JSON}), rules, self._proxy)
 
     def _read(self, url: str, reply: "Reply") -> Described:

@@ -223,8 +223,8 @@ def record(
     stored = lock_user(user.id)
     if stored is None or stored.security_stamp != user.security_stamp:
         return None
-    if client.document_url is not None:
-        store_described(client, now)
+    if client.document_url is not None and not store_described(client, now):
+        return None
     own = (Consent.user == user.id) & (Consent.client == client.id)
     row = Consent.select().where(own).first()
     former = [] if row is None else combinations_of(row.scopes, row.combinations)

@@ -136,26 +136,29 @@ def register(row: Client) -> None:
         events.emit(CLIENT_CREATED, reason=row.id)
 
 
-def store_described(client: Client, now: float) -> None:
+def store_described(client: Client, now: float) -> bool:
     """Store the client of a document as the document describes it now, because a user allows it.
 
-    One that has expired ends first, with all that users had allowed it.
+    One that has expired ends first, with all that users had allowed it. Return False, and store
+    nothing, if the row of another client has the same key, as only an operator can choose it.
     """
-    own = Client.id == client.id
+    own = (Client.id == client.id) & (Client.document_url == client.document_url)
     columns = {name: getattr(client, name) for name in _OF_DESCRIPTION}
     further = {"document_url": client.document_url, "created_at": int(now)}
     ends_at = int(now) + NEW_DAYS * DAY
+    purge_some(Client, now)
     with actors.acting(actors.APP):
         Client.delete().where(own, Client.expires_at <= int(now)).execute()
         if insert_new(Client, id=client.id, expires_at=ends_at, **columns, **further):
             record(client)
             events.emit(CLIENT_CREATED, reason=client.id)
-            return
+            return True
         # Without reading the row first: another transaction may have inserted it just now.
         is_other = [getattr(Client, name) != value for name, value in columns.items()]
         if Client.update(columns).where(own, reduce(or_, is_other)).execute():
             record(client)
             events.emit(CLIENT_CHANGED, reason=client.id)
+    return Client.select().where(own).exists()
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:

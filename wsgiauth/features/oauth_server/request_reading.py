@@ -19,8 +19,8 @@ from wsgiauth.features.oauth_server.authorization import (
     read_request,
     unknown_client,
 )
-from wsgiauth.features.oauth_server.document_urls import can_name_document, id_of, is_document_url
-from wsgiauth.features.oauth_server.documents import Asker, Documents
+from wsgiauth.features.oauth_server.document_urls import id_of, is_document_url
+from wsgiauth.features.oauth_server.documents import Asker, Documents, require_possible
 from wsgiauth.features.oauth_server.server import OAuthServer
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
@@ -121,8 +121,9 @@ def _read_unverified(query: str, request_uri: str, site: Site) -> AuthorizationR
     uris = [value for name, value in pairs_in(query) if name == "redirect_uri"]
 
     def find(client_id: str) -> Client | None:
-        if site.part(Documents) is None or not can_name_document(client_id, site.settings):
+        if site.part(Documents) is None:
             return None
+        require_possible(client_id, site.settings)
         return Client(
             id=id_of(client_id),
             name="",

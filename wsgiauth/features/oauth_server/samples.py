@@ -21,14 +21,13 @@ from wsgiauth.web.pages import Page
 
 _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
 _HOSTS = ("wiki.example.org", "localhost:8080")
-_APP = App(
-    "0123456789abcdef0123", "0123456789abcdef0123", "Wiki", _HOSTS, _HOSTS[:1], _SCOPES, THEN, THEN
-)
+_KEY = "0123456789abcdef0123"
+_APP = App(_KEY, _KEY, "Wiki", _HOSTS, _HOSTS[:1], "localhost:8080", _SCOPES, THEN, THEN)
 _LAUNCHABLE = LaunchableApp("Reports", "https://reports.example.org/")
 _FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
 _FOUND = FoundClient(
-    id="0123456789abcdef0123",
-    key="0123456789abcdef0123",
+    id=_KEY,
+    key=_KEY,
     name="Wiki",
     kind=PUBLIC,
     is_trusted=False,
@@ -40,7 +39,7 @@ _FOUND = FoundClient(
     user_count=1,
 )
 _CLIENT = ListedClient(
-    "0123456789abcdef0123",
+    _KEY,
     "Wiki",
     PUBLIC,
     is_trusted=True,

@@ -78,7 +78,7 @@ def expanded(query: str, now: float) -> tuple[str, str]:
     if not stored or ids != [stored["client_id"]]:
         raise UnknownRequestError
     own = {name: value for name, value in sent if name in (ASKED, MEANT)}
-    return urlencode(stored | own), uris[0]
+    return urlencode(own | stored), uris[0]
 
 
 class UnknownRequestError(Exception):

@@ -10,6 +10,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.oauth_server import clients, grants
 from wsgiauth.features.oauth_server.apps import MOST_LISTED, list_apps
@@ -219,7 +220,7 @@ class AdminApp(OfApps):
             frame=frame_of(environ, member, APPS),
             client=listed,
             label=_label_of(listed),
-            scopes=for_staff(listed.scopes),
+            scopes=for_staff(listed.scopes or STANDARD),
             users=tuple(users),
             access=tuple(for_staff(each.scopes) for each in users),
             user_count=user_count,

@@ -84,6 +84,12 @@ class Consent(MemberForm):
             "The scopes that the user has seen, separated by spaces.",
             examples=["openid email"],
         ),
+        Text(
+            "app",
+            "The name of the app that the user has seen: if it has another one by now, nothing is"
+            " allowed.",
+            examples=["Wiki"],
+        ),
     )
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
@@ -125,6 +131,8 @@ class Consent(MemberForm):
         if decision != ALLOW:
             raise ValidationError({"decision": [_("Allow the app, or refuse it.")]})
         if not _is_next(request, session, site):  # any more
+            return _to_authorize(submission.environ, request, site)
+        if submission.fields["app"] not in ("", request.client.name):  # since it was shown
             return _to_authorize(submission.environ, request, site)
         possible, shown = scopes_of(request, session, site), submission.fields["scope"].split()
         has_service = set(shown).issuperset(with_resource([], request.resource))

@@ -120,7 +120,9 @@ def _by_client_credentials(client: Client, fields: _Fields, site: Site) -> dict[
     (only,) = services if len(services) == 1 else ("",)
     resource = find_equal(fields.get("resource", only), services)
     if not resource:
-        raise OAuthError("invalid_target", resource_problem(services))
+        is_missing = services and "resource" not in fields
+        problem = "send the service as resource" if is_missing else resource_problem(services)
+        raise OAuthError("invalid_target", problem)
     granted = client.scopes.split()
     asked = list(dict.fromkeys(fields.get("scope", "").split())) or granted
     if not set(asked) <= set(granted):
