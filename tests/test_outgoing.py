@@ -366,6 +366,15 @@ def test_what_is_around_a_body_is_bounded_too(start, more):
         send(url, max_size=10_000)
 
 
+def test_no_more_than_the_bound_is_kept_of_a_chunk_of_negative_length():
+    chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"
+    endless = listening(repeat(chunks, b"x" * 1000))
+    with endless as url, pytest.raises(OutgoingError, match="too large"):
+        send(url, 5, max_size=10)
+    with listening(say(chunks + b"x")) as url, pytest.raises(OutgoingError, match="connection"):
+        send(url, max_size=10)
+
+
 def test_a_body_that_drips_ends_at_the_deadline():
     def drip(connection):
         say(b"HTTP/1.1 200 OK\r\n\r\n")(connection)

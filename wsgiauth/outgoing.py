@@ -300,12 +300,15 @@ class _Exchange(threading.Thread):
         most = self._rules.max_size
         if not most or 300 <= response.status < 400:
             return b""
-        body = response.read(most + 1)
-        if len(body) > most:
-            raise OutgoingError(TOO_LARGE)
+        body = bytearray()
+        # `read` reads until the end of the connection if a chunk says that its length is -1.
+        while part := response.read1(most + 1 - len(body)):
+            body += part
+            if len(body) > most:
+                raise OutgoingError(TOO_LARGE)
         if response.length:  # the body is shorter than announced
             raise OutgoingError(CONNECTION)
-        return body
+        return bytes(body)
 
     def _end_if_abandoned(self) -> None:
         if self._is_abandoned:
