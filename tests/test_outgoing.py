@@ -220,24 +220,57 @@ def test_without_threads_there_is_no_answer(monkeypatch):
         send("https://app.example.org/")
 
 
-@pytest.mark.parametrize("is_trusted", [True, False])
-def test_the_certificate_is_verified(certificate, monkeypatch, is_trusted):
-    if is_trusted:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+@contextmanager
+def listening_with_tls(certificate):
+    """Answer requests over TLS; yields the URL, and the protocols that were agreed upon."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    protocols = []
 
     def serve(connection):
         with suppress(OSError), context.wrap_socket(connection, server_side=True) as wrapped:
+            protocols.append(wrapped.selected_alpn_protocol())
             say(b"HTTP/1.1 200 OK\r\n\r\n")(wrapped)
 
     with listening(serve) as url:
-        https = url.replace("http://127.0.0.1", "https://localhost")
-        if is_trusted:
-            assert send(https).status == 200
-        else:
-            with pytest.raises(OutgoingError, match="unknown authority, see SSL_CERT_FILE"):
-                send(https)
+        yield url.replace("http://127.0.0.1", "https://localhost"), protocols
+
+
+def test_the_certificate_is_verified_as_the_environment_says_now(certificate, monkeypatch):
+    with listening_with_tls(certificate) as (url, _):
+        with pytest.raises(OutgoingError, match="unknown authority, see SSL_CERT_FILE"):
+            send(url)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert send(url).status == 200
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(OutgoingError, match="unknown authority, see SSL_CERT_FILE"):
+            send(url)
+
+
+def test_the_certificates_of_authorities_are_read_once(certificate, monkeypatch):
+    made, make = [], ssl.create_default_context
+
+    def count():
+        made.append(make())
+        return made[-1]
+
+    monkeypatch.setattr(ssl, "create_default_context", count)
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    monkeypatch.setenv("SSL_CERT_DIR", "/nowhere")  # no other test does
+    with listening_with_tls(certificate) as (url, protocols):
+        assert [send(url).status for _ in range(3)] == [200] * 3
+        monkeypatch.delenv("SSL_CERT_DIR")
+        send(url)
+    assert len(made) == 2
+    assert protocols == ["http/1.1"] * 4
+
+
+def test_a_host_name_can_end_with_the_dot_of_the_root(certificate, monkeypatch, looked_up):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with listening_with_tls(certificate) as (url, _):
+        looked_up([("127.0.0.1", urlsplit(url).port)])
+        assert send(url.replace("localhost", "localhost.")).status == 200
 
 
 PUBLIC = [
@@ -446,9 +479,10 @@ def test_a_proxy_gets_the_address_that_was_looked_at(monkeypatch, address, liter
         assert send("http://app.example.org/", proxy=proxy, is_public=True).status == 200
         assert tunnel.received.startswith(f"CONNECT {literal}:80 HTTP/1.".encode())
         assert b"Proxy-Authorization: Basic eDp5" in tunnel.received
-        tunnel.received = b""
-        assert send("http://app.example.org/", proxy=proxy).status == 200
-        assert tunnel.received.startswith(b"CONNECT app.example.org:80 HTTP/1.")
+        for host in ("app.example.org", "[2606:2800::1]"):
+            tunnel.received = b""
+            assert send(f"http://{host}/", proxy=proxy).status == 200
+            assert tunnel.received.startswith(f"CONNECT {host}:80 HTTP/1.".encode())
 
 
 @pytest.mark.parametrize(
