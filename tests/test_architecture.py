@@ -153,7 +153,6 @@ DOORS_OF_LIBRARIES = {
         "features.factors.totp",  # the codes of RFC 6238, with the keys that the apps have
         "features.former_passwords.methods",  # as Flask-Security hashes passwords
     },
-    "urllib3": {"features.providers.oidc.transport"},
 }
 
 

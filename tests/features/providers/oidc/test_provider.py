@@ -453,15 +453,12 @@ def test_a_site_has_providers_if_they_are_set():
     )
 
 
-@pytest.mark.parametrize("package", ["urllib3", "jwt.algorithms"])
-def test_a_site_without_the_packages_is_refused(monkeypatch, provider, package):
+def test_a_site_without_the_package_is_refused(monkeypatch, provider):
     package_of_oidc = "wsgiauth.features.providers.oidc."
     for name in [each for each in sys.modules if each.startswith(package_of_oidc)]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, package, None)
-    for name in [each for each in sys.modules if each.startswith(f"{package}.")]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ConfigurationError, match="OIDC_PROVIDERS needs the package urllib3 or"):
+    monkeypatch.setitem(sys.modules, "jwt.algorithms", None)
+    with pytest.raises(ConfigurationError, match="OIDC_PROVIDERS needs the package cryptography,"):
         Client(provider)
 
 

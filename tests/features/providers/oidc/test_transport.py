@@ -145,7 +145,7 @@ def test_a_response_that_takes_too_long_is_not_awaited(provider, clock, hasty, a
 def assert_the_slots_are_free():
     """Also after a timeout, because the connection was ended."""
     give_up_at = time.monotonic() + 2
-    while [each for each in threading.enumerate() if each.name == "wsgiauth provider"]:
+    while [each for each in threading.enumerate() if each.name == "wsgiauth request"]:
         assert time.monotonic() < give_up_at
         time.sleep(0.01)
 

@@ -123,8 +123,7 @@ def _client(
         from wsgiauth.features.providers.oauth.client import OAuthClient
         from wsgiauth.features.providers.oidc.client import Client
     except ImportError:
-        packages = "urllib3 or cryptography"
-        raise missing_package("OIDC_PROVIDERS", packages, "oidc") from None
+        raise missing_package("OIDC_PROVIDERS", "cryptography", "oidc") from None
     kind = Client if entry.kind == OPENID else OAuthClient
     return kind(entry, clock, timeout, proxy)
 

@@ -6,7 +6,8 @@ from typing import Generic, TypeVar
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
-from wsgiauth.features.providers.oidc.transport import MAX_AT_ONCE, REST, release_connection
+from wsgiauth.features.providers.oidc.transport import MAX_AT_ONCE, REST
+from wsgiauth.outgoing import release_connection
 
 _Value = TypeVar("_Value")
 
