@@ -245,6 +245,7 @@ class _Exchange(threading.Thread):
         try:
             # A connection forgets its socket when its last response begins.
             self._socket = connection.sock
+            self._end_if_abandoned()
             if is_tls:
                 wrapped = _tls().wrap_socket(
                     self._socket,
@@ -254,7 +255,6 @@ class _Exchange(threading.Thread):
                 self._socket = connection.sock = wrapped
                 self._end_if_abandoned()
                 wrapped.do_handshake()
-            self._end_if_abandoned()
             url, body = self._url, self._request.body
             headers = {"Host": url.netloc, "User-Agent": "wsgiauth", "Connection": "close"}
             connection.request(
