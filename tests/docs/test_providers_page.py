@@ -241,8 +241,7 @@ def test_every_reason_is_listed():
 
 # The reasons that are no literals where they are raised.
 COMPUTED = {
-    "…: connection",
-    "…: timeout",
+    *(f"…: {each}" for each in ("connection", "proxy", "timeout", "too large")),
     *(f"…: {each}" for each in (REFUSED, UNKNOWN_AUTHORITY)),
     "clock",
     "auth_time",

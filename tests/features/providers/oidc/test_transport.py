@@ -154,11 +154,16 @@ def test_a_broken_response_is_a_failed_connection(provider, clock):
     for answer in (
         HangUp(),
         Answer(headers={"Content-Length": "2", "Connection": "close"}, body=b"x"),
-        Endless(head=True),
     ):
         provider.answers[DISCOVERY] = answer
         error = refusal(Transport(Failures("Google"), clock, 5), get(provider))
         assert (error.status, error.reason) == (503, "discovery: connection")
+
+
+def test_headers_without_an_end_are_too_large(provider, clock):
+    provider.answers[DISCOVERY] = Endless(head=True)
+    error = refusal(Transport(Failures("Google"), clock, 5), get(provider))
+    assert (error.status, error.reason) == (502, "discovery: too large")
 
 
 def test_a_provider_that_cannot_be_reached_is_left_alone_for_a_while(provider, clock, transport):
