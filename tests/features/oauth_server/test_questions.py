@@ -53,6 +53,14 @@ def test_a_provider_without_an_app_is_a_note(make_site):
     assert findings(site) == []
 
 
+def test_services_between_commas_are_a_risk(make_site):
+    site = make_site(services=("https://example.org/mcp,reports", "https://example.org/b#a.b,c.d"))
+    add_client()
+    (finding,) = findings(site)
+    assert finding.sentence.startswith("SERVICES has one service https://example.org/mcp,reports: ")
+    assert finding.is_risk
+
+
 @pytest.mark.every_database
 def test_an_app_whose_algorithm_has_no_key_any_more_is_a_risk(make_site):
     site = make_site()

@@ -61,6 +61,14 @@ def _lacks_services(site: Site) -> Iterator[Finding]:
         )
 
 
+def _joined_services(site: Site) -> Iterator[Finding]:
+    for each in site.settings.SERVICES if site.settings.OAUTH_SERVER else ():
+        if "," in each:
+            yield Finding(
+                f"SERVICES has one service {each}: a comma separates scopes, and a space services."
+            )
+
+
 def _overdue_logouts(site: Site) -> Iterator[Finding]:
     number = app_sessions.count_overdue(site.tokens.now())
     if number:
@@ -76,5 +84,6 @@ QUESTIONS = (
     Question(_lacks_algorithms),
     Question(_without_pkce),
     Question(_lacks_services),
+    Question(_joined_services, needs_database=False),
     Question(_overdue_logouts),
 )
