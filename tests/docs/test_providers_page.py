@@ -259,14 +259,14 @@ def reasons_of_the_code():
     files = [*modules, folder / "endpoints/oidc_callback.py"]
     found = set()
     for call in (node for file in files for node in calls_in(file)):
-        prefix = {"DiscoveryError": "discovery: ", "_FailedError": "…: "}.get(name_of(call), "")
+        prefix = {"DiscoveryError": "discovery: ", "OutgoingError": "…: "}.get(name_of(call), "")
         if name_of(call) in RAISE:
             found |= {f"{prefix}{each}" for each in strings_of(call.args[0])}
     return found
 
 
 RAISE = {
-    *("TokenError", "DiscoveryError", "ApiError", "_FailedError"),
+    *("TokenError", "DiscoveryError", "ApiError", "OutgoingError"),
     *("wrong", "callback", "unavailable", "declined", "refusal"),
 }
 
