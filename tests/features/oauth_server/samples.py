@@ -204,7 +204,13 @@ def commands(folder):
     return (
         "client add Blog --redirect https://blog.example.org/",
         *(f"client import {apps}", f"client import {apps}"),
-        *("client list", "client show wiki", "client change wiki --name Notes"),
+        "client remove --self-registered --matching *.example --yes",
+        *(
+            "client list",
+            "client list --self-registered",
+            "client show wiki",
+            "client change wiki --name Notes",
+        ),
         *("client secret wiki", "client secret wiki --end-former"),
         *("client export", "client remove wiki --yes"),
     )
@@ -227,6 +233,16 @@ WHOLE_READS = {
     ("stored_requests.py", "_make_room", "wsgiauth_oauth_request"): (
         "the index of networks, in a table of at most some 10,000 rows of browsers"
     ),
+    ("registration.py", "_are_too_many", "part of wsgiauth_oauth_client"): (
+        "it passes over apps with documents"
+    ),
+    ("self_registered.py", "count_all_users", "wsgiauth_oauth_consent"): (
+        "`client list --self-registered` lists all of them"
+    ),
+    ("self_registered.py", "find_matching", "wsgiauth_oauth_client"): (
+        "`client remove --self-registered` compares all of them with a pattern"
+    ),
+    ("questions.py", "_without_pkce", "wsgiauth_oauth_client"): "`check` lists rare clients",
     ("questions.py", "_lacks_algorithms", "wsgiauth_oauth_client"): "`check` lists rare clients",
     ("questions.py", "_lacks_clients", "wsgiauth_oauth_client"): "`check` stops at the first one",
     ("questions.py", "_lacks_services", "wsgiauth_oauth_client"): "`check` looks for programs",

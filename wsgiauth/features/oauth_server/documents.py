@@ -249,11 +249,10 @@ def _store(document_id: str, columns: Mapping[str, Any]) -> None:
         if not Document.update(columns).where(Document.id == document_id).execute():
             Document.insert(id=document_id, **columns).on_conflict_ignore().execute()
     purge_some(Document, columns["fetched_at"])
-    of_user = Document.user == columns["user"]
-    for condition, most in ((of_user, MOST_OF_USER), (Document.id != "", MOST_DOCUMENTS)):
-        oldest = Document.select(Document.id).where(condition)
-        surplus = oldest.order_by(Document.fetched_at.desc(), Document.id).offset(most).limit(10)
-        ids = [each.id for each in surplus]
+    newest = Document.select(Document.id).order_by(Document.fetched_at.desc())
+    of_user = newest.where(Document.user == columns["user"])
+    for query, most in ((of_user, MOST_OF_USER), (newest, MOST_DOCUMENTS)):
+        ids = [each.id for each in query.offset(most).limit(10)]
         if ids:
             Document.delete().where(Document.id.in_(ids)).execute()
 

@@ -6,6 +6,7 @@ from typing import Any
 import peewee
 
 from wsgiauth.authentication.lifetimes import DAY
+from wsgiauth.features.oauth_server.clients import host_of_app
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
 from wsgiauth.features.oauth_server.registration import UNUSED_DAYS
 from wsgiauth.features.oauth_server.tables import Client, Consent
@@ -32,7 +33,7 @@ def count_all_users() -> dict[str, int]:
 
 
 def _matches(client: Client, pattern: str) -> bool:
-    hosts = map(host_of, uris_of(client.redirect_uris))
+    hosts = [host_of_app(client), *map(host_of, uris_of(client.redirect_uris))]
     wanted = pattern.casefold()
     return any(
         fnmatchcase(each.casefold(), wanted) for each in (client.name, client.client_id, *hosts)
