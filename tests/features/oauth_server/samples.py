@@ -236,8 +236,11 @@ WHOLE_READS = {
     ("registration.py", "_are_too_many", "part of wsgiauth_oauth_client"): (
         "it passes over apps with documents"
     ),
-    ("self_registered.py", "count_all_users", "wsgiauth_oauth_consent"): (
+    ("self_registered.py", "count_all_users", "wsgiauth_oauth_client"): (
         "`client list --self-registered` lists all of them"
+    ),
+    ("self_registered.py", "count_all_users", "wsgiauth_oauth_consent"): (
+        "`client list --self-registered` counts their users"
     ),
     ("self_registered.py", "find_matching", "wsgiauth_oauth_client"): (
         "`client remove --self-registered` compares all of them with a pattern"
