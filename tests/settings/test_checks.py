@@ -12,7 +12,7 @@ from wsgiauth import Settings
 from wsgiauth.authentication.scopes import STANDARD
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.oauth_server.scopes import is_scope
-from wsgiauth.settings.services import Service, scopes_of, wrong_scope
+from wsgiauth.settings.service_entries import Service, scopes_of, wrong_scope
 
 # The table of Go's TestCrossOriginProtectionAddTrustedOriginErrors, and what follows from ours.
 ORIGINS = [

@@ -81,7 +81,7 @@ def store_document_client(url, metadata, now):
 
 
 class DocumentApp(App):
-    """An app that nobody registered: its `client_id` is a URL, whose document it has.
+    """An unregistered app: its `client_id` is a URL, whose document it has.
 
     Attributes:
         document: What `client_documents` serves at the URL.

@@ -86,9 +86,8 @@ class Endpoint:
     # Links of emails and other sites lead a browser here. So GET and HEAD are for people whatever
     # `Accept` says, and have the session of the cookie alone.
     is_navigation: ClassVar[bool] = False
-    cross_origin: ClassVar[CrossOrigin | None] = (
-        None  # which of their pages read the answers (CORS)
-    )
+    # The pages of other origins that can read the answers (CORS).
+    cross_origin: ClassVar[CrossOrigin | None] = None
     step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
     tag: ClassVar[Tag] = ACCOUNTS  # of its operations in the OpenAPI document

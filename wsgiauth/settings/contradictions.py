@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from wsgiauth.settings import checks, oidc
 from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.secret_keys import unmet_requirement
-from wsgiauth.settings.services import scopes_of, wrong_scope
+from wsgiauth.settings.service_entries import scopes_of, wrong_scope
 from wsgiauth.web.uris import find_equal
 
 if TYPE_CHECKING:

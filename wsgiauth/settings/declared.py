@@ -22,7 +22,7 @@ from wsgiauth.settings.kinds import (
     wrong_setting,
 )
 from wsgiauth.settings.secret_keys import ALGORITHMS
-from wsgiauth.settings.services import read_services
+from wsgiauth.settings.service_entries import read_services
 from wsgiauth.web.colours import is_colour
 from wsgiauth.web.urls import is_safe_path
 

@@ -117,9 +117,11 @@ def read_json(environ: WSGIEnvironment) -> dict[str, object]:
 
 
 def read_json_text(body: bytes) -> object:
-    """Return the value of a JSON text in UTF-8, without repeated names or values that are not JSON.
+    """Return the value of a JSON text in UTF-8. Its numbers become floats.
 
-    Numbers are floats. Raises ValueError, also for a text that would take long to read.
+    Raises:
+        ValueError: The text is malformed, repeats a name, has a number that is too large, NaN or
+            Infinity, or is nested too deeply.
     """
     text = body.decode()
     if has_many_brackets(text):

@@ -1,4 +1,4 @@
-"""Apps that nobody registered: their `client_id` is the URL of a document."""
+"""Unregistered apps: their `client_id` is the URL of a document."""
 
 import json
 import socket
@@ -99,7 +99,7 @@ def test_without_the_setting_a_url_is_no_client(site, browser, app):
 
 
 @pytest.mark.every_database
-def test_a_user_logs_in_to_an_app_that_nobody_registered(site, served, app, ada):
+def test_a_user_logs_in_to_an_unregistered_app(site, served, app, ada):
     tokens = app.log_in(ada, scope="openid profile offline_access")
     signed = site.site.require(SignedTokens)
     assert signed.verify(tokens["access_token"], 0)["client_id"] == URL

@@ -336,8 +336,9 @@ def remove_client(arguments: Arguments) -> None:
     """Remove a client, or all that a pattern finds, after a confirmation."""
     is_pattern = arguments.matching is not None
     if is_pattern != arguments.self_registered or is_pattern == (arguments.id is not None):
-        both = "either the ID of a client, or --self-registered with --matching PATTERN"
-        raise UsageError(f"give {both}")
+        raise UsageError(
+            "give either the ID of a client, or --self-registered with --matching PATTERN"
+        )
     if arguments.unused_since and not is_pattern:
         raise UsageError("--unused-since needs --self-registered and --matching")
     open_database(arguments)

@@ -1,4 +1,4 @@
-"""Which URLs can be the `client_id` of an app that nobody registered.
+"""Which URLs can be the `client_id` of an unregistered app.
 
 draft-ietf-oauth-client-id-metadata-document, section 3, and stricter: a URL has one spelling, so
 that two apps are the same only if their URLs are equal as strings. A host that a name server need

@@ -1,4 +1,4 @@
-"""Client ID metadata documents: apps that nobody registered, whose `client_id` is a URL.
+"""Client ID metadata documents: unregistered apps, whose `client_id` is a URL.
 
 draft-ietf-oauth-client-id-metadata-document, as the authorization of the Model Context Protocol
 asks. A stranger chooses the URL, so a request to it is guarded: see promise 93 in docs/security.md.

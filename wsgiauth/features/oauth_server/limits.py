@@ -1,4 +1,4 @@
-"""The limits on apps that nobody registered, on devices, and on guesses at codes of devices.
+"""The limits on registrations and documents of apps, on devices, and on guesses at their codes.
 
 Each function returns an attempt that is not counted yet, or raises RetryLaterError (429) if it must
 wait.

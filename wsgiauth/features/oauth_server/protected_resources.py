@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from wsgiauth.feature import WellKnown
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.settings.services import scopes_of
+from wsgiauth.settings.service_entries import scopes_of
 from wsgiauth.site import Site
 from wsgiauth.web.responses import PUBLIC_FOR_AN_HOUR, json_response
 from wsgiauth.web.uris import canonical

@@ -1,4 +1,4 @@
-"""Apps that nobody registered, links to apps, origins of apps, and requests too long for a URL.
+"""Documents of unregistered apps, links to apps, their origins, and requests too long for a URL.
 
 A process of the version before neither reads nor writes the columns and the tables. The models are
 copies, frozen as they were when this migration was written.
