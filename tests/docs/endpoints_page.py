@@ -7,6 +7,7 @@ by hand. `make endpoints` makes them anew.
 
 import json
 import re
+import sys
 from dataclasses import fields
 from importlib import import_module
 from itertools import combinations, groupby
@@ -40,7 +41,9 @@ COMPONENTS = DOCUMENT["components"]
 SCHEMAS = COMPONENTS["schemas"]
 JSON, PROBLEM = "application/json", "application/problem+json"
 
-MODULES = [callers, *(import_module(each.openapi) for each in FEATURES if each.openapi)]
+NAMES = tuple(import_module(each.openapi).__name__ for each in FEATURES if each.openapi)
+# Also those of which a feature makes its operations.
+MODULES = [callers, *(each for name, each in sys.modules.items() if name.startswith(NAMES))]
 # Who sends a request, in words, by the names of the security schemes.
 CALLERS = {
     each.component.name: each.caller

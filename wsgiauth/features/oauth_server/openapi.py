@@ -7,7 +7,7 @@ from wsgiauth.features.oauth_server.endpoints.authorize import Authorize
 from wsgiauth.features.oauth_server.endpoints.consent import Consent
 from wsgiauth.features.oauth_server.endpoints.device import Device
 from wsgiauth.features.oauth_server.endpoints.oauth_logout import OAuthLogout
-from wsgiauth.features.oauth_server.openapi_programs import ADDITIONS, APPS, PROGRAMS
+from wsgiauth.features.oauth_server.openapi_programs import APPS, OF_INTROSPECTION, PROGRAMS
 from wsgiauth.features.oauth_server.openapi_schemas import (
     ALLOWED_APP,
     ALLOWED_APPS,
@@ -85,6 +85,7 @@ MEMBERS = {
         )
     }
 }
+ADDITIONS = OF_INTROSPECTION
 OPERATIONS = {
     Authorize: {
         "get": Operation(
@@ -343,5 +344,3 @@ OPERATIONS = {
     },
     **PROGRAMS,
 }
-
-__all__ = ["ADDITIONS", "MEMBERS", "OPERATIONS"]

@@ -97,7 +97,7 @@ _OF_ACCESS_TOKEN = (
     ),
 )
 
-ADDITIONS = {
+OF_INTROSPECTION = {
     (Introspect, "post"): Addition(
         about="With OAUTH_SERVER, a client can ask by its secret instead, as at /oauth/token: in"
         " the header, or by `client_id` and `client_secret` beside `token`. It learns of its own"
