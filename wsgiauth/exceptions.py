@@ -114,18 +114,18 @@ class ClaimsError(ApplicationError):
 class LastSuperuserError(WsgiAuthError):
     """A change would leave no active superuser."""
 
-    def __init__(self, username: str) -> None:
+    def __init__(self, label: str) -> None:
         super().__init__(
-            f"{username} is the last active superuser: make another user a superuser first"
+            f"{label} is the last active superuser: make another user a superuser first"
         )
 
 
 class InUseError(WsgiAuthError):
     """A user cannot be deleted, because a foreign key of the application refuses it."""
 
-    def __init__(self, username: str) -> None:
+    def __init__(self, label: str) -> None:
         super().__init__(
-            f"{username} cannot be deleted: data of the application refers to the account; delete"
+            f"{label} cannot be deleted: data of the application refers to the account; delete"
             " that data first, or deactivate the account"
         )
 

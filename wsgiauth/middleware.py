@@ -303,7 +303,8 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
         with storage.context.using(opened):
             unasked.extend(factors.risks())
 
-    return storage.open_database(settings.DATABASE_URL, prepare=prepare), unasked
+    url, has_usernames = settings.DATABASE_URL, settings.USERNAMES
+    return storage.open_database(url, has_usernames=has_usernames, prepare=prepare), unasked
 
 
 def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, WellKnown]:

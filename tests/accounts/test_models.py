@@ -67,7 +67,7 @@ def test_no_other_table_adds_a_public_attribute():
             User,
             "created_at email email_verified_at email_verified_by grant groups"
             " has_password has_permission hashed_password id language"
-            " is_active is_limited is_staff is_superuser join last_login_at leave objects"
+            " is_active is_limited is_staff is_superuser join label last_login_at leave objects"
             " permissions revoke sessions username DoesNotExist"
             " email_key username_key security_stamp locks database",
         ),

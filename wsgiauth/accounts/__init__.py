@@ -34,7 +34,8 @@ _NO_USER: Sequence[object] = [
 class NewAccount:
     """The names of a new user, and the password or None, as typed.
 
-    The rules are checked once, here. Only the methods read the database or compute a hash.
+    With USERNAMES=off, None as the username makes a random one. The rules are checked once, here.
+    Only the methods read the database or compute a hash.
 
     Attributes:
         errors: A message for each broken rule, by field.
@@ -43,7 +44,7 @@ class NewAccount:
 
     def __init__(
         self,
-        username: str,
+        username: str | None,
         email: str,
         password: str | None,
         *,
@@ -52,12 +53,12 @@ class NewAccount:
         language: str = "",
     ) -> None:
         self._language = language
-        self._names = {"username": username, "email": email}
+        self._names = _names(username, email, settings)
         self._password = password
         self._rounds = settings.BCRYPT_ROUNDS
         self.errors = names.name_errors(self._names)
         if password is not None:
-            problem = password_problem(password, settings, username=username, email=email)
+            problem = password_problem(password, settings, username=username or "", email=email)
             if problem is not None:
                 self.errors["password"] = [problem]
         self.errors |= answers.errors
@@ -119,8 +120,15 @@ def check_names(written: Mapping[str, str], errors: Mapping[str, list[str]] | No
     names.refuse_names(User, written, {**(errors or {}), **names.name_errors(written)})
 
 
+def _names(username: str | None, email: str, settings: Settings) -> dict[str, str]:
+    """Return the names of a new user, by field."""
+    if username is None and not settings.USERNAMES:
+        return {"email": email}
+    return {"username": username or "", "email": email}
+
+
 def create_user(
-    username: str,
+    username: str | None,
     email: str,
     password: str | FormerHash | None,
     *,
@@ -134,7 +142,7 @@ def create_user(
     Args:
         username, email, password: As typed; only the hash of the password is stored. A hash of
             other software is stored as it is, without the rules for passwords. None: the user has
-            no password, and logs in another way.
+            no password, and logs in another way. A username is needed unless USERNAMES is off.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         is_staff, is_superuser: See `User`.
         is_verified: Whether you know that the user reads emails to the address; see

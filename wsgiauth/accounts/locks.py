@@ -98,7 +98,7 @@ def change_locked(
             )
             witness = {each.id for each in others.order_by(users.id).limit(1)}
             if not witness:
-                raise LastSuperuserError(user.username)
+                raise LastSuperuserError(user.label)
             seen |= witness
 
 

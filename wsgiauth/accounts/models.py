@@ -50,7 +50,8 @@ class User(UserRights):
     change in any version; they have no underscore because queries name them.
 
     Attributes:
-        username: Unique without regard to letter case or compatibility forms; shown as typed.
+        username: Unique without regard to letter case or compatibility forms; shown as typed. With
+            USERNAMES=off, users have one that they do not see: None makes a random one.
         email: Unique in the same way; shown as typed.
         hashed_password: A bcrypt hash; empty: no password matches. A new hash ends all sessions of
             the user.
@@ -107,10 +108,18 @@ class User(UserRights):
         indexes: ClassVar[tuple[object, ...]] = tuple(((c, "id"), False) for c in _FILTERED_BY)
 
     def __str__(self) -> str:
-        return str(self.username)
+        return self.label
 
     def __repr__(self) -> str:
         return f"<User {self.id} {self.username!r}>"
+
+    @property
+    def label(self) -> str:
+        """What people call the user: the username, or the email address with USERNAMES=off.
+
+        Users can change both. Store `id` to refer to a user.
+        """
+        return str(getattr(self, label_column(self.database).name))
 
     @property
     def has_password(self) -> bool:
@@ -225,7 +234,7 @@ class User(UserRights):
             LastSuperuserError: The user is the last active superuser.
             InUseError: A foreign key of the application refuses it.
         """
-        with self._using_database(), refusing_referenced(self.username):
+        with self._using_database(), refusing_referenced(self.label):
             return remove_locked(self, partial(self._delete, *args, **kwargs))
 
     def _delete(self, *args: Any, **kwargs: Any) -> int:
@@ -249,6 +258,10 @@ class User(UserRights):
             end_secrets(self.id, ADDRESS, CODE, RESET)
 
     def _check_names(self, changed: set[str]) -> None:
+        if self.username is None and not _has_usernames(self.database):
+            self.username = names.make_username()
+            self.username_key = self.username
+            changed = changed - {"username"}
         written: dict[str, str] = {
             name: getattr(self, name) for name in ("username", "email") if name in changed
         }
@@ -321,6 +334,16 @@ class User(UserRights):
 
 User.objects = UserObjects(User)
 
+
+def label_column(database: Any = None) -> peewee.CharField[str]:
+    """Return the column of `User.label`, for queries; None is the current database."""
+    return User.username if _has_usernames(database) else User.email
+
+
+def _has_usernames(database: Any) -> bool:
+    return getattr(database or storage.current_or_none(), "has_usernames", True)
+
+
 # A new password or a deactivation changes the user's stamp; the rows of the ended sessions stay
 # until they expire.
 IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
@@ -335,7 +358,7 @@ _KEY_OF = {"username": User.username_key, "email": User.email_key}
 
 
 @contextmanager
-def refusing_referenced(username: str) -> Iterator[None]:
+def refusing_referenced(label: str) -> Iterator[None]:
     """Raise InUseError if rows of the application keep a user from being deleted.
 
     Around the transaction, because a deferred foreign key, such as Django's, fails at its commit.
@@ -343,7 +366,7 @@ def refusing_referenced(username: str) -> Iterator[None]:
     try:
         yield
     except peewee.IntegrityError as error:
-        raise InUseError(username) from error
+        raise InUseError(label) from error
 
 
 def is_proven_here(user: User) -> bool:

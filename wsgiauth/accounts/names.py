@@ -4,6 +4,7 @@ Models save only valid ones, so the rules apply to HTTP, to the command line and
 """
 
 import re
+import secrets
 import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -30,6 +31,10 @@ _ACE_PREFIX = "xn--"  # of a label in ASCII: RFC 5890 section 2.3.2.1
 _LABEL_MAX_LENGTH = 63  # characters in ASCII: RFC 1035 section 2.3.4
 
 LEADING_DASH = _("A username cannot begin with -.")  # a command line would read it as an option
+
+# A username that wsgiauth makes; people cannot choose one, which could be that of a deleted user.
+_MADE = re.compile("u[a-z2-7]{15}")  # the alphabet of Base32 (RFC 4648), in lower case
+_MADE_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
 _HANDLE = re.compile("[0-9A-Za-z]{1,64}")  # the id of a key, a second factor and so on
 _PERMISSION = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
@@ -144,6 +149,24 @@ def username_problem(username: str) -> str | None:
         return _("A username cannot contain @.")
     if problem is None and key(username).startswith("-"):
         return LEADING_DASH
+    return problem
+
+
+def make_username() -> str:
+    """Return a username for a user who has not chosen one: random, so that none comes back."""
+    return "u" + "".join(secrets.choice(_MADE_ALPHABET) for _ in range(15))
+
+
+def is_made(username: str) -> bool:
+    """Return whether a username has the form of `make_username`, in any letter case."""
+    return _MADE.fullmatch(key(username)) is not None
+
+
+def new_username_problem(username: str) -> str | None:
+    """Return why a user cannot choose `username`, for people, or None."""
+    problem = username_problem(username)
+    if problem is None and is_made(username):
+        return _("This username is reserved. Choose another one.")
     return problem
 
 
@@ -299,7 +322,7 @@ def _problem(name: str, kind: _Kind) -> str | None:
     return None
 
 
-_RULES = {"username": username_problem, "email": email_problem, "name": group_problem}
+_RULES = {"username": new_username_problem, "email": email_problem, "name": group_problem}
 
 
 def is_handle(text: object) -> bool:

@@ -69,6 +69,8 @@ def password_problem(password: str, settings: Settings, *, username: str, email:
     unit = repeated_unit(folded)
     cores = {*_cores(folded), *_cores(unit)}
     if not cores.isdisjoint(_keys_of_user(username, email)):
+        if not settings.USERNAMES:
+            return _("The password is too similar to the email address.")
         return _("The password is too similar to the username or the email address.")
     if not cores.isdisjoint(_keys_of_site(settings)):
         return _("The password is too similar to a name of this site.")

@@ -72,7 +72,7 @@ class UserObjects(Objects["User"]):
     def create(
         self,
         *,
-        username: str,
+        username: str | None = None,
         email: str,
         hashed_password: str,
         is_active: bool = True,
@@ -82,7 +82,8 @@ class UserObjects(Objects["User"]):
         """Insert a user and return it.
 
         Args:
-            username, email: As typed; unique without regard to letter case.
+            username, email: As typed; unique without regard to letter case. A username is needed
+                unless USERNAMES is off.
             hashed_password: A hash that `hash_password` returned; empty for no password.
             is_active, is_staff, is_superuser: See `User`.
 

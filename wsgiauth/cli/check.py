@@ -73,6 +73,7 @@ def _check_database(site: Site) -> Iterator[Finding]:
     pending: list[str] = []
     opened = storage.open_database(
         settings.DATABASE_URL,
+        has_usernames=settings.USERNAMES,
         prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
         is_command=True,
     )
@@ -154,7 +155,7 @@ def _locked_out(site: Site) -> Iterator[Finding]:
     if site.settings.PASSWORD_LOGIN:
         return
     users = (user for page in user_pages() for user, _ in page if user.is_active)
-    names = (each.username for each in users if not site.ways_in.has_one(each))
+    names = (each.label for each in users if not site.ways_in.has_one(each))
     listed = list(islice(names, _LISTED))
     number = len(listed) + sum(1 for _ in names)
     if listed:
@@ -187,7 +188,7 @@ def _missing_factors(site: Site) -> Iterator[Finding]:
 def _removable_factors(site: Site) -> Iterator[Finding]:
     """Warn of superusers whose second factors the first emailed link removes."""
     unproven = [each for each in _superusers() if not is_proven_here(each)]
-    names = [each.username for each in unproven if site.factors.all_of(each)]
+    names = [each.label for each in unproven if site.factors.all_of(each)]
     if names and site.settings.MAIL_URL is not None:
         yield Finding(
             f"Superusers whose address nothing here has proven: {', '.join(names)}. Anyone with"

@@ -10,6 +10,7 @@ from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
 from wsgiauth.openapi.problems import INVALID, TAKEN, THROTTLED
 from wsgiauth.openapi.strings import USERNAME
+from wsgiauth.settings import Settings
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -31,11 +32,15 @@ class Username(MemberForm):
     fields = (Text("username", USERNAME, required=True),)
     refusals = (INVALID, TAKEN, THROTTLED)
 
+    def is_offered(self, settings: Settings) -> bool:
+        """Return whether people have usernames."""
+        return settings.USERNAMES
+
     def act(self, submission: MemberSubmission) -> Response:
         """Change the name."""
         site, present = submission.site, submission.member.user
         username = submission.fields["username"]
-        problem = names.username_problem(username)
+        problem = names.new_username_problem(username)
         if username == present.username:
             problem = _("This is already your username.")
         if problem is not None:

@@ -112,6 +112,9 @@ class Declared:
         is_secret=True,
     )
     REGISTRATION: bool = switch(True, "whether anyone can create an account at /auth/register")
+    USERNAMES: bool = switch(
+        True, "whether people have a username; otherwise, they are known by their email address"
+    )
     PASSWORD_LOGIN: bool = switch(True, "whether users log in with a password")
     VERIFICATION: bool = switch(
         False, "whether /auth/register sends a link first, so that every address is proven"

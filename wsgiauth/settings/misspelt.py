@@ -13,8 +13,9 @@ _ALIASES = {
     "MAIL_SENDER": "MAIL_FROM",
     "SMTP_URL": "MAIL_URL",
 }
-# Variables of other programs that are as similar to a setting: LANGUAGE is of gettext.
-_OTHERS = frozenset({"COOKIE_SECRET", "LANGUAGE", "SERVICE", "TEMPLATE"})
+# Variables of other programs that are as similar to a setting: LANGUAGE is of gettext, USERNAME of
+# Windows.
+_OTHERS = frozenset({"COOKIE_SECRET", "LANGUAGE", "SERVICE", "TEMPLATE", "USERNAME"})
 
 
 def misspelt_settings(names: Iterable[str]) -> list[str]:

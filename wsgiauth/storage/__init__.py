@@ -57,9 +57,9 @@ def current() -> peewee.Database:
         return chosen
     if _opened_last is not None:
         return _opened_last
-    url = os.environ.get("DATABASE_URL")
-    settings = Settings(DATABASE_URL=url) if url else Settings()
-    return open_database(settings.DATABASE_URL)
+    given = {name: os.environ.get(name, "") for name in ("DATABASE_URL", "USERNAMES")}
+    settings = Settings.from_mapping(given)
+    return open_database(settings.DATABASE_URL, has_usernames=settings.USERNAMES)
 
 
 def current_or_none() -> peewee.Database | None:
@@ -70,6 +70,7 @@ def current_or_none() -> peewee.Database | None:
 def open_database(
     url: str,
     *,
+    has_usernames: bool = True,
     prepare: Callable[[AccountDatabase], object] = schema.make_ready,
     is_command: bool = False,
 ) -> AccountDatabase:
@@ -86,6 +87,7 @@ def open_database(
     try:
         with _driver_parameter_errors():
             opened = make_database(url)
+        opened.has_usernames = has_usernames
         if is_command:  # after the file exists: another user could have created it just before
             refuse_file_of_other_user(url)
         try:

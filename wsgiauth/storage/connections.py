@@ -50,6 +50,9 @@ class AccountDatabase(peewee.Database):
 
     _state: Any
 
+    # Whether the site has usernames; see `User.label`.
+    has_usernames: bool = True
+
     # Lets a SELECT in a transaction see the commits of others since its begin.
     shared_lock: ClassVar[str] = ""
     # Lets a SELECT lock rows, and skip the rows that others have locked. Empty where a DELETE locks

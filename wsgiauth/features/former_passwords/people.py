@@ -9,8 +9,8 @@ from wsgiauth.settings import Settings
 
 
 def create_user(
-    username: str,
-    email: str,
+    username: str | None = None,
+    email: str = "",
     password: str | None = None,
     *,
     settings: Settings,
@@ -23,7 +23,8 @@ def create_user(
     """Create a user with all fields in one transaction, and return it.
 
     Args:
-        username, email, password: As typed; only the hash of the password is stored.
+        username, email, password: As typed; only the hash of the password is stored. The email
+            address is always needed, and the username unless USERNAMES is off.
         settings: The source of `BCRYPT_ROUNDS` and of the rules for passwords.
         former_hash: Instead of `password`: the hash that other software made of it. The rules for
             passwords do not apply.
