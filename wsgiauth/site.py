@@ -153,6 +153,7 @@ class Site:
                 color=settings.SITE_COLOR,
                 sources=settings.PAGE_SOURCES,
                 password_min_length=settings.PASSWORD_MIN_LENGTH,
+                usernames=settings.USERNAMES,
                 password_login=settings.PASSWORD_LOGIN,
                 providers_above=settings.PROVIDER_BUTTONS == "above",
                 links=SiteLinks(

@@ -47,6 +47,7 @@ def test_the_profile_of_the_caller_is_answered(client, ada, bearer):
     assert profile == {
         "id": ada.id,
         "username": "Ada",
+        "label": "Ada",
         "email": "ada@example.org",
         "email_verified": False,
         "is_active": True,

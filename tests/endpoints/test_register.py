@@ -63,6 +63,7 @@ def test_a_program_gets_the_new_profile_and_where_it_is(client):
     assert answer.json == {
         "id": User.get().id,
         "username": USERNAME,
+        "label": USERNAME,
         "email": EMAIL,
         "email_verified": False,
         "is_active": True,

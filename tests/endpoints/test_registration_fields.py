@@ -138,8 +138,8 @@ def test_a_program_sends_the_fields_beside_the_names(client, hook):
 
 
 def client_profile_keys():
-    names = ("id", "username", "email", "email_verified", "created_at", "permissions", "groups")
-    return {*names, "has_password", "is_active", "is_staff", "is_superuser", "language"}
+    names = ("id", "username", "label", "email", "email_verified", "created_at", "permissions")
+    return {*names, "groups", "has_password", "is_active", "is_staff", "is_superuser", "language"}
 
 
 def test_a_refused_value_is_told_by_field(client, hook):

@@ -17,7 +17,7 @@ from wsgiauth.mail.html import Support, paragraphs_of
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 
 LINK = "https://example.org/auth/reset?token=x_-"
-RESET = ResetLetter(username="ada", link=LINK, minutes=60)
+RESET = ResetLetter(label="ada", link=LINK, minutes=60)
 
 
 def send(letter, **changes):
@@ -86,7 +86,7 @@ def test_help_by_email_is_shown_as_an_address_which_is_a_link():
 
 
 def test_another_address_that_contains_that_of_the_help_is_no_link():
-    letter = RESET.replaced(username="help@example.orgs")
+    letter = RESET.replaced(label="help@example.orgs")
     assert len(html_of(letter, SUPPORT_URL="mailto:help@example.org").find_all("a")) == 3
 
 
@@ -121,7 +121,7 @@ def test_emails_show_a_logo_that_mail_programs_show(logo, of_emails, dark, shown
 
 
 def test_a_value_is_escaped():
-    html = raw(RESET.replaced(username="<b>&amp;{{ 7 * 7 }}"))
+    html = raw(RESET.replaced(label="<b>&amp;{{ 7 * 7 }}"))
     assert "&lt;b&gt;&amp;amp;{{ 7 * 7 }}" in html
     assert "<b>" not in html
 

@@ -53,8 +53,8 @@ def write_each(folder):
     return messages
 
 
-def reset(username="ada"):
-    return ResetLetter(username=username, link=LINK, minutes=60)
+def reset(label="ada"):
+    return ResetLetter(label=label, link=LINK, minutes=60)
 
 
 def test_every_mail_says_where_to_get_help(write_each):
@@ -102,14 +102,14 @@ def test_a_host_replaces_the_subject_and_keeps_the_text(folder, write):
 
 
 def test_a_host_replaces_a_mail(folder, write):
-    (folder / "reset.txt").write_text("For {{ letter.username }}\n\n{{ letter.link }}\n")
+    (folder / "reset.txt").write_text("For {{ letter.label }}\n\n{{ letter.link }}\n")
     message = write(reset())
     assert (message["Subject"], plain_text_of(message)) == ("For ada", f"{LINK}\n")
 
 
 def test_a_value_is_shown_as_it_is_and_never_executed(folder, write):
     (folder / "reset.txt").write_text(
-        "{{ letter.username }}\n\n{{ letter.username }} {{ letter.link }}\n"
+        "{{ letter.label }}\n\n{{ letter.label }} {{ letter.link }}\n"
     )
     for username in ("<b>&amp;\"'", "{{ 7 * 7 }}", "{% raise %}"):
         message = write(reset(username))

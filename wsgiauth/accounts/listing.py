@@ -78,6 +78,7 @@ def summary(user: User, permissions: list[str], settings: Settings) -> dict[str,
     return {
         "id": user.id,
         "username": user.username,
+        "label": user.label,
         "email": user.email,
         "email_verified": is_proven(user, settings),
         "is_active": user.is_active,

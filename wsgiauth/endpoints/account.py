@@ -53,7 +53,7 @@ class AccountPage(Page):
 
     template = "account.html"
     logout_url = UrlBelow("logout")
-    username: str
+    label: str
     email: str
     is_verified: bool | None  # None where the site sends no email
     since: datetime  # UTC
@@ -113,7 +113,7 @@ class Account(Endpoint):
         passkeys = [each for each in listed if each.method == HARDWARE_KEY]
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
         page = AccountPage(
-            username=user.username,
+            label=user.label,
             email=user.email,
             is_verified=is_proven(user, site.settings) if site.outbox else None,
             since=user.created_at,

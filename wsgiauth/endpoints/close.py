@@ -18,7 +18,7 @@ class ClosePage(FormPage):
 
     template = "close.html"
     close_url = UrlBelow("close")
-    username: str
+    label: str
     email: str
 
 
@@ -67,4 +67,4 @@ class Close(MemberForm):
     def page(self, submission: MemberSubmission, refusal: Refusal) -> ClosePage:
         """Return the page with the button."""
         user = submission.member.user
-        return ClosePage(username=user.username, email=user.email, message=refusal.text)
+        return ClosePage(label=user.label, email=user.email, message=refusal.text)

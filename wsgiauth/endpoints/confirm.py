@@ -58,7 +58,7 @@ class ConfirmPage(PasskeyPage):
     template = "confirm.html"
     confirm_url: str
     switch_url: str  # the login form, for another account or a new session
-    username: str
+    label: str
     has_password: bool = True
     has_factor: bool = False  # the form asks for it instead of the password
     has_app: bool = False  # the code is from an authenticator app
@@ -174,7 +174,7 @@ class Confirm(MemberForm):
         return ConfirmPage(
             confirm_url=url,
             switch_url=with_next(f"{mount}/login?{SWITCH}=1", destination),
-            username=user.username,
+            label=user.label,
             has_password=has_password,
             providers=providers,
             has_factor=bool(methods),

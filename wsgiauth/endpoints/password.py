@@ -64,7 +64,7 @@ class PasswordPage(FormPage):
     template = "password.html"
     typed = ("current_password", "new_password")
     password_url = UrlBelow("password")
-    username: str
+    label: str
     has_password: bool = True
     forgot_url: str | None = None  # None where the site sends no email
     has_keys: bool = False
@@ -168,7 +168,7 @@ class Password(MemberForm):
         user = submission.member.user
         forgot_url = f"{mount_url(submission.environ)}/forgot"
         return PasswordPage(
-            username=user.username,
+            label=user.label,
             has_password=user.has_password,
             forgot_url=forgot_url if submission.site.outbox is not None else None,
             has_keys=has_keys(user.id, submission.site.tokens.now()),

@@ -91,7 +91,7 @@ def with_fields(page: NewAccountPage) -> NewAccountPage:
 
 
 ACCOUNT = AccountPage(
-    username="ada",
+    label="ada",
     has_way_in=False,
     email="ada@example.org",
     is_verified=False,
@@ -120,7 +120,7 @@ ACCOUNT = AccountPage(
 _CONFIRM = ConfirmPage(
     confirm_url="/auth/confirm",
     switch_url="/auth/login?switch=1",
-    username="ada",
+    label="ada",
     has_password=False,
     next_step=NextStep("Set a password"),
 )
@@ -146,7 +146,7 @@ PAGES: tuple[Page, ...] = (
         message="The username and password do not match an active account.",
     ),
     LoggedInPage(
-        username="ada",
+        label="ada",
         continue_url="/",
         switch_url="/auth/login?switch=1",
         logout_url="/auth/logout",
@@ -174,9 +174,9 @@ PAGES: tuple[Page, ...] = (
     ACCOUNT,
     LanguagePage(message="Choose one of the languages of this site."),
     UsernamePage(present="ada", username="grace", message="This username is taken."),
-    PasswordPage(username="ada", has_password=False),
+    PasswordPage(label="ada", has_password=False),
     PasswordPage(
-        username="ada",
+        label="ada",
         has_keys=True,
         message="This is not your current password.",
         errors={"new_password": ["The password must have at least 8 characters."]},
@@ -210,7 +210,5 @@ PAGES: tuple[Page, ...] = (
         next="/reports",
         remember=True,
     ),
-    ClosePage(
-        username="ada", email="ada@example.org", message="You are the last active superuser."
-    ),
+    ClosePage(label="ada", email="ada@example.org", message="You are the last active superuser."),
 )

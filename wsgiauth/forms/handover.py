@@ -39,7 +39,7 @@ class LoggedInPage(Page):
     """The login page of a user who is logged in."""
 
     template = "logged_in.html"
-    username: str
+    label: str
     continue_url: str
     switch_url: str  # the login form, for another account
     logout_url: str
@@ -70,7 +70,7 @@ class GuestForm(PublicForm):
             return super().get(environ, site)
         login, logout = f"{mount_url(environ)}/login", f"{mount_url(environ)}/logout"
         page = LoggedInPage(
-            username=identity.session.user.username,
+            label=identity.session.user.label,
             continue_url=destination_after_login(environ, site, wanted),
             switch_url=with_next(f"{login}?{SWITCH}=1", wanted),
             logout_url=with_next(logout, with_next(login, wanted) if wanted else ""),

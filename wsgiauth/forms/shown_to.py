@@ -54,17 +54,17 @@ def _detail(shown_to: ShownTo | None, user: User | None, *, is_missing: bool) ->
         return _(
             "The form does not name the account that it was opened for, so nothing was changed. You"
             " are logged in as %(user)s.",
-            user=user.username,
+            user=user.label,
         )
     shown = User.get_or_none(User.id == shown_to.user_id) if shown_to else None
     if shown is None or shown == user:  # before the login, or about another provider's account
         return _(
             "This page is out of date, so nothing was changed. You are logged in as %(user)s.",
-            user=user.username,
+            user=user.label,
         )
     return _(
         "This page was opened for %(shown)s, but you are logged in as %(user)s now, so nothing was"
         " changed.",
-        shown=shown.username,
-        user=user.username,
+        shown=shown.label,
+        user=user.label,
     )

@@ -64,6 +64,7 @@ class SiteLabel(NamedTuple):
 
     name: str  # SITE_NAME, or else the host of PUBLIC_URL
     url: str
+    usernames: bool  # whether people have a username, not an email address alone
     password_login: bool  # whether users log in with a password
     support: str  # SUPPORT_URL, or ""
     support_text: str  # the same as people read it: an address without mailto:
@@ -90,7 +91,7 @@ class Letters:
         name = " ".join(name.split())
         support = Support.of(settings)
         self._html = HtmlLetters(settings, name, support)
-        self._site = SiteLabel(name, url, settings.PASSWORD_LOGIN, *support)
+        self._site = SiteLabel(name, url, settings.USERNAMES, settings.PASSWORD_LOGIN, *support)
 
     def message(self, addressed: Addressed) -> EmailMessage:
         """Return the message, as plain text and as HTML (RFC 2046 section 5.1.4).

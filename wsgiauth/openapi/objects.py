@@ -14,7 +14,7 @@ from wsgiauth.openapi.schemas import (
     text,
     time,
 )
-from wsgiauth.openapi.strings import EMAIL, USERNAME
+from wsgiauth.openapi.strings import EMAIL, LABEL, USERNAME
 
 WAITING_LOGIN = parameter(
     "WaitingLogin",
@@ -110,6 +110,7 @@ PROFILE = obj(
     "Profile",
     id=row_id(),
     username=USERNAME,
+    label=LABEL,
     email=EMAIL,
     email_verified=boolean(
         "Whether a link of this site, an operator or a provider with `link=verified` has proven"

@@ -20,6 +20,13 @@ USERNAME = schema(
     ),
 )
 
+LABEL = text(
+    "What people call the user: the username, or the email address with USERNAMES off. It changes"
+    " with them.",
+    minLength=1,
+    maxLength=254,
+    examples=["ada"],
+)
 EMAIL = schema(
     "Email",
     text(

@@ -52,7 +52,7 @@ class Frame(NamedTuple):
 
     panel_url: str
     section: str  # the part of the panel to which the page belongs
-    username: str  # of the member of the staff
+    label: str  # of the member of the staff
     account_url: str  # their account page
     home_url: str  # the root of the site
 
@@ -171,7 +171,7 @@ def frame_of(environ: WSGIEnvironment, user: User, section: str) -> Frame:
     return Frame(
         panel_url=panel_url(environ),
         section=section,
-        username=user.username,
+        label=user.label,
         account_url=f"{mount_url(environ)}/account",
         home_url=f"{root_url(environ)}/",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, label_column
 from wsgiauth.events import actors
 from wsgiauth.messages import _
 
@@ -19,7 +19,7 @@ class Person(NamedTuple):
     """A user in the trail."""
 
     id: int
-    username: str  # empty if the user has been deleted
+    label: str  # empty if the user has been deleted
     key: str = ""  # the id of the API key that was used
 
 
@@ -43,11 +43,11 @@ def actor_in_words(actor: str) -> str:
 
 
 def names_of(user_ids: Iterable[int | None]) -> dict[int, str]:
-    """Return the usernames of users by id; costs one query."""
+    """Return the labels of users by id; costs one query."""
     wanted = sorted(each for each in user_ids if each is not None)
     if not wanted:
         return {}
-    rows: Any = User.select(User.id, User.username).where(User.id.in_(wanted))
+    rows: Any = User.select(User.id, label_column()).where(User.id.in_(wanted))
     return dict(rows.tuples())
 
 

@@ -163,6 +163,7 @@ class Branding(NamedTuple):
     icon: str  # a data URL
     style: Markup  # the style sheet, which is not escaped
     password_rules: dict[str, object]  # the rules that `page.js` can check
+    usernames: bool  # whether people have a username, not an email address alone
     password_login: bool  # whether users log in with a password
     providers_above: bool = False  # whether the buttons of providers are above the form
     links: SiteLinks = SiteLinks()
@@ -201,6 +202,7 @@ class Pages:
         color: str | None = None,
         sources: tuple[str, ...] = (),
         password_min_length: int = 8,
+        usernames: bool = True,
         password_login: bool = True,
         providers_above: bool = False,
         links: SiteLinks = SiteLinks(),  # noqa: B008 - a constant
@@ -225,7 +227,12 @@ class Pages:
             logo_dark=logo_dark or "",
             icon=f"data:image/svg+xml,{quote(brand.icon(self._templates, color))}",
             style=Markup(style),  # noqa: S704 - a file of the site or of wsgiauth
-            password_rules={"shortest": password_min_length, "runs": RUNS},
+            password_rules={
+                "shortest": password_min_length,
+                "runs": RUNS,
+                "usernames": usernames,
+            },
+            usernames=usernames,
             password_login=password_login,
             providers_above=providers_above,
             links=links,

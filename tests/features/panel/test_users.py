@@ -198,6 +198,7 @@ def test_a_program_gets_the_same_as_json(program, make):
     assert user == {
         "id": user["id"],
         "username": "Tim",
+        "label": "Tim",
         "email": "Tim@example.org",
         "is_active": True,
         "is_staff": False,

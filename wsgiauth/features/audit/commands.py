@@ -110,18 +110,20 @@ def _table_printer() -> Callable[[list[Entry]], None]:
     table = Table(_COLUMNS)
 
     def show(page: list[Entry]) -> None:
-        names = _usernames(page)
+        names = _labels(page)
         table.print([_row(event, names) for _, event in page])
 
     return show
 
 
-def _usernames(page: list[Entry]) -> dict[int, str]:
+def _labels(page: list[Entry]) -> dict[int, str]:
     """Return the names of the users on a page, by id; deleted users have none."""
     ids = {event.user_id for _, event in page}
     ids |= {actors.user_id_of(event.actor) for _, event in page if event.actor}
-    users = User.select(User.id, User.username).where(User.id.in_(sorted(filter(None, ids))))
-    return {user.id: user.username for user in users}
+    users = User.select(User.id, User.username, User.email).where(
+        User.id.in_(sorted(filter(None, ids)))
+    )
+    return {user.id: user.label for user in users}
 
 
 def _row(event: Event, names: dict[int, str]) -> list[str]:

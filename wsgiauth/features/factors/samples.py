@@ -31,7 +31,7 @@ _CODES = RecoveryCodesPage(left=3)
 
 _SECOND = SecondPage(
     second_url="/auth/second?login=0",
-    username="ada",
+    label="ada",
     has_app=True,
     has_codes=True,
     passkey_options=PASSKEY_OPTIONS,
@@ -76,7 +76,7 @@ PAGES: tuple[Page, ...] = (
     _CODES.replaced(
         next="/",
         codes=("7H2M-9QKD-X4TN", "C0VW-3PRB-6ZJE"),
-        username="ada",
+        label="ada",
         host="example.org",
         made_at=THEN,
     ),

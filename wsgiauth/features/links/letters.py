@@ -39,7 +39,7 @@ class ResetLetter(LinkLetter):
     """The email with the link to choose a new password."""
 
     template = "mail/reset.txt"
-    username: str  # empty if the address is not proven, or if the name looks like a link
+    label: str  # empty if the address is not proven, or if the name looks like a link
     is_instead_of_code: bool = False  # see `compose_reset`
 
 
@@ -182,9 +182,11 @@ def compose_reset(
         return None
     link = make_reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
     # A stranger can choose the name, and register with the address of someone else.
-    username = unlinked(user.username) if user.email_verified_at else ""
+    label = user.email if not settings.USERNAMES else ""
+    if settings.USERNAMES and user.email_verified_at:
+        label = unlinked(user.username)
     letter = ResetLetter(
-        username=username,
+        label=label,
         link=link,
         minutes=settings.LINK_MINUTES,
         is_instead_of_code=is_instead_of_code,
@@ -263,8 +265,8 @@ _RESET_LINK = f"{SAMPLE_ROOT}/reset?token=example"
 _VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
 
 SAMPLES: tuple[Letter, ...] = (
-    ResetLetter(username="ada", link=_RESET_LINK, minutes=60),
-    ResetLetter(username="", link=_RESET_LINK, minutes=60, is_instead_of_code=True),
+    ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
+    ResetLetter(label="", link=_RESET_LINK, minutes=60, is_instead_of_code=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),

@@ -22,7 +22,7 @@ class ResetPage(FormPage):
     template = "reset.html"
     reset_url = UrlBelow("reset")
     token: str
-    username: str
+    label: str
     has_password: bool = True
     removes_factors: bool = False  # the new password removes the other ways to log in
 
@@ -65,14 +65,14 @@ class Reset(LinkForm):
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})
         login = with_next("login?done=reset", kept_next(submission))
-        return see_other(submission, login, *forget_next(submission), name=user.username)
+        return see_other(submission, login, *forget_next(submission), name=user.label)
 
     def page(self, submission: Submission, refusal: Refusal) -> ResetPage:
         """Return the form without the password; raise LinkExpiredError for an expired link."""
         user, site = _require_holder(submission), submission.site
         return ResetPage(
             token=submission.fields[TOKEN],
-            username=user.username,
+            label=user.label,
             has_password=user.has_password,
             removes_factors=not is_proven_here(user)
             and (site.factors.are_offered or bool(site.settings.OIDC_PROVIDERS)),

@@ -21,7 +21,7 @@ class RestorePage(FormPage):
     restore_url = UrlBelow("restore")
     forgot_url = UrlBelow("forgot")
     token: str
-    username: str
+    label: str
     email: str  # the address to restore
     present: str  # in part
     is_taken: bool = False  # another account has the address to restore
@@ -33,7 +33,7 @@ class RestoredPage(Page):
     template = "restored.html"
     forgot_url = UrlBelow("forgot")
     login_url = UrlBelow("login")
-    username: str
+    label: str
     email: str
     has_factors: bool = False  # which a thief may have added
 
@@ -68,7 +68,7 @@ class Restore(LinkForm):
         user, site = restoration.user, submission.site
         has_factors = bool(site.factors.of(user))
         page = RestoredPage(
-            username=user.username, email=restoration.former.email, has_factors=has_factors
+            label=user.label, email=restoration.former.email, has_factors=has_factors
         )
         return submission.site.pages.render(submission.environ, page)
 
@@ -78,7 +78,7 @@ class Restore(LinkForm):
         is_owner = (User.email_key == names.key(former.email)) & (User.id != user.id)
         return RestorePage(
             token=submission.fields[TOKEN],
-            username=user.username,
+            label=user.label,
             email=former.email,
             present=names.email_in_part(user.email),
             is_taken=User.select().where(is_owner).exists(),

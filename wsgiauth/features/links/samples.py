@@ -42,29 +42,29 @@ PAGES: tuple[Page, ...] = (
     ForgotSentPage(forgot_url="/auth/forgot", login_url="/auth/login", minutes=60),
     ResetPage(
         token="example",  # noqa: S106 - an example
-        username="ada",
+        label="ada",
         removes_factors=True,
         message="The site is busy.",
         errors={"password": ["The password must have at least 8 characters."]},
     ),
     RestorePage(
         token="example",  # noqa: S106 - an example
-        username="ada",
+        label="ada",
         email="ada@example.org",
         present="g…@example.net",
         is_taken=True,
     ),
     RestorePage(
         token="example",  # noqa: S106 - an example
-        username="ada",
+        label="ada",
         email="ada@example.org",
         present="g…@example.net",
         message="The site is busy.",
     ),
-    RestoredPage(username="ada", email="ada@example.org", has_factors=True),
+    RestoredPage(label="ada", email="ada@example.org", has_factors=True),
     VerifyAddressPage(
         token="example",  # noqa: S106 - an example
-        username="ada",
+        label="ada",
         email="ada@example.net",
         present="ada@example.org",
         message="This email address is taken.",

@@ -43,12 +43,12 @@ class Notice(Letter):
     """The email about an event."""
 
     event: str  # its name
-    username: str  # empty if the address is not proven, or if the name looks like a link
+    label: str  # empty if the address is not proven, or if the name looks like a link
     time: str  # in UTC
     address: str  # of the client; empty for the staff, a command or the site's code
     browser: str  # and its system in words, for a login and a trusted browser
     reason: str = ""  # of the event, such as `otp` for an authenticator app
-    factor: str = ""  # the user's name for the app or the passkey; empty as `username`
+    factor: str = ""  # the user's name for the app or the passkey; empty as `label`
     provider: str = ""  # the title of the other provider, or its name without an entry
     app: str = ""  # the name of an app that uses the account; empty as `factor`
     scopes: tuple[str, ...] = ()  # what the app has been allowed
@@ -255,8 +255,11 @@ def _compose_notice(mail: Mail, settings: Settings, now: float) -> Addressed:
     if "at" in data:  # the version before has none
         data["time"] = moment_in_words(datetime.fromtimestamp(data.pop("at"), UTC))
     data["browser"] = browser_in_words(data["browser"])
+    label = data.pop("username")
+    if not settings.USERNAMES:
+        label = email  # never another address
     event = mail.kind.removeprefix(_KIND)
-    notice = Notice(event=event, **data, forgot_url=forgot_url, apps_url=apps_url)
+    notice = Notice(event=event, label=label, **data, forgot_url=forgot_url, apps_url=apps_url)
     return Addressed(notice, email, user_id, mail.language)
 
 
@@ -268,7 +271,7 @@ _AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 def _sample(event: str, **further: str) -> Notice:
     return Notice(
         event=event,
-        username="ada",
+        label="ada",
         time=moment_in_words(_AT),
         address="192.0.2.1",
         browser=browser_in_words("Firefox on Linux"),

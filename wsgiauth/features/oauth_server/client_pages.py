@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import peewee
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, label_column
 from wsgiauth.features.oauth_server.clients import kind_of
 from wsgiauth.features.oauth_server.document_urls import host_in
 from wsgiauth.features.oauth_server.redirect_uris import host_of, uris_of
@@ -55,6 +55,7 @@ class ClientUser(NamedTuple):
 
     id: int
     username: str
+    label: str
     scopes: tuple[str, ...]
     allowed_at: datetime
 
@@ -99,12 +100,13 @@ def users_of(client: Client, after: int = 0) -> tuple[list[ClientUser], int]:
     Returns:
         A page, and the number of its last user if there is another page, or 0.
     """
-    query: Any = Consent.select(Consent.user, User.username, Consent.scopes, Consent.created_at)
+    columns = (Consent.user, User.username, label_column(), Consent.scopes, Consent.created_at)
+    query: Any = Consent.select(*columns)
     of_client = query.join(User).where(Consent.client == client.id, Consent.user > after)
     rows = of_client.order_by(Consent.client, Consent.user).limit(PAGE + 1).tuples()
     users = [
-        ClientUser(number, username, tuple(unbound(scopes.split())), from_timestamp(since))
-        for number, username, scopes, since in rows
+        ClientUser(number, username, label, tuple(unbound(scopes.split())), from_timestamp(since))
+        for number, username, label, scopes, since in rows
     ]
     return users[:PAGE], users[PAGE - 1].id if len(users) > PAGE else 0
 

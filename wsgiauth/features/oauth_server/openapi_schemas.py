@@ -16,7 +16,7 @@ from wsgiauth.openapi.schemas import (
     text,
     time,
 )
-from wsgiauth.openapi.strings import USERNAME
+from wsgiauth.openapi.strings import LABEL, USERNAME
 
 ANSWER_REFERRER_POLICY = header(
     "AnswerReferrerPolicy",
@@ -248,6 +248,7 @@ APP_USER = obj(
     "AppUser",
     id=row_id(),
     username=USERNAME,
+    label=LABEL,
     scopes=array(text(), "What the user has allowed.", examples=[["openid", "email"]]),
     allowed_at=time(),
 )

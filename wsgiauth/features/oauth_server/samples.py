@@ -68,11 +68,11 @@ _CONSENT = ConsentPage(
     scopes=in_words(_SCOPES),
     scope=" ".join(_SCOPES),
     lacking=("reports.publish",),
-    username="ada",
+    label="ada",
     switch_url="/x",
 )
 _NOT_ADMITTED = NotAdmittedPage(
-    client_name="Wiki", username="ada", back_url="https://wiki.example.org/login"
+    client_name="Wiki", label="ada", back_url="https://wiki.example.org/login"
 )
 
 PAGES: tuple[Page, ...] = (
@@ -100,10 +100,10 @@ PAGES: tuple[Page, ...] = (
         browser="Linux",
         scopes=in_words(_SCOPES),
         scope=" ".join(_SCOPES),
-        username="ada",
+        label="ada",
     ),
-    LogoutPage(logout_url="/auth/logout", client_name="Wiki", username="ada"),
-    LogoutPage(logout_url="/auth/logout", message="The request is not valid.", username="ada"),
+    LogoutPage(logout_url="/auth/logout", client_name="Wiki", label="ada"),
+    LogoutPage(logout_url="/auth/logout", message="The request is not valid.", label="ada"),
     LoggedOutPage(),
     LoggedOutPage(message="The request is not valid."),
     AppsPage(apps=()),
@@ -132,7 +132,7 @@ PAGES: tuple[Page, ...] = (
         client=_CLIENT,
         label="App",
         scopes=for_staff(_SCOPES),
-        users=(ClientUser(7, "grace", _SCOPES, THEN),),
+        users=(ClientUser(7, "grace", "grace", _SCOPES, THEN),),
         access=(for_staff(_SCOPES),),
         user_count=1,
         revocable=frozenset((7,)),

@@ -28,7 +28,7 @@ from wsgiauth.openapi.schemas import (
     text,
     time,
 )
-from wsgiauth.openapi.strings import EMAIL, USERNAME
+from wsgiauth.openapi.strings import EMAIL, LABEL, USERNAME
 from wsgiauth.staff.groups import PAGE as GROUPS_PAGE
 
 IDENTITY = obj(
@@ -48,6 +48,7 @@ FOUND_USER = obj(
     "FoundUser",
     id=row_id(),
     username=USERNAME,
+    label=LABEL,
     email=EMAIL,
     is_active=boolean("Whether the user can log in."),
     is_staff=boolean("Whether the user is a member of the staff."),

@@ -61,6 +61,7 @@ _IDENTITY = ListedIdentity(
 _APP = UserRow("Wiki", THEN, {}, "apps/1", "email address", "Revoke the app", "apps/1/revoke")
 _ACCOUNT = Account(
     **_USER._asdict(),
+    label="grace",
     permissions=(HeldPermission("reports.publish", True, ("Editors",)),),
     groups=(ListedGroup(3, "Editors"),),
     logins=(SESSION._replace(is_current=False),),

@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
     """The outcome of an action for one user."""
 
     id: int
-    username: str  # empty if there is no such user
+    label: str  # empty if there is no such user
     result: str  # `CHANGED`, `UNCHANGED` or `REFUSED`
     detail: str  # for people; if nothing changed, why
 
@@ -248,7 +248,7 @@ def _outcomes(
     numbers = list(dict.fromkeys(map(int, given)))
     users = {each.id: each for each in User.select().where(User.id.in_(numbers))}
     return [
-        Outcome(number, users[number].username, *decide(users[number]))
+        Outcome(number, users[number].label, *decide(users[number]))
         if number in users
         else Outcome(number, "", REFUSED, _UNKNOWN)
         for number in numbers

@@ -111,6 +111,7 @@ class Account(Content):
 
     id: int
     username: str
+    label: str
     email: str
     is_active: bool
     is_staff: bool
@@ -144,6 +145,7 @@ class Account(Content):
         failures = site.throttle.failed_logins(target)
         return cls(
             **{name: getattr(target, name) for name in _FIELDS},
+            label=target.label,
             permissions=tuple(held),
             groups=tuple(ListedGroup(each.id, each.name) for each in target.groups),
             logins=tuple(list_sessions(target, now, viewer.session_id)),
@@ -165,7 +167,7 @@ class Account(Content):
     def document(self) -> dict[str, object]:
         """Return the account, ready for JSON."""
         return {
-            **json_fields({name: getattr(self, name) for name in _FIELDS}),
+            **json_fields({name: getattr(self, name) for name in (*_FIELDS, "label")}),
             "permissions": [each._asdict() for each in self.permissions],
             "groups": [each._asdict() for each in self.groups],
             "logins": [each.document() for each in self.logins],
@@ -315,7 +317,7 @@ class ChangeUser(ActionForm):
         action.count(target, submission)
         is_deletion = action.name == DELETE
         try:
-            with refusing_referenced(target.username) if is_deletion else nullcontext():
+            with refusing_referenced(target.label) if is_deletion else nullcontext():
                 return administer(
                     submission.member.user,
                     target,

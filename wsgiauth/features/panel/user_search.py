@@ -26,10 +26,11 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.domains import domain_of, is_at
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, label_column
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import TimeLimitError
+from wsgiauth.storage.models import json_fields
 from wsgiauth.storage.searches import contains
 
 PAGE = 50  # users
@@ -85,6 +86,15 @@ class FoundUser(NamedTuple):
     email_verified_at: datetime | None
     email_verified_by: str
     last_login_at: datetime | None
+
+    @property
+    def label(self) -> str:
+        """See `User.label`."""
+        return str(getattr(self, label_column().name))
+
+    def document(self) -> dict[str, object]:
+        """Return the user, ready for JSON."""
+        return {**json_fields(self._asdict()), "label": self.label}
 
 
 _SHOWN = [getattr(User, name) for name in FoundUser._fields]

@@ -135,7 +135,7 @@ class Users(PanelEndpoint):
         if not prefers_html(environ):
             return json_response(
                 {
-                    "users": [json_fields(each._asdict()) for each in found.users],
+                    "users": [each.document() for each in found.users],
                     "sort": found.sort,
                     "count": found.total,
                     "count_is_exact": found.is_exact,

@@ -58,7 +58,7 @@ PAGES: tuple[Page, ...] = (
     _EXISTING,
     CompleteConnectPage(
         complete_url="/auth/complete?login=0",
-        username="ada",
+        label="ada",
         title="Google",
         name="ada@example.org",
         message="It was refused.",

@@ -34,7 +34,7 @@ class RecoveryCodesPage(FormPage):
     left: int
     set_up_url: str = ""  # for a user without a second factor
     codes: tuple[str, ...] = ()  # a new set
-    username: str = ""  # the owner of the codes
+    label: str = ""  # the owner of the codes
     host: str = ""  # of the site
     made_at: datetime | None = None
     added: str = ""  # the type of a factor that was just added
@@ -106,7 +106,7 @@ class RecoveryCodes(ListForm):
             left=len(codes),
             next=next_after_set_up(submission),
             codes=tuple(codes),
-            username=user.username,
+            label=user.label,
             host=submission.environ.get("HTTP_HOST", ""),
             made_at=utc_now(),
         )

@@ -45,7 +45,7 @@ class SecondPage(PasskeyPage):
 
     template = "second.html"
     second_url: str  # names the pending login
-    username: str  # of the pending login
+    label: str  # of the pending login
     has_app: bool
     has_codes: bool  # recovery codes are left
     trust_days: int = 0  # for how long the browser can be trusted; 0: it is not offered
@@ -158,7 +158,7 @@ class SecondStep(PublicForm):
         return SecondPage(
             shown_to=site.form_accounts.value(waiting.user.id),
             second_url=f"{mount_url(submission.environ)}/{tabs.path_of('second', waiting.tag)}",
-            username=waiting.user.username,
+            label=waiting.user.label,
             has_app=ONE_TIME_CODE in methods,
             has_codes=recovery_codes.count(waiting.user) > 0,
             trust_days=browsers.days if browsers else 0,

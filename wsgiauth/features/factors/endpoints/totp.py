@@ -52,7 +52,7 @@ def set_up_of(submission: MemberSubmission, device: Totp) -> SetUp:
     address = (settings.PUBLIC_URL or "").partition("://")[2].rstrip("/")
     issuer = settings.SITE_NAME or address or REALM
     key = totp.derive_key(settings.FACTOR_KEY or "", device.salt)
-    uri = totp.setup_uri(key, submission.member.user.username, issuer[:_MOST_OF_ISSUER])
+    uri = totp.setup_uri(key, submission.member.user.label, issuer[:_MOST_OF_ISSUER])
     text = totp.base32(key)
     groups = (text[start : start + 4] for start in range(0, len(text), 4))
     return SetUp(device.name, " ".join(groups), uri, qr_code(uri))

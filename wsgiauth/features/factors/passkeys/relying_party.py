@@ -71,7 +71,7 @@ class RelyingParty(BrowserKeys):
         handle = messages.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
         challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
         party = {"id": self.host, "name": self._name}
-        name, origin = user.username, self._origin
+        name, origin = user.label, self._origin
         return messages.creation_options(challenge, party, origin, name, handle, own)
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:

@@ -79,7 +79,7 @@ class NotAdmittedPage(Page):
 
     template = "not_admitted.html"
     client_name: str
-    username: str
+    label: str
     back_url: str
     fields: Mapping[str, str] = {}  # which the way back sends as a form
 
@@ -339,7 +339,7 @@ def _not_admitted(
     is_form = target.mode == FORM_POST
     page = NotAdmittedPage(
         client_name=client.name,
-        username=session.user.username,
+        label=session.user.label,
         back_url=target.uri if is_form else location_of(site, target, fields),
         fields=with_common(site, target, fields) if is_form else {},
         form_source=origin_of(target.uri) if is_form else "",

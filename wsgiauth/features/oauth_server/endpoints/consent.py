@@ -68,7 +68,7 @@ class ConsentPage(FormPage):
     scopes: tuple[ScopeInWords, ...]
     scope: str  # the same, for the form
     lacking: tuple[str, ...] = ()  # permissions that it asks for and the user does not have
-    username: str
+    label: str
     switch_url: str
 
 
@@ -162,7 +162,7 @@ class Consent(MemberForm):
             scopes=in_words(wanted),
             scope=" ".join(wanted),
             lacking=lacking(request.client, request.scopes, possible, resource=request.resource),
-            username=session.user.username,
+            label=session.user.label,
             switch_url=with_next(f"{mount_url(environ)}/login?{SWITCH}=1", begin),
             form_source=origin_of(uri),
             message=refusal.text,

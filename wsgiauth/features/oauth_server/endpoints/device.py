@@ -45,7 +45,7 @@ class DevicePage(FormPage):
     scopes: tuple[ScopeInWords, ...] = ()
     scope: str = ""  # the same, for the form
     lacking: tuple[str, ...] = ()  # permissions that it asks for and the user does not have
-    username: str = ""
+    label: str = ""
 
 
 _NO_SUCH_DEVICE = Problem("NoSuchDevice", 404, {"no_such_device": "No device waits for this code."})
@@ -141,7 +141,7 @@ def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
         scopes=in_words(wanted),
         scope=" ".join(wanted),
         lacking=lacking(row.client, row.scopes.split(), possible, resource=row.resource),
-        username=submission.member.user.username,
+        label=submission.member.user.label,
     )
 
 

@@ -36,7 +36,7 @@ class LogoutPage(Page):
     template = "oauth_logout.html"
     logout_url: str  # with a `next` that leads back here
     client_name: str = ""  # of the app that asks, if it is known
-    username: str
+    label: str
     message: str = ""  # why the browser does not get back to the app
 
 
@@ -104,7 +104,7 @@ def _respond(environ: WSGIEnvironment, site: Site, request: LogoutRequest) -> Re
     page = LogoutPage(
         logout_url=with_next(f"{mount_url(environ)}/logout", _url_after(environ, request)),
         client_name=shown_name(request.client) if request.client else "",
-        username=session.user.username,
+        label=session.user.label,
         message=request.problem,
         form_source=origin_of(request.location) if request.location else "",
     )
