@@ -14,7 +14,7 @@ from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.openapi.answers import HTML, JSON, PROBLEM, Operation, answer
 from wsgiauth.openapi.schemas import obj, text
 
-NOBODY = Described((), {}, ("en",))
+NOBODY = Described((), {}, ("en",), None)
 
 
 class Hello(Endpoint):

@@ -18,6 +18,7 @@ from wsgiauth.authentication.demands import Demand
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.forms.fields import Input, offered
 from wsgiauth.openapi.answers import (
     HTML,
     HTML_PAGE,
@@ -33,6 +34,7 @@ from wsgiauth.openapi.answers import (
 from wsgiauth.openapi.callers import BEARER, COOKIE
 from wsgiauth.openapi.objects import PROFILE, TOKEN
 from wsgiauth.openapi.schemas import Component, header, integer, object_of, schema, text
+from wsgiauth.settings import Settings
 from wsgiauth.version import __version__
 from wsgiauth.web.request import QUERY
 
@@ -133,11 +135,13 @@ class Described(NamedTuple):
         demands: Those of the site.
         fields: The fields of a registration, by the path of each form that asks for them.
         languages: The tags of the languages of the site.
+        settings: Those of the site.
     """
 
     demands: tuple[Demand, ...]
     fields: Mapping[str, tuple[Field, ...]]
     languages: tuple[str, ...]
+    settings: Settings | None
 
 
 def make_document(
@@ -209,13 +213,16 @@ class _Document:
         names = {QUERY}
         for path, endpoint in self._endpoints.items():
             if isinstance(endpoint, Form):
-                names |= {each.name for each in endpoint.fields}
+                names |= {each.name for each in self._fields(endpoint)}
                 names |= {each.name for each in self._described.fields.get(path, ())}
             get = paths[path].get("get", {})
             if "422" in get.get("responses", ()):
                 operation = self._of(endpoint)["get"]
                 names |= {each["name"] for each in operation.parameters if each["in"] == "query"}
         return names
+
+    def _fields(self, form: Form[Any]) -> tuple[Input, ...]:
+        return offered(form.fields, self._described.settings)
 
     # An operation.
 
@@ -279,7 +286,7 @@ class _Document:
             return {**needed, "description": body.about, "content": content}
         if not isinstance(endpoint, Form):
             return None
-        fields = [each for each in endpoint.fields if each.is_described]
+        fields = [each for each in self._fields(endpoint) if each.is_described]
         properties = {each.name: self._resolved(each.schema) for each in fields}
         required = [each.name for each in fields if each.required]
         always_asks = "password" in required  # not only for some links

@@ -34,6 +34,7 @@ from wsgiauth.forms.proofs import (
     PasskeyPage,
     ask_for_second_step,
     invalid_passkey,
+    missing_name,
     passkey_options,
     require_factor,
     typed_problem,
@@ -139,7 +140,9 @@ class LogIn(GuestForm):
         if issued is None:
             raise unauthorized(
                 "invalid_credentials",
-                _("The username and password do not match an active account."),
+                _("The username and password do not match an active account.")
+                if submission.site.settings.USERNAMES
+                else _("The email address and password do not match an active account."),
             )
         finish = hand_over_tokens if submission.is_program else hand_over
         return finish(submission, issued)
@@ -169,7 +172,7 @@ def _require_possible(site: Site, name: str, password: str) -> None:
     """Refuse a name or password that no account has, without a look-up, a count or a hash."""
     errors: dict[str, list[str]] = {}
     if not name:
-        errors["username"] = [_("Enter your username or email address.")]
+        errors["username"] = [missing_name(site.settings)]
     problem = typed_problem(site, password, _("Enter your password."))
     if problem is not None:
         errors["password"] = [problem]

@@ -13,7 +13,6 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
-from wsgiauth.forms.fields import Text, named
 from wsgiauth.languages import SHIPPED
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.settings import Settings
@@ -56,7 +55,7 @@ class OpenApi(Endpoint):
         """The document with every path, at the usual mount."""
         from wsgiauth.endpoints.document import Described, make_document
 
-        described = Described((), {}, tuple(SHIPPED))
+        described = Described((), {}, tuple(SHIPPED), None)
         return make_document(self._endpoints, self._modules, described)
 
     def _document_of(self, site: Site) -> dict[str, Any]:
@@ -71,10 +70,10 @@ class OpenApi(Endpoint):
         asked = {
             path: site.registration.fields
             for path, each in offered.items()
-            if isinstance(each, Form) and each.strings(site) != named(each.fields, Text)
+            if isinstance(each, Form) and {*site.registration.names} & {*each.strings(site)}
         }
         languages = tuple(each.name for each in site.pages.readers.languages)
-        described = Described(tuple(site.admission.demands), asked, languages)
+        described = Described(tuple(site.admission.demands), asked, languages, settings)
         document = make_document(offered, self._modules, described)
         _name_cookies(document["components"]["securitySchemes"], settings)
         return document

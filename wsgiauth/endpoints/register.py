@@ -6,9 +6,9 @@ from typing import ClassVar
 from wsgiauth.accounts import NewAccount
 from wsgiauth.accounts.models import User
 from wsgiauth.forms import FormPage, Refusal, Submission
-from wsgiauth.forms.fields import Input, Text, named
+from wsgiauth.forms.fields import Input, Text
 from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
-from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
+from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_username, sent_values
 from wsgiauth.openapi.answers import Problem
 from wsgiauth.openapi.problems import APPLICATION_FAILED, INVALID, TAKEN, THROTTLED
 from wsgiauth.openapi.strings import EMAIL, NEW_PASSWORD, USERNAME
@@ -45,7 +45,7 @@ class Register(GuestForm):
     """Creates an account. A browser is then logged in, a program is not."""
 
     fields: ClassVar[tuple[Input, ...]] = (
-        Text("username", USERNAME, required=True),
+        Text("username", USERNAME, required=True, needs="USERNAMES"),
         Text("email", EMAIL, required=True),
         Text("password", NEW_PASSWORD, required=True),
     )
@@ -65,8 +65,11 @@ class Register(GuestForm):
         """Create the account."""
         site = submission.site
         attempt = site.throttle.registration(submission.networks)
+        fields = submission.fields
         account = NewAccount(
-            *(submission.fields[name] for name in named(self.fields, Text)),
+            sent_username(submission),
+            fields["email"],
+            fields["password"],
             settings=site.settings,
             answers=read_answers(submission, attempt),
             language=site.pages.readers.name_asked_for(submission.environ),
@@ -94,7 +97,7 @@ class Register(GuestForm):
             login_url=with_next(f"{mount}/login", destination),
             next=destination,
             providers=login_buttons(submission.environ, submission.site),
-            username=submission.fields["username"],
+            username=sent_username(submission) or "",
             email=submission.fields["email"],
             message=refusal.text_without(*submission.fields),
             errors=refusal.errors,

@@ -28,7 +28,7 @@ from wsgiauth.forms.endpoint import (
     require_login,
     require_same_origin,
 )
-from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts, named
+from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts, named, offered
 from wsgiauth.forms.repeated import answered_cookie, is_repeated
 from wsgiauth.forms.shown_to import ACCOUNT, require_shown_to
 from wsgiauth.messages import Joined
@@ -174,7 +174,7 @@ class Form(Endpoint, Generic[Sent]):
 
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the names of the fields that hold strings; a site can have more than `fields`."""
-        return named(self.fields, Text)
+        return named(offered(self.fields, site.settings), Text)
 
     def from_json(self, sent: dict[str, object], site: Site) -> dict[str, object]:
         """Return the members of a JSON object as a form would have sent them."""

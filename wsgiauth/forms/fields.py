@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from wsgiauth.openapi.schemas import Schema
+from wsgiauth.settings import Settings
 
 
 class Input:
@@ -14,6 +15,7 @@ class Input:
         about: What it is, for the OpenAPI document, or a schema that says so; None: only pages
             send it.
         required: Whether JSON needs it.
+        needs: The name of a setting; if it is off, the form has no such field, and ignores one.
         keywords: Further keywords of its JSON Schema, such as the bounds that `Form.act` checks.
     """
 
@@ -22,10 +24,17 @@ class Input:
     least: ClassVar[str] = ""  # the keyword by which a required value is not empty
 
     def __init__(
-        self, name: str, about: str | Schema | None, *, required: bool = False, **keywords: Any
+        self,
+        name: str,
+        about: str | Schema | None,
+        *,
+        required: bool = False,
+        needs: str = "",
+        **keywords: Any,
     ) -> None:
         self.name = name
         self.required = required
+        self.needs = needs
         self._about = about
         self._keywords = keywords
 
@@ -82,6 +91,15 @@ class Flag(Input):
 
     type = "boolean"
     default = False
+
+
+def offered(fields: Iterable[Input], settings: Settings | None) -> tuple[Input, ...]:
+    """Return the fields that a form has on a site with these settings; None: all of them."""
+    return tuple(
+        each
+        for each in fields
+        if settings is None or not each.needs or getattr(settings, each.needs)
+    )
 
 
 def named(fields: Iterable[Input], kind: type[Input]) -> tuple[str, ...]:

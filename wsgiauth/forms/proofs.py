@@ -31,6 +31,7 @@ from wsgiauth.forms.endpoint import unauthorized
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.logins import checking
 from wsgiauth.messages import _
+from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.responses import Header, Response, problem
 from wsgiauth.web.www_authenticate import challenge
@@ -42,6 +43,13 @@ CREDENTIAL = "credential"
 _WRONG_CODE = _(
     "This code is wrong, or was used before. An app shows the next one within 30 seconds."
 )
+
+
+def missing_name(settings: Settings) -> str:
+    """Return the message for a form without the name of an account."""
+    if not settings.USERNAMES:
+        return _("Enter your email address.")
+    return _("Enter your username or email address.")
 
 
 def typed_problem(site: Site, password: str, missing: str) -> str | None:

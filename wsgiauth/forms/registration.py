@@ -38,6 +38,12 @@ class NewAccountPage(FormPage):
         return {**inputs, **self.values, **last}
 
 
+def sent_username(submission: Submission, proposed: str = "") -> str | None:
+    """Return the username as it was sent, or else the proposed one; None without USERNAMES."""
+    sent = submission.fields.get("username")
+    return None if sent is None else sent or proposed
+
+
 def read_answers(submission: Submission, attempt: Attempt) -> Answers:
     """Return the answers in the fields of the application.
 

@@ -7,7 +7,7 @@ from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
 from wsgiauth.forms.fields import Text
-from wsgiauth.forms.proofs import ACCOUNT_NAME
+from wsgiauth.forms.proofs import ACCOUNT_NAME, missing_name
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import INVALID, THROTTLED
@@ -21,6 +21,7 @@ class ForgotPage(FormPage):
     """The form to ask for a new password."""
 
     template = "forgot.html"
+    typed = ("username",)
     forgot_url = UrlBelow("forgot")
     login_url: str
     username: str = ""  # as it was sent
@@ -55,7 +56,7 @@ class Forgot(PublicForm):
         """Insert the email, for any name."""
         site, name = submission.site, submission.fields[ACCOUNT_NAME]
         if not name:
-            raise ValidationError({"username": [_("Enter your username or email address.")]})
+            raise ValidationError({"username": [missing_name(site.settings)]})
         site.require(MailLimits).count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
         detail = _("If the name belongs to an active account, an email with a link is on its way.")

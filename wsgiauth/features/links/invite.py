@@ -64,7 +64,9 @@ class Invite(PanelForm):
     step = _("Invite a person")
     fields = (
         Text("email", EMAIL, required=True),
-        Text("username", "Without it, the person chooses one.", examples=["grace"]),
+        Text(
+            "username", "Without it, the person chooses one.", needs="USERNAMES", examples=["grace"]
+        ),
         Texts("permissions", "What the user gets. Only by superusers.", items=text(maxLength=100)),
         Texts(
             "groups",
@@ -96,7 +98,7 @@ class Invite(PanelForm):
                 errors |= error.errors
         invitation = Invitation(
             email=submission.fields["email"],
-            username=submission.fields["username"],
+            username=submission.fields.get("username", ""),
             is_staff="is_staff" in submission.flags,
             permissions=tuple(sorted(set(permissions))),
             groups=tuple(sorted(groups, key=lambda each: each.name)),
@@ -134,7 +136,7 @@ class Invite(PanelForm):
             groups=tuple(each.name for each in list_groups()) if gives_rights else (),
             joined=frozenset(submission.lists["groups"]),
             email=submission.fields["email"],
-            username=submission.fields["username"],
+            username=submission.fields.get("username", ""),
             is_staff="is_staff" in submission.flags,
             message=refusal.message,
             errors=refusal.errors,

@@ -15,7 +15,7 @@ from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Form, FormPage, Refusal, Submission, email_accepted, see_other
 from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields
 from wsgiauth.forms.endpoint import Endpoint, require_part
-from wsgiauth.forms.fields import Flag, Text, named
+from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
 from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.openapi.strings import EMAIL, USERNAME
@@ -83,7 +83,7 @@ class VerifiedRegister(Register):
     """
 
     fields = (
-        Text("username", USERNAME, required=True),
+        Text("username", USERNAME, required=True, needs="USERNAMES"),
         Text("email", EMAIL, required=True),
         Flag(
             AGAIN,
@@ -112,13 +112,13 @@ class VerifiedRegister(Register):
             raise ValidationError(errors)
         site.require(MailLimits).count(fields["email"], submission.networks)
         outbox = require_part(site.outbox)
-        request_invitation(outbox, fields["username"], fields["email"], mount=site.pages.mount)
+        username, email = fields.get("username", ""), fields["email"]
+        request_invitation(outbox, username, email, mount=site.pages.mount)
         detail = _("If the address can have an account, an email with a link is on its way.")
         if submission.is_program:
             return email_accepted(submission, detail, _sent_page(submission))
-        cookie = asked_cookie(
-            submission, _ASKED, {name: fields[name] for name in named(self.fields, Text)}
-        )
+        asked = {name: fields[name] for name in self.strings(site)}
+        cookie = asked_cookie(submission, _ASKED, asked)
         cookies = (cookie, *keep_next(submission))
         return email_accepted(submission, detail, _sent_page(submission), *cookies)
 

@@ -26,7 +26,7 @@ from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, se
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import account_created, start_first_session
-from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_values
+from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_username, sent_values
 from wsgiauth.messages import Joined, _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import (
@@ -76,7 +76,7 @@ class InvitationLink(LinkPurpose):
         site, invitation = submission.site, read_invitation(secret)
         attempt = site.throttle.registration(submission.networks)
         account = NewAccount(
-            submission.fields["username"] or invitation.username,
+            sent_username(submission, invitation.username),
             invitation.email,
             submission.fields["password"] if site.settings.PASSWORD_LOGIN else None,
             settings=site.settings,
@@ -85,7 +85,8 @@ class InvitationLink(LinkPurpose):
         )
         try:
             if account.errors:
-                names_user = submission.fields["username"] and "username" not in account.errors
+                is_typed = bool(submission.fields.get("username"))
+                names_user = is_typed and "username" not in account.errors
                 if names_user or account.answers.are_telling:
                     attempt.begin()  # a client must not test names without limit
                 account.check()
@@ -112,14 +113,15 @@ class InvitationLink(LinkPurpose):
         invitation = read_invitation(secret)
         if find_user(invitation.email) is not None:
             raise has_account(submission.site)
-        username, errors = submission.fields["username"], {**refusal.errors}
+        username, errors = submission.fields.get("username", ""), {**refusal.errors}
         if not username and invitation.username and find_user(invitation.username) is not None:
             errors.setdefault("username", [_("This username is taken.")])
         return InvitationPage(
             token=submission.fields[TOKEN],
             email=invitation.email,
             username=username or invitation.username,
-            asks_username=bool(username or not invitation.username or "username" in errors),
+            asks_username="username" in submission.fields
+            and bool(username or not invitation.username or "username" in errors),
             message=refusal.text_without(*submission.fields),
             errors=errors,
             fields=submission.site.registration.fields,
@@ -147,7 +149,7 @@ class VerifyAddressPage(FormPage):
     template = "verify_address.html"
     verify_url = UrlBelow("verify")
     token: str
-    username: str
+    label: str
     email: str  # the address to prove
     present: str
 
@@ -179,7 +181,7 @@ class AddressLink(LinkPurpose):
         proof = _require_proof(submission, secret)
         return VerifyAddressPage(
             token=submission.fields[TOKEN],
-            username=proof.user.username,
+            label=proof.user.label,
             email=proof.email,
             present=proof.user.email,
             message=refusal.text,
@@ -228,7 +230,7 @@ class Verify(LinkForm):
             required=True,
             examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
         ),
-        Text("username", USERNAME),
+        Text("username", USERNAME, needs="USERNAMES"),
         Text("password", NEW_PASSWORD),
     )
     refusals = (INVALID, TAKEN, THROTTLED, OTHER_ACCOUNT, EXPIRED)

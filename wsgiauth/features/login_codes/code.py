@@ -13,7 +13,7 @@ from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.again import asked_cookie, asked_fields
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import REMEMBER, GuestForm
-from wsgiauth.forms.proofs import ACCOUNT_NAME
+from wsgiauth.forms.proofs import ACCOUNT_NAME, missing_name
 from wsgiauth.messages import _
 from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.settings import Settings
@@ -55,7 +55,7 @@ class AskForCode(GuestForm):
         """Insert the email, for any name; a former code of this browser ends."""
         name = submission.fields[ACCOUNT_NAME]
         if not name:
-            raise ValidationError({"username": [_("Enter your username or email address.")]})
+            raise ValidationError({"username": [missing_name(submission.site.settings)]})
         if submission.is_program:
             document = {"detail": _DETAIL, "request": codes.ask_for_code(submission, name)}
             return json_response(document, status=HTTPStatus.ACCEPTED)

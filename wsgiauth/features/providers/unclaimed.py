@@ -140,7 +140,7 @@ def create_account(
     submission: Submission,
     waiting: Unclaimed,
     account: ProviderAccount,
-    username: str,
+    username: str | None,
     email: str,
     *,
     link: OneTimeSecret | None = None,

@@ -42,7 +42,7 @@ from wsgiauth.forms import (
 from wsgiauth.forms.endpoint import require_fresh, require_part
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import destination_after_login
-from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.forms.registration import NewAccountPage, sent_username, sent_values
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import (
@@ -110,7 +110,7 @@ class CompleteConnectPage(FormPage):
 
     template = "complete_connect.html"
     complete_url: str
-    username: str
+    label: str
     title: str
     name: str
 
@@ -147,7 +147,9 @@ class _New(_Case):
     def act(self, submission: Submission) -> Response:
         fields = submission.fields
         email = verified_address(self.account) or fields["email"]
-        user = create_account(submission, self.waiting, self.account, fields["username"], email)
+        user = create_account(
+            submission, self.waiting, self.account, sent_username(submission), email
+        )
         return answer_created(submission, self.waiting, user)
 
     def page(self, submission: Submission, refusal: Refusal) -> CompletePage:
@@ -159,7 +161,8 @@ class _New(_Case):
             login_url=self.login_url(submission),
             title=self.title,
             name=account.name,
-            username=fields["username"] or _proposed_username((account.username, account.email)),
+            username=sent_username(submission)
+            or _proposed_username((account.username, account.email)),
             email=email or fields["email"] or proposed_email,
             asks_email=not email,
             sends_link=self.sends_link,
@@ -180,14 +183,16 @@ class _ByLink(_New):
 
     def act(self, submission: Submission) -> Response:
         site, fields = submission.site, submission.fields
-        asked = {name: fields[name] for name in CompletePage.typed}
+        asked = {name: fields[name] for name in CompletePage.typed if name in fields}
         errors = names.name_errors(asked)
         if errors:
             raise ValidationError(errors)
         site.require(MailLimits).count(fields["email"], submission.networks)
         identity_id = identities.identity_id(self.account.issuer, self.account.subject)
         request_provider_address(
-            require_part(site.outbox), ProviderAddress(identity_id, **asked), mount=site.pages.mount
+            require_part(site.outbox),
+            ProviderAddress(identity_id, **{"username": "", **asked}),
+            mount=site.pages.mount,
         )
         detail = _(
             "If the address can have an account, an email with a link is on its way. Open the link"
@@ -243,7 +248,7 @@ class _Connect(_Case):
         member = require_fresh(submission.environ, submission.site)
         return CompleteConnectPage(
             complete_url=self.url(submission),
-            username=member.user.username,
+            label=member.user.label,
             title=self.title,
             name=self.account.name,
             message=refusal.text,
@@ -269,7 +274,7 @@ class Complete(ProviderEndpoint, PublicForm):
     """Creates an account, connects the account of the provider, or leads to the login."""
 
     fields = (
-        Text("username", "Of the new account."),
+        Text("username", "Of the new account.", needs="USERNAMES"),
         Text("email", "Of the new account, if the provider has verified no address."),
         Flag(_CONNECT, "Connect both accounts, for a user who is logged in."),
         Flag(_CANCEL, "Forget the account of the provider."),

@@ -19,7 +19,7 @@ from wsgiauth.features.providers.unclaimed import (
     list_unclaimed,
 )
 from wsgiauth.forms import TOKEN, Refusal, Submission
-from wsgiauth.forms.registration import NewAccountPage, sent_values
+from wsgiauth.forms.registration import NewAccountPage, sent_username, sent_values
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import UrlBelow
@@ -66,7 +66,7 @@ class ProviderAddressLink(LinkPurpose):
         asked = read_provider_address(secret)
         waiting, _provider = _require_same(submission, asked)
         account = waiting.account._replace(email=asked.email, email_verified=True)
-        username = submission.fields["username"] or asked.username
+        username = sent_username(submission, asked.username)
         try:
             user = create_account(submission, waiting, account, username, asked.email, link=secret)
         except ProviderAccountExpiredError:  # another request was first
@@ -91,7 +91,7 @@ class ProviderAddressLink(LinkPurpose):
             destination=waiting.destination,
             title=provider.entry.title,
             email=asked.email,
-            username=submission.fields["username"] or asked.username,
+            username=sent_username(submission, asked.username) or "",
             message=refusal.text_without(*submission.fields),
             errors=refusal.errors,
             fields=submission.site.registration.fields,
