@@ -98,12 +98,17 @@ class NewAccount:
         return user
 
     @repeated_after_conflict
-    def insert(self, hashed_password: str | FormerHash, **fields: object) -> User:
+    def insert(
+        self, hashed_password: str | FormerHash, *, reason: str | None = None, **fields: object
+    ) -> User:
         """Insert the user; of two processes that checked a name, one then raises TakenError.
 
-        `fields` are further fields of `User`.
+        Args:
+            hashed_password: See `User`, or a hash of other software.
+            reason: Of the event `registration`.
+            fields: Further fields of `User`.
         """
-        fields |= {**self._names, "language": self._language}
+        fields |= {**self._names, "language": self._language, "_registration_reason": reason}
         if isinstance(hashed_password, str):
             return User.create(**fields, hashed_password=hashed_password)
         with database.atomic():

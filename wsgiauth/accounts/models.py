@@ -79,6 +79,8 @@ class User(UserRights):
         objects: Creates and finds users: `create`, `get`, `get_or_none`, `filter`, `all`, `count`.
     """
 
+    _registration_reason: str | None = None  # of the event, which saving a new user emits
+
     objects: ClassVar[UserObjects]
     DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
 
@@ -309,7 +311,7 @@ class User(UserRights):
         return row
 
     def _report_registration(self) -> None:
-        events.emit(kinds.REGISTRATION, user_id=self.id)
+        events.emit(kinds.REGISTRATION, user_id=self.id, reason=self._registration_reason)
         for flag in ("is_staff", "is_superuser"):
             if getattr(self, flag):
                 self._report_rights(flag, "on")

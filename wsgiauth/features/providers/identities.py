@@ -211,6 +211,7 @@ def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by
         is_proven = account.email_verified and new.has_email(account.email)
         user = new.insert(
             hashed_password,
+            reason=account.provider,
             email_verified_at=utc_now() if is_proven else None,
             email_verified_by=(proven_by or account.issuer) if is_proven else "",
         )

@@ -56,7 +56,11 @@ def test_a_user_creates_an_account_with_the_verified_address(client, provider, h
     assert user.email_verified_at is not None
     assert Identity.get().user_id == user.id
     assert (Session.get().methods, ProviderSession.select().count()) == ("fed", 1)
-    assert [each.name for each in heard] == ["registration", "identity_connected", "login"]
+    assert [(each.name, each.reason) for each in heard] == [
+        ("registration", "google"),
+        ("identity_connected", "google"),
+        ("login", "fed"),
+    ]
     cookies = answer.headers.getall("Set-Cookie")
     assert ["Max-Age=25" in each for each in cookies] == [True, False]
     assert not tab_cookies(client, PROVIDER)
