@@ -31,6 +31,7 @@ def test_an_entry_needs_only_a_client_and_an_issuer():
     )
     assert parse_entry(GOOGLE).scope == ("openid", "email", "profile")
     assert parse_entry(GOOGLE).create is None
+    assert parse_entry(GOOGLE).register == "ask"
 
 
 def test_no_issuer_can_pass_for_a_proof_of_this_site():
@@ -40,7 +41,7 @@ def test_no_issuer_can_pass_for_a_proof_of_this_site():
 
 def test_an_entry_has_parameters():
     query = (
-        "title=Our+staff&scope=email+openid+groups+email&create=off&link=verified&groups=roles"
+        "title=Our+staff&scope=email+openid+groups+email&create=off&register=at_once&link=verified&groups=roles"
         "&prompt=select_account&second_factor=trusted&logout=provider"
     )
     assert parse_entry(f"{GOOGLE}?{query}") == ProviderEntry(
@@ -51,6 +52,7 @@ def test_an_entry_has_parameters():
         "Our staff",
         ("openid", "email", "groups"),
         create=False,
+        register="at_once",
         link="verified",
         groups="roles",
         prompt="select_account",
@@ -213,6 +215,7 @@ NO_ENTRIES = [
     (f"{GOOGLE}?scope=", "scope must be words"),
     (f"{GOOGLE}?scope=a%22b", "scope must be words"),
     (f"{GOOGLE}?create=perhaps", "create must be on or off"),
+    (f"{GOOGLE}?register=always", "in the entry google: register must be ask or at_once"),
     (f"{GOOGLE}?link=always", "link must be ask or verified"),
     (f"{GOOGLE}?prompt=none", "prompt must be login or consent or select_account"),
     (f"{GOOGLE}?second_factor=on", "second_factor must be asked or trusted"),
@@ -232,7 +235,7 @@ NO_ENTRIES = [
     (f"a+github:http://{CLIENT}github.com", "http is only for localhost"),
     (f"{GITHUB}?prompt=consent", "prompt must be select_account"),
     (f"a+discord:https://{CLIENT}discord.com?prompt=login", "prompt must be consent"),
-    (f"{GITHUB}?a=b", "those known are title, icon, scope, create, link, prompt[.]$"),
+    (f"{GITHUB}?a=b", "those known are title, icon, scope, create, register, link, prompt[.]$"),
     *(
         (f"{GITHUB}?{each}=a", f"{each} needs OpenID Connect, which GitHub does not offer")
         for each in ("groups", "second_factor", "logout", "groups_from")

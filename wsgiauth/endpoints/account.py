@@ -1,6 +1,7 @@
 """GET /auth/account: the user's profile, and links to the pages about the account."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -11,7 +12,7 @@ from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
-from wsgiauth.forms.done import notice_of
+from wsgiauth.forms.done import just_created, notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
     LOGIN,
@@ -53,6 +54,7 @@ class AccountPage(Page):
 
     template = "account.html"
     logout_url = UrlBelow("logout")
+    close_url = UrlBelow("close")
     label: str
     email: str
     is_verified: bool | None  # None where the site sends no email
@@ -67,6 +69,7 @@ class AccountPage(Page):
     missing: Sequence[Missing] = ()  # the most important one first
     passkeys_url: str = ""  # to offer this device, which `page.js` does once; empty: no offer
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
+    is_new: bool = False  # created by a login without a page, and not announced yet
     notice: str = ""
 
 
@@ -112,6 +115,7 @@ class Account(Endpoint):
             links[link.group][url] = link
         passkeys = [each for each in listed if each.method == HARDWARE_KEY]
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
+        announced = just_created(environ, user)
         page = AccountPage(
             label=user.label,
             email=user.email,
@@ -127,9 +131,11 @@ class Account(Endpoint):
             missing=tuple(_missing(user, site, mount, codes_left, lost)),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
+            is_new=bool(announced),
             notice=notice_of(environ, _NOTICES),
         )
-        return site.pages.render(environ, page)
+        response = site.pages.render(environ, page)
+        return replace(response, headers=(*response.headers, *announced))
 
 
 def _missing(

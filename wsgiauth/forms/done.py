@@ -2,6 +2,9 @@
 
 The URL has `done=…`. A cookie of one minute confirms it, so that a prepared link shows no notice.
 The cookie also has the name of the object, which must be in no URL.
+
+The notice about an account that was created without a page waits in a cookie for the account page,
+because the login can lead to a page of the application.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -9,6 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
+from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.site import Site
 from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.request import query_field
@@ -17,6 +22,7 @@ from wsgiauth.web.urls import path_asked_for
 
 _DONE = "done"
 _COOKIE = OwnCookie("-done", 60)
+_CREATED = OwnCookie("-created", DAY)
 
 # A sentence, or a function that returns one with the name of the object.
 Notice = str | Callable[[str], str]
@@ -57,3 +63,17 @@ def notice_of(environ: WSGIEnvironment, notices: Mapping[str, Notice]) -> str:
     done = just_done(environ)
     notice = notices.get(done.word, "")
     return notice if isinstance(notice, str) else notice(done.name)
+
+
+def created_cookie(environ: WSGIEnvironment, user: User) -> Header:
+    """Return the cookie that lets the account page name the new account of a user, once."""
+    site: Site = environ["wsgiauth.site"]
+    return site.identifier.own_cookie(environ, _CREATED, str(user.id))
+
+
+def just_created(environ: WSGIEnvironment, user: User) -> tuple[Header, ...]:
+    """Return the header that deletes the cookie of a user; empty without it."""
+    site: Site = environ["wsgiauth.site"]
+    if site.identifier.sent_cookie(environ, _CREATED) != str(user.id):
+        return ()
+    return (site.identifier.own_cookie(environ, _CREATED, ""),)

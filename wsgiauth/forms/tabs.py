@@ -11,9 +11,9 @@ from wsgiauth.web.request import query_field
 _LOGIN = "login"  # in the query: the tag of the cookie
 
 
-def path_of(page: str, tag: str) -> str:
-    """Return the path of a page, below the mount, for the login with this tag."""
-    return f"{page}?{_LOGIN}={tag}"
+def path_of(page: str, tag: str, *, done: str = "") -> str:
+    """Return the path of a page, below the mount, for the login with this tag; see `done`, too."""
+    return f"{page}?{f'done={done}&' if done else ''}{_LOGIN}={tag}"
 
 
 def sent_cookies(

@@ -83,6 +83,7 @@ class ProviderEntry(NamedTuple):
     title: str  # on the button
     scope: tuple[str, ...] = KINDS[OPENID].scope
     create: bool | None = None  # whether a login can create an account; None: as REGISTRATION says
+    register: str = "ask"  # `at_once`: no page, if nothing but the verified address is needed
     link: str = "ask"  # `verified`: an address that both sides have verified connects at once
     groups: str = ""  # the claim that names groups, or the path to it; empty: none does
     groups_from: str = "token"  # `userinfo`: the groups are those of the userinfo endpoint
@@ -326,6 +327,7 @@ def _parsers(kind: Kind) -> Mapping[str, Callable[[str, str], object]]:
         "icon": _parse_icon,
         "scope": _scopes(*kind.needed),
         "create": _parse_switch,
+        "register": _choice("ask", "at_once"),
         "link": _choice("ask", "verified"),
         "prompt": _choice(*kind.prompts),
         **(_OF_CLAIMS if kind.has_claims else {}),

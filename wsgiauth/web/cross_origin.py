@@ -43,6 +43,15 @@ def is_prefetch(environ: WSGIEnvironment) -> bool:
     return any("prefetch" in environ.get(name, "").lower() for name in headers)
 
 
+def is_top_level(environ: WSGIEnvironment) -> bool:
+    """Return whether a user has opened a page, in a tab of its own.
+
+    An iframe, a script and a prefetch have not. Older browsers do not say (W3C Fetch Metadata).
+    """
+    is_document = environ.get("HTTP_SEC_FETCH_DEST", "document") == "document"
+    return is_document and not is_prefetch(environ)
+
+
 def host_of(origin: str) -> str | None:
     """Return the host and port of a URL, or None if it has none."""
     try:

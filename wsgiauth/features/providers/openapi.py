@@ -151,7 +151,8 @@ OPERATIONS = {
                 leads(
                     303,
                     "`Location` is where the login leads; for an account that no user has,"
-                    " /complete.",
+                    " /complete, unless the entry has `register=at_once` and nothing must be asked."
+                    " A new account is then created.",
                 ),
             ),
             browser="A failure is a page that leads back to the login. If this browser began it, a"

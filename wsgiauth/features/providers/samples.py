@@ -42,7 +42,7 @@ CONNECTED = (
     Connected("2c34d5e6f708", "id.example.org", "ada", THEN, THEN, is_offered=False),
 )
 PAGES: tuple[Page, ...] = (
-    ACCOUNT.replaced(connected=CONNECTED[:1]),
+    ACCOUNT.replaced(connected=CONNECTED[:1], is_new=True),
     IdentitiesPage(
         identities=CONNECTED,
         providers=PROVIDERS,

@@ -34,6 +34,7 @@ from wsgiauth.web.urls import PATHS_ALONE, Destinations
 LIFETIME = REMEMBERED  # seconds
 UNCLAIMED = OwnCookie("-provider-", LIFETIME)
 
+REFUSED = "refused"  # `done` in the query of the page: no account could be created at once
 _PURPOSE = "provider account"
 _MAX_GROUPS = 100  # that fit into a column of MariaDB; the next login brings the others
 
@@ -136,9 +137,24 @@ def verified_address(account: ProviderAccount) -> str:
     return account.email if is_usable else ""
 
 
+def proposed_username(account: ProviderAccount) -> str:
+    """Return a username made of what the provider says, or an empty string.
+
+    The name can be taken: a check here would reveal taken names, without a limit. Of an email
+    address, the part before the `@` counts.
+    """
+    return next(filter(None, map(_as_username, (account.username, account.email))), "")
+
+
+def _as_username(text: str) -> str:
+    local = text.partition("@")[0].partition("+")[0].lstrip("-")
+    name = "".join(each for each in local if not names.is_invisible(each))
+    return name if names.new_username_problem(name) is None else ""
+
+
 def create_account(
     submission: Submission,
-    waiting: Unclaimed,
+    waiting: Unclaimed | None,
     account: ProviderAccount,
     username: str | None,
     email: str,
@@ -149,6 +165,7 @@ def create_account(
 
     Args:
         submission: Has the fields of the application.
+        waiting: None if the browser has just come from the provider.
         account: The account that waits, perhaps with an address that a link has proven.
         link: The secret of this link, which is used up, too.
 
@@ -178,7 +195,7 @@ def create_account(
     with database.atomic():
         if link is not None and not one_time.use(link):
             raise ProviderAccountExpiredError
-        if not finish(waiting, now):
+        if waiting is not None and not finish(waiting, now):
             raise ProviderAccountExpiredError
         proven_by = "" if link is None else PROVEN_BY_LINK
         return identities.register(new, account, now, proven_by=proven_by)
@@ -198,15 +215,20 @@ def answer_created(submission: Submission, waiting: Unclaimed, user: User) -> Re
     # As in the form that began the login at the provider.
     flags = submission.flags | ({REMEMBER} if waiting.remember else set())
     submission = replace(submission, destination=waiting.destination, flags=flags)
-    issued, account = None, waiting.account
+    response = log_new_user_in(submission, waiting.account, user)
+    return replace(response, headers=(*response.headers, expired_cookie(submission, waiting)))
+
+
+def log_new_user_in(submission: Submission, account: ProviderAccount, user: User) -> Response:
+    """Log a new user in, unless the browser has a session."""
+    issued = None
     if submission.site.identifier.identify(submission.environ).any_session is None:
         login = ProviderLogin.of(account)
         with suppress(ClaimsError):  # the user has to log in: see `handover`
             issued = start_browser_session(
                 submission, user, methods=account.methods, federated_login=login
             )
-    response = account_created(submission, user, issued)
-    return replace(response, headers=(*response.headers, expired_cookie(submission, waiting)))
+    return account_created(submission, user, issued)
 
 
 def expired_cookie(submission: Submission, waiting: Unclaimed) -> Header:

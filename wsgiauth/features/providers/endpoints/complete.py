@@ -5,7 +5,6 @@ depends on who is logged in, and on who has the email address.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import replace
 from http import HTTPStatus
 from typing import ClassVar
@@ -20,12 +19,14 @@ from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.problems import IDENTITY_REFUSED
 from wsgiauth.features.providers.redirects import ProviderEndpoint
 from wsgiauth.features.providers.unclaimed import (
+    REFUSED,
     Unclaimed,
     answer_created,
     connect_waiting,
     create_account,
     expired_cookie,
     is_creation_open,
+    proposed_username,
     require_unclaimed,
     verified_address,
 )
@@ -39,6 +40,7 @@ from wsgiauth.forms import (
     see_other,
     tabs,
 )
+from wsgiauth.forms.done import just_done
 from wsgiauth.forms.endpoint import require_fresh, require_part
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import destination_after_login
@@ -161,8 +163,7 @@ class _New(_Case):
             login_url=self.login_url(submission),
             title=self.title,
             name=account.name,
-            username=sent_username(submission)
-            or _proposed_username((account.username, account.email)),
+            username=sent_username(submission) or proposed_username(account),
             email=email or fields["email"] or proposed_email,
             asks_email=not email,
             sends_link=self.sends_link,
@@ -318,6 +319,9 @@ class Complete(ProviderEndpoint, PublicForm):
         """Return the page for this browser."""
         waiting, provider = require_unclaimed(submission.environ, submission.site)
         user, identity_id = _shown_to(submission, waiting)
+        done = just_done(submission.environ)
+        if done.word == REFUSED:
+            refusal = Refusal(done.name)
         account = submission.site.form_accounts.value(user.id if user else 0, identity_id)
         page = _case(submission, waiting, provider).page(submission, refusal)
         return page.replaced(shown_to=account, destination=waiting.destination)
@@ -354,18 +358,3 @@ def _cancel(submission: Submission) -> Response:
         location = f"{mount_url(environ)}/{page}"
         return json_response({"detail": _("Cancelled."), "next": location}, headers=(cookie,))
     return see_other(submission, page, cookie)
-
-
-def _proposed_username(wanted: Iterable[str]) -> str:
-    """Return a username made of the first of these strings that can be one, or an empty string.
-
-    The name can be taken: a check here would reveal taken names, without a limit. Of an email
-    address, the part before the `@` counts.
-    """
-    return next(filter(None, map(_as_username, wanted)), "")
-
-
-def _as_username(text: str) -> str:
-    local = text.partition("@")[0].partition("+")[0].lstrip("-")
-    name = "".join(each for each in local if not names.is_invisible(each))
-    return name if names.username_problem(name) is None else ""

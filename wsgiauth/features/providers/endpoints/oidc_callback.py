@@ -19,8 +19,14 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.lifetimes import CLOCK_SKEW
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import actors, kinds
-from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.exceptions import (
+    ApplicationError,
+    RequestError,
+    UnauthenticatedError,
+    ValidationError,
+)
 from wsgiauth.features.providers import identities, unclaimed
+from wsgiauth.features.providers.at_once import register_at_once
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -42,8 +48,14 @@ from wsgiauth.features.providers.redirects import (
     reporting,
     require_provider,
 )
-from wsgiauth.features.providers.unclaimed import UNCLAIMED, verified_address
-from wsgiauth.forms import MemberSubmission, Submission, see_other, tabs
+from wsgiauth.features.providers.unclaimed import (
+    REFUSED,
+    UNCLAIMED,
+    log_new_user_in,
+    verified_address,
+)
+from wsgiauth.forms import MemberSubmission, Refusal, Submission, see_other, tabs
+from wsgiauth.forms.done import created_cookie
 from wsgiauth.forms.handover import REMEMBER, hand_over, hand_over_renewed, start_browser_session
 from wsgiauth.forms.proofs import ask_for_second_step
 from wsgiauth.messages import _
@@ -64,6 +76,7 @@ from wsgiauth.web.urls import leads_to, mount_url
 _PARAMETERS = ("state", "code", "error", "error_description", "iss")
 
 _TRY_AGAIN = HTTPStatus.SERVICE_UNAVAILABLE
+_MAX_MESSAGE = 300  # characters, in a cookie
 
 
 class _Arrival(NamedTuple):
@@ -232,17 +245,46 @@ def _log_in(arrival: _Arrival) -> Response:
     identity = identities.find(account.issuer, account.subject) or _link_verified(arrival)
     if identity is not None:
         return _start_session(submission, identity, account)
-    environ, site, destination = submission.environ, submission.site, submission.destination
-    if leads_to(destination, f"{mount_url(environ)}/complete"):  # which would lead to itself
-        destination = ""
+    if leads_to(submission.destination, f"{mount_url(submission.environ)}/complete"):
+        # It would lead to itself. And the user was about to log in to an account that exists.
+        return _wait(arrival._replace(submission=replace(submission, destination="")))
+    return _register(arrival)
+
+
+def _register(arrival: _Arrival) -> Response:
+    """Create a user at once, if the entry and the site permit it; otherwise by a page."""
+    submission, account = arrival.submission, arrival.account
+    try:
+        user = register_at_once(submission, arrival.provider, account)
+    except ValidationError as error:
+        identity = identities.find(account.issuer, account.subject)
+        if identity is not None:  # another tab was first
+            return _start_session(submission, identity, account)
+        return _wait(arrival, Refusal(errors=error.errors).text)
+    except ApplicationError as error:
+        return _wait(arrival, error.detail)
+    if user is None:
+        return _wait(arrival)
+    path = f"{mount_url(submission.environ)}/account"  # whose notice names the new account
+    submission = replace(submission, destination=submission.destination or path)
+    response = log_new_user_in(submission, account, user)
+    cookie = created_cookie(submission.environ, user)
+    return replace(response, headers=(*response.headers, cookie))
+
+
+def _wait(arrival: _Arrival, refusal: str = "") -> Response:
+    """Let the account wait for its user, for whom a page asks, perhaps with a message."""
+    submission, site = arrival.submission, arrival.submission.site
     cookie = unclaimed.start(
-        account,
-        destination=destination,
+        arrival.account,
+        destination=submission.destination,
         remember=arrival.begun.errand.remember,
         now=site.tokens.now(),
     )
-    cookies = site.identifier.one_more_cookie(environ, UNCLAIMED, cookie)
-    return see_other(submission, tabs.path_of("complete", cookie.tag), *cookies)
+    cookies = site.identifier.one_more_cookie(submission.environ, UNCLAIMED, cookie)
+    page = tabs.path_of("complete", cookie.tag, done=REFUSED if refusal else "")
+    message = site.pages.readers.language(submission.environ).say(refusal)
+    return see_other(submission, page, *cookies, name=message[:_MAX_MESSAGE])
 
 
 def _start_session(
