@@ -129,6 +129,14 @@ def creates(scene, is_verified=True, email=None, proposal="eve"):
     assert owners() == {"eve": "Evelyn"}
 
 
+def creates_at_once(scene):
+    assert path_of(log_in(scene.client, scene.provider, "eve", status=303)) == "/auth/account"
+    assert who(scene.client) == "eve"
+    created = User.get(User.username == "eve")
+    assert (created.email, created.email_verified_at is not None) == ("eve@example.org", True)
+    assert owners() == {"eve": "eve"}
+
+
 def offers_only_the_login(scene):
     page = arrive(scene)
     assert "There is no account for you here" in page
@@ -314,6 +322,7 @@ CASES = {
     "other-subject": other_subject,
     "other-issuer": other_issuer,
     "new": partial(unknown, creates, claims=NEW),
+    "new-at-once": partial(unknown, creates_at_once, entry={"register": "at_once"}, claims=NEW),
     "new-unverified": partial(
         unknown, partial(creates, is_verified=False, email="e@a.example"), claims=NEW_UNVERIFIED
     ),
