@@ -9,7 +9,7 @@ from tests.support.gallery import bare_sample
 from tests.support.logins import make_stale
 from tests.support.oidc_provider import oidc_provider
 from tests.support.sites import Stage, serving
-from wsgiauth import AuthMiddleware, storage
+from wsgiauth import AuthMiddleware, User, storage
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +102,28 @@ def test_a_person_comes_by_a_provider_and_returns_and_keeps_a_way_in(visitor, at
     visitor.press("Disconnect the account")
     assert "only way to log in" in visitor.shown("[role=alert]")[0]
     assert visitor.shown("dd bdi") == ["grace@example.org"]
+
+
+@pytest.mark.promise(101)
+@pytest.mark.parametrize("parameters", [{"register": "at_once"}], ids=[""])
+def test_with_register_at_once_no_page_comes_between_the_provider_and_the_application(
+    visitor, at_provider, browser
+):
+    visitor.open("/members?page=2")
+    visitor.press("Log in with Work")
+    at_provider.submit("joan", "any password")
+    before = browser.execute_script("return history.length")
+    at_provider.press("Continue")
+    assert (visitor.path, visitor.heading) == ("/members?page=2", "Members")
+    assert browser.execute_script("return history.length") == before + 1
+    visitor.open("/auth/account")
+    [notice] = visitor.shown("p.notice")
+    assert notice == "Account created for joan@example.org. Not you? Close your account"
+    visitor.open("/auth/account")
+    assert not visitor.shown("p.notice")
+    visitor.press("Close your account")
+    visitor.press("Close the account permanently")
+    assert User.select().where(User.username == "joan").count() == 0
 
 
 def test_who_is_not_recently_logged_in_confirms_it_at_the_provider(visitor, at_provider):

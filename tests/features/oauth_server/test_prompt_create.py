@@ -6,6 +6,8 @@ from webtest import TestApp
 from tests.features.oauth_server.test_authorize import log_in_here, open_page, path_of
 from tests.support.oauth_apps import CONSENT, App, answer_in, walk
 from tests.support.sites import SAME_ORIGIN
+from wsgiauth import User
+from wsgiauth.testing import provider_account
 
 METADATA = "/.well-known/openid-configuration"
 
@@ -63,6 +65,27 @@ def test_an_older_login_is_no_answer(anonymous, browser, wiki, clock):
     _path, query = path_of(open_page(anonymous, wiki.url(prompt="create"), 303))
     answer = open_page(browser, f"/auth/authorize?{query}", 303)
     assert path_of(answer)[0] == CONSENT
+
+
+AT_ONCE = "work:https://id:secret@id.example.com?register=at_once"
+
+
+@pytest.mark.promise(101)
+@pytest.mark.parametrize("further", [{"OIDC_PROVIDERS": (AT_ONCE,)}], ids=[""])
+def test_a_provider_that_registers_at_once_is_asked_only_by_a_press(anonymous, site, wiki):
+    provider_account(site, "work", email="niaj@example.org", email_verified=True)
+    for url, page in ((wiki.url(), "/auth/login"), (wiki.url(prompt="create"), "/auth/register")):
+        begun = open_page(anonymous, url, 303)
+        assert path_of(begun)[0] == page
+        shown = open_page(anonymous, begun.location).html
+        button = shown.find("button", attrs={"formaction": "/auth/oidc/work"})
+        assert not any("oidc" in each for each in anonymous.cookies)
+    assert User.select().count() == 0
+    fields = {"next": button.find_parent("form").find(attrs={"name": "next"})["value"]}
+    begun = anonymous.post(button["formaction"], fields, headers=SAME_ORIGIN, status=303)
+    callback = open_page(anonymous, begun.location, 303)
+    assert path_of(open_page(anonymous, callback.location, 303))[0] == CONSENT
+    assert User.get().email == "niaj@example.org"
 
 
 @pytest.mark.parametrize("further", [{"REGISTRATION": False}], ids=["closed"])
