@@ -258,8 +258,8 @@ class AuthMiddleware:
         Raises:
             ValidationError: A name breaks a rule; `errors` also reports a taken name.
             TakenError: The address has an account, or another user has the username.
-            ValueError: A permission does not have the form `<app>.<action>`; or a group is of
-                another application.
+            ValueError: A permission does not have the form `<app>.<action>`; a group is of another
+                application; or a username is given, and USERNAMES is off.
             Group.DoesNotExist: There is no group of a name.
             ConfigurationError: The site sends no emails, and has no PUBLIC_URL for a link.
             peewee.DatabaseError: The database failed.

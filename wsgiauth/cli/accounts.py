@@ -15,7 +15,9 @@ from wsgiauth.console.command import (
     Arguments,
     CommandError,
     UsageError,
+    columns_of,
     open_database,
+    refuse_username,
     require_group,
     require_passwords,
     require_user,
@@ -102,9 +104,11 @@ def create_user(arguments: Arguments) -> None:
 
 
 def _create_user(arguments: Arguments) -> User:
+    refuse_username(arguments)
     settings = open_database(arguments, may_create=True)
     is_piped = arguments.password_stdin or arguments.former_hash_stdin
-    given = {"--username": arguments.username, "--email": arguments.email}
+    given = {"--username": arguments.username} if settings.USERNAMES else {}
+    given["--email"] = arguments.email
     if settings.PASSWORD_LOGIN:
         given["--password-stdin"] = is_piped
     elif is_piped:
@@ -115,13 +119,15 @@ def _create_user(arguments: Arguments) -> User:
         named = {"username": arguments.username, "email": arguments.email}
         accounts.check_names({field: name for field, name in named.items() if name})
     problem_of = partial(_name_problem, arguments)
-    username = arguments.username or ask("Username: ", partial(problem_of, "username"))
+    username = None
+    if settings.USERNAMES:
+        username = arguments.username or ask("Username: ", partial(problem_of, "username"))
     email = arguments.email or ask("Email: ", partial(problem_of, "email"))
     password: str | FormerHash | None = None
     if arguments.former_hash_stdin:
         password = arguments.read_former_hash(_read_line(), settings)
     elif settings.PASSWORD_LOGIN:
-        password = _new_password(arguments, settings, username, email)
+        password = _new_password(arguments, settings, username or "", email)
     return accounts.create_user(
         username,
         email,
@@ -159,15 +165,16 @@ def update_user(arguments: Arguments) -> None:
     }
     if all(value is None for value in changes.values()) and not arguments.verified:
         raise UsageError("nothing to change: give at least one option")
+    refuse_username(arguments)
     settings = open_database(arguments)
     user = require_user(arguments.user)
     if arguments.verified:
         changes |= verified_by_operator(user, arguments.email)
     is_changed = accounts.update_user(user, **changes)
-    verified = ", verified" if is_proven(user, settings) else ""
+    verified = ["verified"] if is_proven(user, settings) else []
     print_change(
         is_changed,
-        f"{user} ({user.email}{verified}) has staff: {yes_or_no(user.is_staff)},"
+        f"{_described(user, *verified)} has staff: {yes_or_no(user.is_staff)},"
         f" superuser: {yes_or_no(user.is_superuser)}.",
     )
 
@@ -176,7 +183,7 @@ def delete_user(arguments: Arguments) -> None:
     """Delete a user with all sessions and permissions, after a confirmation."""
     open_database(arguments)
     user = require_user(arguments.user)
-    confirm(arguments, f"Delete {user} ({user.email}) with all sessions and permissions?")
+    confirm(arguments, f"Delete {_described(user)} with all sessions and permissions?")
     accounts.delete_user(user)
     print_line(f"Deleted {user}.")
 
@@ -198,7 +205,13 @@ def print_users(arguments: Arguments) -> None:
     group = require_group(arguments.group) if arguments.group else None
     pages = user_pages(arguments.prefix, limit=arguments.limit, group=group)
     documents = ([summary(*each, settings) for each in page] for page in pages)
-    print_list(documents, _COLUMNS, as_json=arguments.json)
+    print_list(documents, columns_of(settings, _COLUMNS), as_json=arguments.json)
+
+
+def _described(user: User, *further: str) -> str:
+    """Return the label of a user; in parentheses the address, unless it is the label, and more."""
+    known = [*([user.email] if user.label != user.email else []), *further]
+    return f"{user} ({', '.join(known)})" if known else str(user)
 
 
 def _taken(error: TakenError, arguments: Arguments) -> str:
@@ -222,10 +235,10 @@ def _name_problem(arguments: Arguments, field: str, name: str) -> str | None:
 
 def _new_password(arguments: Arguments, settings: Settings, username: str, email: str) -> str:
     if not arguments.password_stdin:
+        names = "username or email address" if settings.USERNAMES else "email address"
         return ask_password(
             f"A password must have at least {settings.PASSWORD_MIN_LENGTH} characters and at most"
-            f" {MAX_BYTES} bytes in UTF-8. It must not be common or similar to the username or"
-            " email address.",
+            f" {MAX_BYTES} bytes in UTF-8. It must not be common or similar to the {names}.",
             lambda password: password_problem(password, settings, username=username, email=email),
         )
     return _read_line()

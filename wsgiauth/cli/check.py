@@ -119,6 +119,15 @@ def _former_keys(site: Site) -> Iterator[Finding]:
         )
 
 
+def _telling_registration(site: Site) -> Iterator[Finding]:
+    settings = site.settings
+    if settings.REGISTRATION and not settings.USERNAMES and not settings.VERIFICATION:
+        yield _note(
+            "USERNAMES=off without VERIFICATION: /auth/register tells who has an account. Set"
+            " VERIFICATION to on."
+        )
+
+
 def _emails_without_logo(site: Site) -> Iterator[Finding]:
     settings = site.settings
     is_shown = settings.SITE_LOGO_EMAIL or not is_svg(settings.SITE_LOGO or "")
@@ -201,6 +210,7 @@ def _removable_factors(site: Site) -> Iterator[Finding]:
 _QUESTIONS = (
     Question(_insecure_cookie, needs_database=False),
     Question(_former_keys, needs_database=False),
+    Question(_telling_registration, needs_database=False),
     Question(_emails_without_logo, needs_database=False),
     Question(_small_pool),
     Question(_missing_superuser),

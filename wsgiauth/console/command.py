@@ -125,6 +125,19 @@ def require_user(name: str) -> User:
     return user
 
 
+def refuse_username(arguments: Arguments) -> None:
+    """Refuse `--username` if people have no usernames, before the database is opened."""
+    if arguments.username is not None and not read_settings(arguments).USERNAMES:
+        raise UsageError("USERNAMES is off, so users have no usernames: leave out --username")
+
+
+def columns_of(settings: Settings, columns: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the columns of a table, without the usernames if people have none."""
+    return {
+        heading: key for heading, key in columns.items() if settings.USERNAMES or key != "username"
+    }
+
+
 def require_passwords(settings: Settings) -> None:
     """Refuse a command that is about a password if users do not log in with one."""
     if not settings.PASSWORD_LOGIN:

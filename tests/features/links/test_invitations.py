@@ -1,11 +1,13 @@
 """Invitations: who can be invited, and what their links create."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.support.mails import with_mail
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
+from wsgiauth import AuthMiddleware
 from wsgiauth.accounts import NewAccount, create_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import INVITATION, OneTimeSecret
@@ -93,10 +95,18 @@ def test_what_breaks_a_rule_is_not_invited():
         (Invitation(email="ada"), ValidationError),
         (Invitation(email=""), ValidationError),
         (Invitation(email=EMAIL, username="a b"), ValidationError),
+        (Invitation(email=EMAIL, username="uabcdefgh2345672"), ValidationError),  # reserved
         (Invitation(email=EMAIL, permissions=("publish",)), ValueError),
     ):
         with pytest.raises(error):
             check_invitation(invitation)
+
+
+def test_without_usernames_code_invites_to_none(settings):
+    site = AuthMiddleware(echo, replace(with_mail(settings), MAIL_URL=None, USERNAMES=False))
+    with pytest.raises(ValueError, match="USERNAMES is off"):
+        site.invite(EMAIL, username=USERNAME)
+    assert site.invite(EMAIL).startswith("https://example.org/auth/verify?token=")
 
 
 def test_a_group_that_is_deleted_is_not_invited_to():

@@ -9,7 +9,9 @@ from wsgiauth.authentication.password import make_printed_reset_link
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
+    columns_of,
     open_database,
+    refuse_username,
     require_group,
     require_passwords,
     require_user,
@@ -65,6 +67,7 @@ def add_commands(parser: Parser) -> None:
 
 def send_invitation(arguments: Arguments) -> None:
     """Send an invitation; print its link if the site sends no emails."""
+    refuse_username(arguments)
     settings = open_database(arguments)
     outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
     invitation = Invitation(
@@ -84,9 +87,9 @@ def send_invitation(arguments: Arguments) -> None:
 
 def print_invitations(arguments: Arguments) -> None:
     """Print the open invitations, the newest first."""
-    open_database(arguments)
+    settings = open_database(arguments)
     listed = [each.document() for each in open_invitations(time.time())]
-    print_list([listed], _COLUMNS, as_json=arguments.json)
+    print_list([listed], columns_of(settings, _COLUMNS), as_json=arguments.json)
 
 
 def revoke_invitation(arguments: Arguments) -> None:

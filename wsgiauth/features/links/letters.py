@@ -152,6 +152,8 @@ class LinkInviter(Inviter):
         groups: Iterable[Group | str],
     ) -> str | None:
         """Send an invitation; return its link if the site sends no emails."""
+        if username and not site.settings.USERNAMES:
+            raise ValueError("USERNAMES is off, so an invitation has no username")
         invitation = Invitation(
             email=email,
             username=username,
