@@ -3,6 +3,7 @@
 import csv
 import io
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from tests.support.mails import MAIL
 from tests.support.permissions import OTHER, give_away
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME
 from wsgiauth import User, hash_password, storage, verify_password
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, names
 from wsgiauth.accounts.tables import Permission
 from wsgiauth.cli import main
 from wsgiauth.events.models import RecordedEvent
@@ -57,6 +58,9 @@ def small_batches(monkeypatch):
     """Let a batch have few rows."""
     for module in (commands, importing):
         monkeypatch.setattr(module, "BATCH", SMALL)
+
+
+NAMED = "username,email"
 
 
 def lines(*rows, columns="username,email,hashed_password"):
@@ -324,6 +328,76 @@ def test_an_export_can_be_imported(run, settings):
     assert (status, output) == (0, "Created 2 users; 0 existed already.\n")
     _, again, _ = run("export", "--with-hashes")
     assert sorted(again.splitlines()) == sorted(exported.splitlines())
+
+
+@pytest.fixture
+def without_usernames(monkeypatch):
+    """Let the commands be those of a site without usernames."""
+    monkeypatch.setenv("USERNAMES", "off")
+
+
+MADE = "uabcdefgh2345672"
+MIXED = lines(f"{USERNAME},{EMAIL}", ",grace@example.org", f"{MADE},lin@example.org", columns=NAMED)
+
+
+@pytest.mark.every_database
+@pytest.mark.usefixtures("without_usernames")
+def test_without_usernames_those_of_a_file_are_kept_and_missing_ones_are_made(run):
+    planned = run("import", "-", "--dry-run", stdin=MIXED)
+    assert planned == (0, "Would create 3 users; 0 existed already.\n", "")
+    assert run("import", "-", stdin=MIXED) == (0, "Created 3 users; 0 existed already.\n", "")
+    kept, made, other = [user.username for user in User.select().order_by(User.id)]
+    assert (kept, other) == (USERNAME, MADE)
+    assert names.is_made(made)
+    for dry_run in ([], ["--dry-run"]):
+        status, output, _ = run("import", "-", *dry_run, stdin=MIXED)
+        assert (status, output.partition(" users; ")[2]) == (0, "3 existed already.\n")
+    assert [user.username for user in User.select().order_by(User.id)] == [kept, made, other]
+
+
+@pytest.mark.usefixtures("without_usernames")
+def test_without_usernames_a_file_needs_no_column_of_them(run):
+    stdin = lines(f"{EMAIL},{HASH}", f"{EMAIL.upper()},", columns="email,hashed_password")
+    assert run("import", "-", stdin=stdin) == (0, "Created 1 user; 1 existed already.\n", "")
+    (ada,) = User.select()
+    assert names.is_made(ada.username)
+    assert verify_password(PASSWORD, ada.hashed_password)
+    assert "there is no column email" in run("import", "-", stdin=lines("a", columns="username"))[2]
+
+
+@pytest.mark.usefixtures("without_usernames")
+def test_without_usernames_a_username_has_one_user(run):
+    assert run("import", "-", stdin=MIXED)[0] == 0
+    rows = [f"{MADE.upper()},x@example.org", f"x,{EMAIL}", "a b,y@example.org"]
+    _, output, errors = run("import", "-", stdin=lines(*rows, columns=NAMED))
+    assert output == "Created 0 users; 0 existed already.\n"
+    assert errors.splitlines()[:3] == [
+        "line 2: This username is taken.",
+        "line 3: This email address is taken.",
+        "line 4: A username cannot contain spaces or invisible characters.",
+    ]
+
+
+@pytest.mark.every_database
+def test_an_export_without_usernames_can_be_imported_also_with_usernames(run, monkeypatch):
+    monkeypatch.setenv("USERNAMES", "off")
+    assert run("import", "-", stdin=MIXED)[0] == 0
+    exported = run("export")[1]
+    for usernames, label in (("off", "email"), ("on", "username")):
+        User.delete().execute()
+        monkeypatch.setenv("USERNAMES", usernames)
+        assert run("import", "-", stdin=exported)[:2] == (
+            0,
+            "Created 3 users; 0 existed already.\n",
+        )
+        assert run("export")[1] == exported
+        for each in json.loads(run("users", "--json")[1]):
+            assert each["label"] == each[label]
+
+
+def test_with_usernames_an_empty_one_is_refused(run):
+    _, _, errors = run("import", "-", stdin=lines(f",{EMAIL},"))
+    assert errors.startswith("line 2: Enter a username.")
 
 
 FORMULAS = {

@@ -22,7 +22,7 @@ from wsgiauth.features.former_passwords.formats import Options
 from wsgiauth.features.transfer.importing import BATCH, import_rows
 from wsgiauth.features.transfer.rows import (
     COLUMNS,
-    REQUIRED,
+    NAMES,
     ImportedRow,
     exported_rows,
     parse_row,
@@ -52,8 +52,9 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "file",
         metavar="FILE",
-        help=f"with a line of headings: {', '.join(REQUIRED)} and optionally"
-        f" {', '.join(COLUMNS[len(REQUIRED) :])}; - reads standard input",
+        help=f"with a line of headings: {', '.join(NAMES)} and optionally"
+        f" {', '.join(COLUMNS[len(NAMES) :])}; with USERNAMES=off, the username is optional, too;"
+        " - reads standard input",
     )
     added.add_argument(
         "--app",
@@ -95,7 +96,10 @@ def import_users(arguments: Arguments) -> None:
     with _opened(arguments.file) as file:
         records = _records(file)
         _, headings = next(records, (0, []))
-        columns = _columns(headings, registration.fields, has_app=arguments.app is not None)
+        required = NAMES if settings.USERNAMES else ("email",)
+        columns = _columns(
+            headings, required, registration.fields, has_app=arguments.app is not None
+        )
         stopped = ""
         try:
             parsed = _rows(records, columns, settings, registration, options)
@@ -185,6 +189,7 @@ def _rows(
         options=options,
         providers={each.issuer: each.name for each in parse_entries(settings.OIDC_PROVIDERS)},
         registration=registration,
+        has_usernames=settings.USERNAMES,
     )
     for line, cells in records:
         if len(cells) == len(columns):
@@ -218,11 +223,13 @@ def _utf_8_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _columns(headings: list[str], fields: Sequence[Field], *, has_app: bool) -> list[str]:
-    """Return the columns that the first line names, or raise CommandError."""
+def _columns(
+    headings: list[str], names: Sequence[str], fields: Sequence[Field], *, has_app: bool
+) -> list[str]:
+    """Return the columns that the first line names, or raise CommandError without `names`."""
     columns = [heading.strip().lower() for heading in headings]
     known = (*COLUMNS, *(each.name for each in fields))
-    required = (*REQUIRED, *(each.name for each in fields if each.required))
+    required = (*names, *(each.name for each in fields if each.required))
     unknown = [name for name in columns if name not in known]
     missing = [name for name in required if name not in columns]
     if unknown:

@@ -85,6 +85,8 @@ def _divide(
     new, existing, refused = [], 0, {}
     for row in rows:
         by_name, by_email = (holders.get(key) for key in row.keys)
+        if row.has_made_username:  # the address alone says who it is
+            by_name = by_email
         connected = [each for key, each in row.identity_keys.items() if key in holders]
         if by_name is None and by_email is None and connected:
             cells = [identity_cell(each.issuer, each.subject) for each in connected]

@@ -21,10 +21,10 @@ from wsgiauth.settings.kinds import parse_bool
 from wsgiauth.settings.oidc import is_issuer
 from wsgiauth.storage.models import utc_now, utc_text
 
-REQUIRED = ("username", "email")
+NAMES = ("username", "email")
 FLAGS = {"is_active": True, "is_staff": False, "is_superuser": False}  # with their defaults
 COLUMNS = (
-    *(*REQUIRED, "hashed_password", *FLAGS),
+    *(*NAMES, "hashed_password", *FLAGS),
     *("created_at", "email_verified_at", "email_verified_by", "permissions", "identities"),
 )
 
@@ -44,6 +44,7 @@ class ImportedRow(NamedTuple):
     identities: list[ProviderAccount]
     former: FormerHash
     answers: Answers = NOTHING
+    has_made_username: bool = False  # the file has none
 
     @property
     def keys(self) -> tuple[str, str]:
@@ -65,6 +66,7 @@ def parse_row(
     options: Options,
     providers: Mapping[str, str],
     registration: Registration,
+    has_usernames: bool,
 ) -> ImportedRow:
     """Return the row of a line.
 
@@ -73,6 +75,7 @@ def parse_row(
             for the default. Without a `hashed_password`, the user has no password yet.
         options: What the hashes of the file do not say about themselves.
         providers: The names of other providers, by their issuers.
+        has_usernames: Whether a username is needed; otherwise, a missing one is made.
 
     Raises:
         ValidationError: A field breaks a rule.
@@ -80,8 +83,12 @@ def parse_row(
         ConfigurationError: The hash needs a package that is not installed.
     """
     given = {name: read_cell(value.strip()) for name, value in fields.items()}
-    values: dict[str, Any] = {name: given.get(name, "") for name in REQUIRED}
-    errors = names.name_errors(values)
+    values: dict[str, Any] = {name: given.get(name, "") for name in NAMES}
+    has_made_username = not (has_usernames or values["username"])
+    if has_made_username:
+        values["username"] = names.make_username()
+    problems = {name: problem_of(values[name]) for name, problem_of in _NAME_PROBLEMS.items()}
+    errors = {name: [problem] for name, problem in problems.items() if problem is not None}
     for name in _PARSERS:
         try:
             values[name] = _PARSERS[name](name, given.get(name, ""))
@@ -106,8 +113,8 @@ def parse_row(
         raise ValidationError(errors)
     permissions, accounts = values.pop("permissions"), values.pop("identities")
     identities = [_identity(issuer, subject, providers) for issuer, subject in accounts]
-    values |= {f"{name}_key": names.key(values[name]) for name in REQUIRED}
-    return ImportedRow(line, values, permissions, identities, former, answers)
+    values |= {f"{name}_key": names.key(values[name]) for name in NAMES}
+    return ImportedRow(line, values, permissions, identities, former, answers, has_made_username)
 
 
 def identity_cell(issuer: str, subject: str) -> str:
@@ -180,6 +187,9 @@ def _identity(issuer: str, subject: str, providers: Mapping[str, str]) -> Provid
     host = urlsplit(issuer).netloc[:_PROVIDER_MAX_LENGTH]
     return ProviderAccount(providers.get(issuer, host), issuer, subject, subject[:_SHOWN])
 
+
+# A reserved username, too: it comes back from an export.
+_NAME_PROBLEMS = {"username": names.username_problem, "email": names.email_problem}
 
 _PARSERS = {
     **dict.fromkeys(FLAGS, _parse_flag),
