@@ -84,7 +84,6 @@ def test_a_list_of_users_has_no_usernames(run, handle):
     assert (listed["username"], listed["label"]) == (handle, EMAIL)
 
 
-@pytest.mark.every_database
 @pytest.mark.parametrize("length", [4, 16])
 def test_a_username_of_a_log_leads_to_its_user(run, handle, length):
     assert EMAIL in run("users", handle[:length])[1]

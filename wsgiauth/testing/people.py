@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import find_user, update_user
 from wsgiauth.accounts.former import FormerHash, store
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import PROVEN_BY_OPERATOR, User
@@ -40,7 +40,8 @@ def make_user(
     """Create a user of `application` and return it.
 
     Args:
-        username: The email address is this name at example.org, unless `fields` has one.
+        username: The email address is this name at example.org, unless `fields` has one. With
+            USERNAMES=off, it has no other use: wsgiauth makes the username.
         password: For tests that log in with it. None: unknown; with `identities`, no password.
         permissions: The permissions to grant.
         groups: The names of the groups to join; missing groups are created.
@@ -69,7 +70,7 @@ def make_user(
     with context.using(require_middleware(application).database):
         user = User.objects.create(
             **{"email": f"{username}@example.org", **fields},
-            username=username,
+            username=username if application.site.settings.USERNAMES else None,
             hashed_password=former.hashed_password,
         )
         store(former, user)
@@ -190,7 +191,8 @@ def require_provider(application: AuthMiddleware, name: str) -> Provider:
 def present_user(application: AuthMiddleware, user: User | None) -> User | None:
     """Return the user as stored, because the application may have changed them, or None."""
     if user is None:
-        user = User.objects.get_or_none(username="ada") or make_user(application)
+        name = "ada" if application.site.settings.USERNAMES else "ada@example.org"
+        user = find_user(name) or make_user(application)
     check_user(user)
     return User.objects.get_or_none(id=user.id)
 
