@@ -36,6 +36,7 @@ class Client(test.Client):
         Args:
             user: A `User` of wsgiauth, or a row of Django's user model. A row without a user is
                 connected with the user of its name, who is created if missing, with its flags.
+                With USERNAMES=off, the user of its email address is found, too.
             backend: Has no effect.
         """
         application = find_application()
@@ -87,13 +88,14 @@ def _account_of(row: Any) -> User:
     number = number_of(row)
     if number is not None:
         return User.objects.get(id=number)
-    name = row.get_username()
+    application, name = find_application(), row.get_username()
+    username = name.partition("@")[0]
+    email = getattr(row, get_user_model().get_email_field_name(), "") or f"{username}@example.org"
     account = find_user(name)
+    if account is None and not application.site.settings.USERNAMES:
+        account = find_user(email)
     if account is None:
-        email = getattr(row, get_user_model().get_email_field_name(), "")
-        username = name.partition("@")[0]
-        fields: dict[str, Any] = {"email": email} if email else {}
-        account = testing.make_user(find_application(), username, **fields)
+        account = testing.make_user(application, username, email=email)
     for flag in ("is_staff", "is_superuser"):
         setattr(account, flag, getattr(row, flag, False))
     account.save()
