@@ -79,6 +79,15 @@ def test_the_current_user_is_that_of_the_request(who, headers):
     assert who() is None
 
 
+def test_without_usernames_the_label_is_the_address():
+    app = make_app(settings=make_settings(USERNAMES=False))
+    user = make_user(app.wsgi_app)
+    names = "{{ current_user.label }} {{ request.remote_user }}"
+    app.get("/")(lambda: render_template_string(names))
+    shown = app.test_client().get("/", headers=bearer(app.wsgi_app, user))
+    assert shown.text == f"ada@example.org {user.username}"
+
+
 def test_the_proxy_is_a_user_or_none(app, client, headers):
     @app.get("/")
     def home():

@@ -220,6 +220,22 @@ def test_an_anonymous_client_has_no_identity(client):
     assert client.get("/").json == {"user": None, "id": None, "is_authenticated": False}
 
 
+def test_without_usernames_the_label_is_the_address():
+    config = Configurator()
+    config.include("wsgiauth.contrib.pyramid")
+    config.add_route("home", "/")
+    config.add_view(
+        lambda request: {"label": request.identity.label, "remote": request.remote_user},
+        route_name="home",
+        renderer="json",
+    )
+    site = AuthMiddleware(config.make_wsgi_app(), make_settings(USERNAMES=False))
+    user = make_user(site)
+    seen = TestApp(site).get("/", headers=bearer(site, user)).json
+    assert seen == {"label": "ada@example.org", "remote": user.username}
+    storage.discard_connection(site.database)
+
+
 @pytest.mark.parametrize("credentials", [bearer, api_key])
 def test_the_identity_is_the_user(site, client, user, credentials):
     expected = {"user": user.username, "id": str(user.id), "is_authenticated": True}
