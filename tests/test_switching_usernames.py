@@ -10,7 +10,7 @@ from tests.support.mails import with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, USERNAME
 from wsgiauth import AuthMiddleware, create_user, storage
 from wsgiauth.accounts import names
-from wsgiauth.testing import bearer
+from wsgiauth.testing import api_key, bearer
 
 GRACE = "grace@example.org"
 
@@ -21,8 +21,9 @@ def switch(settings):
     settings = replace(with_mail(settings), MAIL_URL=None, FORWARD_AUTH=True)
     sites = []
 
-    def start(usernames):
-        site = AuthMiddleware(remote_user, replace(settings, USERNAMES=usernames == "on"))
+    def start(usernames, **changes):
+        changes["USERNAMES"] = usernames == "on"
+        site = AuthMiddleware(remote_user, replace(settings, **changes))
         sites.append(site)
         return SimpleNamespace(site=site, client=TestApp(site))
 
@@ -73,6 +74,15 @@ def test_applications_and_proxies_get_the_username_that_was_made(switch):
     checked = off.client.get("/auth/check", headers={**headers, "X-Forwarded-Method": "GET"})
     assert checked.headers["Remote-User"] == grace.username
     assert checked.headers["Remote-Email"] == GRACE
+
+
+@pytest.mark.parametrize("name", ["username", "email"])
+def test_tools_send_either_name_with_an_api_key(switch, name):
+    off = switch("off", BASIC_AUTH="keys")
+    grace = make(off.site, None, GRACE)
+    key = api_key(off.site, grace)["Authorization"].removeprefix("Bearer ")
+    off.client.authorization = ("Basic", (getattr(grace, name), key))
+    assert off.client.get("/auth/me").json["label"] == GRACE
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])

@@ -50,7 +50,10 @@ def add_commands(parser: Parser) -> None:
     for name in ("createsuperuser", "createuser"):
         added = parser.command(name, create_user)
         added.add_argument(
-            "--username", type=typed, metavar="NAME", help="unique, without spaces or @"
+            "--username",
+            type=typed,
+            metavar="NAME",
+            help="unique, without spaces or @; not with USERNAMES=off",
         )
         added.add_argument("--email", type=typed, metavar="ADDRESS", help="unique")
         added.add_argument("--verified", action="store_true", help=_VERIFIED)

@@ -45,7 +45,10 @@ def add_commands(parser: Parser) -> None:
     added = parser.command("invite", send_invitation, "--mount")
     added.add_argument("email", metavar="EMAIL", type=typed, help="an address that has no account")
     added.add_argument(
-        "--username", metavar="NAME", type=typed, help="without it, the person chooses one"
+        "--username",
+        metavar="NAME",
+        type=typed,
+        help="without it, the person chooses one; not with USERNAMES=off",
     )
     added.add_argument("--staff", action="store_true", help="mark the user as staff")
     added.add_argument(
