@@ -32,14 +32,16 @@ def test_a_number_is_read_as_it_was_meant():
         "Japanese sentence": ("コードは12345678です。", "12345678"),
         "Arabic sentence": (f"رمزك هو \u200e{DIGITS['Arabic'][1:9]}.", "12345678"),
         "twice": ("1234 5678 (12345678)", "12345678"),
-        "300 characters": ("x" * 292 + "12345678", "12345678"),
-        "301 characters": ("x" * 293 + "12345678", ""),
+        "1000 characters": ("x" * 992 + "12345678", "12345678"),
+        "1001 characters": ("x" * 993 + "12345678", ""),
+        "minutes in a line without breaks": ("minutes:1234 5678It works 10 minutes", "12345678"),
+        "a code and a date": ("2026-11-28: 12345678", ""),
         "two codes": ("12345678, 87654321", ""),
         "part of a longer number": ("123456789", ""),
         "other separator": ("1234.5678", ""),
         "words are no digits": ("一二三四五六七八", ""),
         "hostile": ("\u0344\u0334" * 4000, ""),
-        "many spaces": ("1" + " " * 298 + "x", ""),
+        "many spaces": ("1" + " " * 998 + "x", ""),
         "surrogate": ("\ud800", ""),
     }.items():
         assert digits_in(typed, 8) == meant, case
@@ -55,7 +57,7 @@ def test_letters_are_read_as_they_were_meant():
         "part of a word": ("A code xBCDF-GHJKx is", ""),
         "two codes": ("BCDF-GHJK, BCDF-GHJL", ""),
         "hostile": ("\u0344\u0334" * 4000, ""),
-        "many groups": ("BCDF-" * 60, ""),
+        "many groups": ("BCDF-" * 200, ""),
     }.items():
         assert letters_in(typed, 8) == meant, case
 
@@ -83,6 +85,6 @@ def test_a_recovery_code_is_accepted_in_full_width_or_in_a_sentence_and_once(ada
 
 def test_a_recovery_code_with_something_behind_it_or_another_one_is_none(ada):
     code, other, *_ = recovery_codes.replace(ada, rounds=4)
-    for typed in (f"{code}x", f"{code}-x", f"{code} {other}", f"{' ' * 300}{code}"):
+    for typed in (f"{code}x", f"{code}-x", f"{code} {other}", f"{' ' * 1000}{code}"):
         assert not recovery_codes.use(ada, typed)
     assert recovery_codes.use(ada, code)

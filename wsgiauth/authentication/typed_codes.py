@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-_MAX_LENGTH = 300  # characters of a code with its sentence
+_MAX_LENGTH = 1000  # characters of a code with the text around it, as in `maxlength` on pages
 # A hyphen of Japanese keyboards, and the sign that word processors put for a hyphen.
 _HYPHENS = "\N{KATAKANA-HIRAGANA PROLONGED SOUND MARK}\N{MINUS SIGN}"
 _NUMBER = re.compile("[0-9]+(?:[ -]+[0-9]+)*")

@@ -42,7 +42,7 @@ SPELLINGS = {
 WRONG_CODES = {
     "another code": WRONG,
     "seven digits": "1234567",
-    "too long": "1" * 301,
+    "too long": "x" * 993 + WRONG,
     "letters": "abcdefgh",
     "NUL": "\0",
 }
