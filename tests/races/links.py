@@ -95,6 +95,18 @@ class OneInvitation(Race):
         assert User.objects.count() == 1
 
 
+@race("An invitation is accepted, and a code opens its page")
+class InvitationAndCode(OneInvitation):
+    def other(self, invitation, secret):
+        return one_time.exchange(secret, secret.data) is not None
+
+    def check(self, outcome, *invited):
+        assert outcome.is_once(False)
+        assert User.objects.count() == (outcome.one is True)
+        left = OneTimeSecret.select().where(OneTimeSecret.purpose == INVITATION)
+        assert left.count() == (outcome.other is True)
+
+
 @race("Two invitations of one address are accepted")
 class TwoInvitations(Race):
     def prepare(self):

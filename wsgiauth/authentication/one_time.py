@@ -109,6 +109,19 @@ def use(row: OneTimeSecret) -> bool:
         return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
 
 
+def exchange(row: OneTimeSecret, data: str) -> str | None:
+    """Replace a secret that `find` has returned by a new one, with other data and the same end.
+
+    Returns:
+        None if it was used meanwhile.
+    """
+    secret = secrets.token_urlsafe(32)
+    changes = {"id": digest(secret), "data": data}
+    with database.atomic():
+        is_ours = OneTimeSecret.update(changes).where(OneTimeSecret.id == row.id).execute()
+    return secret if is_ours else None
+
+
 def end_about(subject: str, purpose: str) -> None:
     """End all secrets for a purpose that depend on an email address."""
     found = OneTimeSecret.select(OneTimeSecret.id).where(

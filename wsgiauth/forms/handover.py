@@ -140,13 +140,18 @@ def start_session(submission: Submission, user: User, methods: str) -> IssuedTok
     return issued
 
 
-def start_first_session(submission: Submission, user: User) -> IssuedTokens | None:
+def start_first_session(
+    submission: Submission, user: User, proof: str = EMAIL
+) -> IssuedTokens | None:
     """Start the session of a browser that has created an account; None if it has to log in.
 
     An error of the application's `claims` is logged. It must not look as if there were no account.
+
+    Args:
+        proof: The method of `authentication.methods` of a user without a password.
     """
     try:
-        methods = PASSWORD if user.has_password else EMAIL
+        methods = PASSWORD if user.has_password else proof
         return start_browser_session(submission, user, methods=methods)
     except ClaimsError:
         return None

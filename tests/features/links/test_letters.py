@@ -225,6 +225,7 @@ def test_the_outbox_has_no_secret_and_no_account(invite):
         "groups": [[editors.id, "Editors"]],
         "is_requested": False,
         "actor": "code",
+        "is_by_code": False,
         "is_of_staff": False,
         "mount": "/auth",
     }

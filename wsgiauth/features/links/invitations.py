@@ -45,6 +45,7 @@ class Invitation(NamedTuple):
     groups: tuple[InvitedGroup, ...] = ()
     is_requested: bool = False  # the address was typed at /auth/register; otherwise `actor` invites
     actor: str = actors.OWNER  # gives the rights
+    is_by_code: bool = False  # a code has proven the address, so that a password is optional
     is_of_staff: bool = False  # `actor` must still have the right to invite when the link is used
 
     @property

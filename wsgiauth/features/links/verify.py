@@ -8,11 +8,12 @@ from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, OneTimeSecret
 from wsgiauth.authentication import one_time
+from wsgiauth.authentication.methods import EMAIL, EMAIL_CODE
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.links.address_links import AddressProof, prove_address, read_address_proof
 from wsgiauth.features.links.detours import forget_next, kept_next
-from wsgiauth.features.links.invitations import accept_invitation, read_invitation
+from wsgiauth.features.links.invitations import Invitation, accept_invitation, read_invitation
 from wsgiauth.features.links.link_form import (
     EXPIRED,
     LinkExpiredError,
@@ -57,6 +58,7 @@ class InvitationPage(NewAccountPage):
     email: str
     username: str  # as invited, or as it was sent
     asks_username: bool  # the user chooses a name, or another one
+    needs_password: bool = True  # where people log in with passwords
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -73,40 +75,11 @@ class InvitationLink(LinkPurpose):
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
-        site, invitation = submission.site, read_invitation(secret)
-        attempt = site.throttle.registration(submission.networks)
-        account = NewAccount(
-            sent_username(submission, invitation.username),
-            invitation.email,
-            submission.fields["password"] if site.settings.PASSWORD_LOGIN else None,
-            settings=site.settings,
-            answers=read_answers(submission, attempt),
-            language=site.pages.readers.name_asked_for(submission.environ),
-        )
-        try:
-            if account.errors:
-                is_typed = bool(submission.fields.get("username"))
-                names_user = is_typed and "username" not in account.errors
-                if names_user or account.answers.are_telling:
-                    attempt.begin()  # a client must not test names without limit
-                account.check()
-            with site.hash_slots.slot(Claim(submission.networks)):
-                attempt.begin()  # even if the name is taken
-                hashed_password = account.hash_password()
-            user = accept_invitation(invitation, secret, account, hashed_password)
-        except ValidationError as error:
-            if "email" in error.errors and find_user(invitation.email) is not None:
-                raise has_account(submission.site) from None
-            raise
+        invitation = read_invitation(secret)
+        user = create_account(submission, secret, invitation)
         if user is None:
             raise has_account(submission.site)
-        site.throttle.recognise(user, submission.networks)
-        response = account_created(
-            replace(submission, destination=kept_next(submission)),
-            user,
-            _start_session(submission, user),
-        )
-        return replace(response, headers=(*response.headers, *forget_next(submission)))
+        return welcome(submission, user, EMAIL_CODE if invitation.is_by_code else EMAIL)
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the form without the password."""
@@ -122,6 +95,7 @@ class InvitationLink(LinkPurpose):
             username=username or invitation.username,
             asks_username="username" in submission.fields
             and bool(username or not invitation.username or "username" in errors),
+            needs_password=not invitation.is_by_code,
             message=refusal.text_without(*submission.fields),
             errors=errors,
             fields=submission.site.registration.fields,
@@ -129,14 +103,67 @@ class InvitationLink(LinkPurpose):
         )
 
 
-def _start_session(submission: Submission, user: User) -> IssuedTokens | None:
+def create_account(
+    submission: Submission, secret: OneTimeSecret, invitation: Invitation
+) -> User | None:
+    """Create the account of an invitation with the fields that were sent.
+
+    Returns:
+        None if the secret was used meanwhile, or the address has an account.
+
+    Raises:
+        ValidationError, TakenError, ApplicationError, RetryLaterError: The secret can still be
+            used.
+    """
+    site, password = submission.site, submission.fields["password"]
+    has_password = site.settings.PASSWORD_LOGIN and (password or not invitation.is_by_code)
+    attempt = site.throttle.registration(submission.networks)
+    account = NewAccount(
+        sent_username(submission, invitation.username),
+        invitation.email,
+        password if has_password else None,
+        settings=site.settings,
+        answers=read_answers(submission, attempt),
+        language=site.pages.readers.name_asked_for(submission.environ),
+    )
+    try:
+        if account.errors:
+            is_typed = bool(submission.fields.get("username"))
+            names_user = is_typed and "username" not in account.errors
+            if names_user or account.answers.are_telling:
+                attempt.begin()  # a client must not test names without limit
+            account.check()
+        with site.hash_slots.slot(Claim(submission.networks)):
+            attempt.begin()  # even if the name is taken
+            hashed_password = account.hash_password()
+        return accept_invitation(invitation, secret, account, hashed_password)
+    except ValidationError as error:
+        if "email" in error.errors and find_user(invitation.email) is not None:
+            return None
+        raise
+
+
+def welcome(submission: Submission, user: User, proof: str) -> Response:
+    """Log a browser in to the account that it has created, and answer.
+
+    Args:
+        proof: The method of `authentication.methods` that has proven the address.
+    """
+    submission.site.throttle.recognise(user, submission.networks)
+    destination = submission.destination or kept_next(submission)
+    issued = _start_session(submission, user, proof)
+    response = account_created(replace(submission, destination=destination), user, issued)
+    return replace(response, headers=(*response.headers, *forget_next(submission)))
+
+
+def _start_session(submission: Submission, user: User, proof: str) -> IssuedTokens | None:
     """Start a session; a stranger's link must not replace the session that a browser has."""
     if submission.is_program:
         return None
     present = submission.site.identifier.identify(submission.environ)
     if present.user is not None or present.lacking is not None:
         return None
-    return start_first_session(submission, user)
+    return start_first_session(submission, user, proof)
 
 
 def _proof_expired() -> LinkExpiredError:
