@@ -60,7 +60,7 @@ def ask_for_code(site, name):
 
 def register(site, name):
     fields = {"username": name, "email": f"{name}@example.org"}
-    TestApp(site).post("/auth/register", fields, headers=SAME_ORIGIN, status=202)
+    TestApp(site).post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
 
 
 ACTIONS = {

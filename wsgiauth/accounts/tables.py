@@ -31,6 +31,7 @@ RESET = "reset"
 RESTORE = "restore"
 
 CODE = "login code"  # of the secret of a client that has asked for a code in an email
+REGISTRATION = "registration"  # of emails with a link and a code
 
 _Row = TypeVar("_Row", bound=peewee.Model)
 

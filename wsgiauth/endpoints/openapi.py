@@ -68,9 +68,10 @@ class OpenApi(Endpoint):
             if endpoint.is_offered(settings)
         }
         asked = {
-            path: site.registration.fields
-            for path, each in offered.items()
-            if isinstance(each, Form) and {*site.registration.names} & {*each.strings(site)}
+            path: tuple(each for each in site.registration.fields if each.name in asked)
+            for path, form in offered.items()
+            if isinstance(form, Form)
+            and (asked := {*form.strings(site)} - {each.name for each in form.fields})
         }
         languages = tuple(each.name for each in site.pages.readers.languages)
         described = Described(tuple(site.admission.demands), asked, languages, settings)

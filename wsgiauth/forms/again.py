@@ -12,7 +12,7 @@ from http import HTTPStatus
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.forms import Submission
 from wsgiauth.messages import Joined, _
-from wsgiauth.signed_values import ExpiringValues, Purpose
+from wsgiauth.signed_values import ExpiringValues, Purpose, Unexpired
 from wsgiauth.throttling.attempts import try_again_in
 from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.responses import Header
@@ -31,24 +31,33 @@ def asked_cookie(submission: Submission, kind: OwnCookie, fields: Mapping[str, s
     return site.identifier.own_cookie(submission.environ, kind, value)
 
 
-def asked_fields(submission: Submission, kind: OwnCookie) -> Mapping[str, str] | None:
-    """Return the fields of the form that asked for an email; None without its cookie.
+def asked_fields(submission: Submission, kind: OwnCookie) -> Mapping[str, str]:
+    """Return the fields of the form that asked for an email; none without its cookie."""
+    kept = _kept(submission, kind)
+    asked: Mapping[str, str] = {} if kept is None else json.loads(kept.payload)
+    return asked
+
+
+def require_wait(submission: Submission, kind: OwnCookie) -> None:
+    """Refuse to send another email too early.
 
     Raises:
         RetryLaterError: 429: The email was asked for less than 30 seconds ago.
     """
-    site, now = submission.site, submission.site.tokens.now()
-    sent = site.identifier.sent_cookie(submission.environ, kind)
-    kept = _values(submission, kind).read(sent, kind.suffix, now=now)
+    kept = _kept(submission, kind)
     if kept is None:
-        return None
-    passed = int(now) - (kept.expires_at - kind.lifetime)
+        return
+    passed = int(submission.site.tokens.now()) - (kept.expires_at - kind.lifetime)
     if passed < WAIT:
         seconds = WAIT - max(passed, 0)
         detail = Joined([_("An email was asked for a moment ago."), try_again_in(seconds)])
         raise RetryLaterError(HTTPStatus.TOO_MANY_REQUESTS, "throttled", detail, seconds=seconds)
-    asked: Mapping[str, str] = json.loads(kept.payload)
-    return asked
+
+
+def _kept(submission: Submission, kind: OwnCookie) -> Unexpired | None:
+    site = submission.site
+    sent = site.identifier.sent_cookie(submission.environ, kind)
+    return _values(submission, kind).read(sent, kind.suffix, now=site.tokens.now())
 
 
 def _values(submission: Submission, kind: OwnCookie) -> ExpiringValues:

@@ -102,7 +102,7 @@ class HtmlLetters:
 def paragraphs_of(text: str, support: Support) -> Iterator[Paragraph]:
     """Yield the paragraphs of a plain text; URLs become links, and the first alone a button.
 
-    An email with a code has no link: that would teach people to follow the links of a false one.
+    An email with a code has no other link: that would teach people to follow those of a false one.
     """
     blocks = re.split(r"\n\s*\n", text.strip())
     has_links = not any(map(_CODE.fullmatch, blocks))

@@ -22,7 +22,7 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
-from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, RESET, OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, REGISTRATION, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import kinds
 from wsgiauth.mail.letters import Addressed, Letters
@@ -44,7 +44,7 @@ LIFETIME = 24 * 60 * MINUTE  # how long an email is worth sending
 BATCH = 20
 
 # Kinds of emails for which a person waits; they are sent in this order, before all others.
-URGENT = (CODE, RESET, ADDRESS, INVITATION)
+URGENT = (CODE, REGISTRATION, RESET, ADDRESS, INVITATION)
 
 _DIGEST = "digest"  # of the last attempt's secret, in `Mail.data`
 

@@ -22,7 +22,7 @@ class Mails(list[EmailMessage]):
 
     @property
     def codes(self) -> list[str]:
-        """The codes to log in (`LOGIN_CODES`) in the texts of all emails, in their order."""
+        """The codes (`LOGIN_CODES`) in the texts of all emails, in their order."""
         return [code for each in self for code in _CODE.findall(plain_text_of(each))]
 
 

@@ -86,7 +86,7 @@ def test_a_registration_by_a_link_leads_back_too(site):
     login = client.get("/auth/login", {"next": NEXT}, headers=BROWSER)
     form = login.click("Create an account").form
     form["username"], form["email"] = "Lin", "lin@example.org"
-    form.submit(headers=SAME_ORIGIN, status=202)
+    form.submit(headers=SAME_ORIGIN, status=303)
     assert follow_link(client, site) == NEXT
     assert cookies_of(client) == []
 

@@ -33,9 +33,18 @@ from wsgiauth.messages import pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
+from wsgiauth.web.clients import browser_in_words
 
 
-class ResetLetter(LinkLetter):
+class CodedLetter(Letter):
+    """An email that can also have a code, if a registration asked for it."""
+
+    code: str = ""  # as it is shown: 1234 5678
+    browser: str = ""  # and its system in words, of the client that asked
+    code_minutes: int = 0
+
+
+class ResetLetter(CodedLetter, LinkLetter):
     """The email with the link to choose a new password."""
 
     template = "mail/reset.txt"
@@ -43,7 +52,7 @@ class ResetLetter(LinkLetter):
     is_instead_of_code: bool = False  # see `compose_reset`
 
 
-class InvitationLetter(LinkLetter):
+class InvitationLetter(CodedLetter, LinkLetter):
     """The email with the link to create an account.
 
     It has no username: a stranger can type one that mail software turns into a link.
@@ -62,7 +71,7 @@ class AddressLetter(LinkLetter):
     template = "mail/address.txt"
 
 
-class AddressTakenLetter(Letter):
+class AddressTakenLetter(CodedLetter):
     """The email to the owner of an address that another user has entered; it has no link."""
 
     template = "mail/address_taken.txt"
@@ -196,7 +205,7 @@ def compose_reset(
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
-def _compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+def compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     """Return the letter with the link.
 
     If the address has an account meanwhile, return the letter for a new password to a person who
@@ -259,12 +268,18 @@ def address_taken(owner: User) -> Addressed | None:
 
 COMPOSERS: Mapping[str, Composer] = {
     RESET: compose_reset,
-    INVITATION: _compose_invitation,
+    INVITATION: compose_invitation,
     ADDRESS: _compose_address,
 }
 
 _RESET_LINK = f"{SAMPLE_ROOT}/reset?token=example"
 _VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
+
+_WITH_CODE: tuple[CodedLetter, ...] = (
+    InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
+    ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
+    AddressTakenLetter(),
+)
 
 SAMPLES: tuple[Letter, ...] = (
     ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
@@ -273,4 +288,10 @@ SAMPLES: tuple[Letter, ...] = (
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),
     AddressTakenLetter(),
+    *(
+        each.replaced(
+            code="1234 5678", browser=browser_in_words("Firefox on Linux"), code_minutes=10
+        )
+        for each in _WITH_CODE
+    ),
 )

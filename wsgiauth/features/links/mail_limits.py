@@ -9,7 +9,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.throttling.attempts import Attempt
-from wsgiauth.throttling.counts import Counters, Limit, Networks
+from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
 
 _HOUR = 60 * 60  # seconds
 _ITS_USER = "its user"  # who asks for an email to an address
@@ -69,15 +69,27 @@ class MailLimits:
         has a count of its own, which it shares with its neighbours at that address, and does not
         wait for clients at other addresses.
         """
-        one, key = self._counters.one, names.key(name[: names.EMAIL_MAX_LENGTH])
+        counters = [self._codes_of(name, networks, is_known=is_known)]
         if user is not None:
-            counters = [one(self._codes, "user", str(user.id))]
-        elif is_known:
-            counters = [one(self._codes, key, networks[0])]
-        else:
-            counters = [one(self._codes, key)]
+            counters = [self._counters.one(self._codes, "user", str(user.id))]
+        elif not is_known:
             counters += self._counters.of_networks(self._mails_of_address, networks)
         Attempt(self._now, counters).require_turn().begin()
+
+    def admits_code_of_registration(
+        self, email: str, networks: Networks, *, is_known: bool
+    ) -> bool:
+        """Count a code in the email of a registration, which `count` has counted as such.
+
+        Return whether it can be a code to log in: those of an account have one limit, wherever a
+        client asks for them.
+        """
+        return self._codes_of(email, networks, is_known=is_known).add(self._now())
+
+    def _codes_of(self, name: str, networks: Networks, *, is_known: bool) -> Counter:
+        key = names.key(name[: names.EMAIL_MAX_LENGTH])
+        of_client = (networks[0],) if is_known else ()
+        return self._counters.one(self._codes, key, *of_client)
 
     def admits_former_client(self, name: str) -> bool:
         """Count a code for a client that only the name still knows; return whether to send it.

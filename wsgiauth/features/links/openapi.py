@@ -11,7 +11,7 @@ from wsgiauth.features.links.verify import Verify
 from wsgiauth.openapi.answers import Operation, answer, answer_or_page
 from wsgiauth.openapi.callers import PERHAPS_COOKIES, PERHAPS_SESSION
 from wsgiauth.openapi.objects import DETAIL, NEXT, PROFILE, PROFILE_LOCATION
-from wsgiauth.openapi.schemas import array, boolean, nullable, obj, query, text, time
+from wsgiauth.openapi.schemas import Optional, array, boolean, nullable, obj, query, text, time
 from wsgiauth.openapi.strings import EMAIL
 
 OPEN_INVITATION = obj(
@@ -23,6 +23,13 @@ OPEN_INVITATION = obj(
     groups=array(text(), "The names of the groups at the time of the invitation."),
     actor=text("Who invites, as in an event; empty if that is unknown.", examples=["user 1"]),
     until=nullable(time("When the link ends. Null: the email has not been sent yet.")),
+)
+REGISTRATION_REQUEST = obj(
+    "RegistrationRequest",
+    DETAIL,
+    request=Optional(
+        text("With LOGIN_CODES: the secret of this request, for the code at /code/enter.")
+    ),
 )
 INVITATIONS = obj("Invitations", invitations=array(OPEN_INVITATION, maxItems=200))
 _EXAMPLE = "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"
@@ -138,8 +145,9 @@ OPERATIONS = {
             "register",
             "Ask for an email with a link to create an account",
             "The answer is the same whether the address has an account or not.",
-            answers=(answer(202, "The request is accepted.", DETAIL),),
-            browser="A page that says what to do next.",
+            answers=(answer(202, "The request is accepted.", REGISTRATION_REQUEST),),
+            browser="A page that says what to do next. With LOGIN_CODES, 303 to `/code/enter`, with"
+            " a cookie instead of `request`.",
             example={"username": "ada", "email": "ada@example.org"},
         ),
     },

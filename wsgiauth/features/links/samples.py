@@ -24,8 +24,10 @@ PAGES: tuple[Page, ...] = (
         errors={"email": ["Enter an email address such as ada@example.org."]},
         providers=PROVIDERS,
     ),
+    VerifiedRegisterPage(login_url="/auth/login", providers=PROVIDERS, sends_code=True),
     VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
     with_fields(_INVITATION),
+    _INVITATION.replaced(needs_password=False),
     EmailPage(
         present="ada@example.org",
         is_verified=True,

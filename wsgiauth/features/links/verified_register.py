@@ -1,5 +1,6 @@
 """GET, POST /auth/register where VERIFICATION is on: an email with a link to create an account."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
@@ -13,7 +14,7 @@ from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Form, FormPage, Refusal, Submission, email_accepted, see_other
-from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields
+from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields, require_wait
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
@@ -26,6 +27,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
+SENT = _("If the address can have an account, an email with a link is on its way.")
 _ASKED = OwnCookie("-registering", 60 * 60)  # see `forms.again`
 
 
@@ -55,11 +57,20 @@ class Registration(Register):
         return send_link
 
 
+class RegistrationCodes(ABC):
+    """Adds a code to the email of a registration; the feature `login_codes` implements it."""
+
+    @abstractmethod
+    def send(self, submission: Submission, username: str, email: str) -> Response:
+        """Insert the email, which has been counted, and answer; the names are valid."""
+
+
 class VerifiedRegisterPage(RegisterPage):
     """The form to ask for an account, without a password."""
 
     template = "verified_register.html"
     typed: ClassVar[tuple[str, ...]] = ("username", "email")
+    sends_code: bool = False  # as well as the link
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -103,18 +114,22 @@ class VerifiedRegister(Register):
         """Insert the email, even if the address has an account."""
         site, fields = submission.site, submission.fields
         if _is_again(submission):
+            require_wait(submission, _ASKED)
             asked = asked_fields(submission, _ASKED)
-            if asked is None:
+            if not asked:
                 return see_other(submission, with_next("register", submission.destination))
             fields = asked
         errors = names.name_errors(fields)
         if errors:
             raise ValidationError(errors)
         site.require(MailLimits).count(fields["email"], submission.networks)
-        outbox = require_part(site.outbox)
         username, email = fields.get("username", ""), fields["email"]
+        codes = site.part(RegistrationCodes)
+        if codes is not None:
+            return codes.send(submission, username, email)
+        outbox = require_part(site.outbox)
         request_invitation(outbox, username, email, mount=site.pages.mount)
-        detail = _("If the address can have an account, an email with a link is on its way.")
+        detail = SENT
         if submission.is_program:
             return email_accepted(submission, detail, _sent_page(submission))
         asked = {name: fields[name] for name in self.strings(site)}
@@ -126,7 +141,8 @@ class VerifiedRegister(Register):
         """Return the form, or the page that asked for another email too early."""
         if _is_again(submission):
             return _sent_page(submission).replaced(message=refusal.text)
-        return super().page(submission, refusal)
+        page = super().page(submission, refusal)
+        return page.replaced(sends_code=submission.site.part(RegistrationCodes) is not None)
 
 
 def _is_again(submission: Submission) -> bool:

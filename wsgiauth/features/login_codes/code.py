@@ -1,5 +1,6 @@
 """GET, POST /auth/code: ask for an email with a code to log in."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -10,7 +11,7 @@ from wsgiauth.features.links.letters import storable_name
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
-from wsgiauth.forms.again import asked_cookie, asked_fields
+from wsgiauth.forms.again import asked_cookie
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import REMEMBER, GuestForm
 from wsgiauth.forms.proofs import ACCOUNT_NAME, missing_name
@@ -80,27 +81,39 @@ class AskForCode(GuestForm):
 
 def send_to_browser(submission: Submission, name: str, page: str) -> Response:
     """Insert the email for a browser, which goes to `page`; a former code of it ends."""
-    site, environ = submission.site, submission.environ
+    remember = _REMEMBERED if REMEMBER in submission.flags else ""
+    asked = {ACCOUNT_NAME: storable_name(name), REMEMBER: remember}
     secret = codes.ask_for_code(submission, name)
+    return hand_over_request(submission, secret, asked, _DETAIL, page)
+
+
+def hand_over_request(
+    submission: Submission, secret: str, asked: Mapping[str, str], detail: str, page: str
+) -> Response:
+    """Store a request for a code in the browser that asked; a former one of it ends.
+
+    Args:
+        asked: The fields of the form, for `send_again`.
+        detail: The sentence for scripts.
+        page: Where the browser goes, below the mount.
+    """
+    site, environ = submission.site, submission.environ
     former = site.identifier.sent_cookie(environ, WAITING)
     if former:
         codes.void_request(former)
-    remember = _REMEMBERED if REMEMBER in submission.flags else ""
-    asked = {ACCOUNT_NAME: storable_name(name), REMEMBER: remember}
     cookies = (
         site.identifier.own_cookie(environ, WAITING, secret),
         asked_cookie(submission, ASKED, asked),
-        *keep_next(submission),  # perhaps the email has a link for a new password instead
+        *keep_next(submission),  # perhaps the user opens a link of the email instead
     )
     if submission.wants_json:
-        return json_response({"detail": _DETAIL}, status=HTTPStatus.ACCEPTED, headers=cookies)
+        return json_response({"detail": detail}, status=HTTPStatus.ACCEPTED, headers=cookies)
     return see_other(submission, with_next(page, submission.destination), *cookies)
 
 
-def send_again(submission: Submission) -> Response:
+def send_again(submission: Submission, asked: Mapping[str, str]) -> Response:
     """Send another email to the name for which the browser has asked for one; see `forms.again`."""
-    asked = asked_fields(submission, ASKED)
-    if asked is None or not asked[ACCOUNT_NAME]:
+    if not asked.get(ACCOUNT_NAME):
         return see_other(submission, with_next("code", submission.destination))
     flags = submission.flags | {REMEMBER} if asked[REMEMBER] else submission.flags
     sent = replace(submission, flags=flags)

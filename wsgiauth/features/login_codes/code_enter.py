@@ -3,14 +3,16 @@
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication.email_codes import REQUEST
 from wsgiauth.authentication.methods import EMAIL_CODE
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.code import send_again
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
+from wsgiauth.features.login_codes.registering import is_registration, register, register_again
 from wsgiauth.forms import FormPage, Refusal, Submission, page_of, see_other
-from wsgiauth.forms.again import AGAIN
+from wsgiauth.forms.again import AGAIN, asked_fields, require_wait
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import (
@@ -25,7 +27,7 @@ from wsgiauth.forms.handover import (
 from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Problem
-from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, THROTTLED
+from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, TAKEN, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import UrlBelow
@@ -37,7 +39,11 @@ _NOTICES = {
     "again": _(
         "If the name belongs to an active account, another email is on its way. The former code no"
         " longer works."
-    )
+    ),
+    "another": _(
+        "If the address can have an account, another email is on its way. The former code no longer"
+        " works."
+    ),
 }
 
 
@@ -47,11 +53,15 @@ class EnterCodePage(FormPage):
     template = "code_enter.html"
     typed = (CODE,)
     enter_url = UrlBelow("code/enter")
+    register_url = UrlBelow("register")
     code_url: str  # the form to ask for a code
     login_url: str
     has_code: bool  # the browser has asked for one
     can_ask_again: bool = False  # for another one, without typing the name
+    is_registration: bool = False  # the browser has asked for it by registering
+    code: str = ""  # as it was typed, after a request for another email
     minutes: int = codes.MINUTES
+    link_minutes: int = 60
 
 
 _REFUSED = Problem(
@@ -79,7 +89,7 @@ class EnterCode(GuestForm):
         ),
         Text(
             REQUEST,
-            "`request` of the answer of /code.",
+            "`request` of the answer of /code, or of /register.",
             required=True,
             examples=["Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE"],
         ),
@@ -88,6 +98,12 @@ class EnterCode(GuestForm):
             "The code of the second factor, or a recovery code: after the failure"
             " `second_factor_required`.",
         ),
+        Text(
+            "username",
+            "To register: instead of the one that was sent to /register.",
+            needs="USERNAMES",
+        ),
+        Text("password", "To register: a password; the account can do without one."),
         Flag(REFRESH, "Whether to return a refresh token, too."),
         Flag(REMEMBER, "Whether the refresh token lives for weeks instead of hours."),
         Flag(
@@ -96,12 +112,23 @@ class EnterCode(GuestForm):
             " for one.",
         ),
     )
-    refusals = (INVALID, _REFUSED, THROTTLED)
+    refusals = (INVALID, _REFUSED, TAKEN, THROTTLED)
     failures = (APPLICATION_FAILED,)
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether the site sends codes."""
         return settings.LOGIN_CODES
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return the fields, with those of the site that a registration by code takes.
+
+        Another field of the same name is not one of the registration: see `_of_account`.
+        """
+        own = super().strings(site)
+        if not site.settings.VERIFICATION:
+            return own
+        taken = {each.name for each in self.fields}
+        return (*own, *(each for each in site.registration.names if each not in taken))
 
     def is_switching(self, environ: WSGIEnvironment, site: Site) -> bool:
         """Return whether a user who is logged in wants another account, or has asked for a code."""
@@ -113,9 +140,15 @@ class EnterCode(GuestForm):
         if _is_done(submission):
             return see_other(submission, page_of(submission))
         if AGAIN in submission.flags and not submission.is_program:
-            return send_again(submission)
+            require_wait(submission, ASKED)
+            asked = asked_fields(submission, ASKED)
+            again = register_again if is_registration(asked) else send_again
+            return again(submission, asked)
         right = codes.require_code(submission, _request(submission), submission.fields[CODE])
-        user, methods = right.user, EMAIL_CODE
+        if isinstance(right.opens, OneTimeSecret):
+            response = register(_of_account(submission), right, right.opens)
+            return response if submission.is_program else _without_cookie(submission, response)
+        user, methods = right.opens, EMAIL_CODE
         if right.remember and not submission.is_program:
             submission = replace(submission, flags=submission.flags | {REMEMBER})
         is_two_step = site.factors.is_needed_by(user)
@@ -144,12 +177,16 @@ class EnterCode(GuestForm):
     def page(self, submission: Submission, refusal: Refusal) -> EnterCodePage:
         """Return the form, without the code."""
         mount, destination = mount_url(submission.environ), submission.destination
+        asked = asked_fields(submission, ASKED)
         return EnterCodePage(
             code_url=with_next(f"{mount}/code", destination),
             login_url=with_next(f"{mount}/login", destination),
             next=destination,
             has_code=_has_code(submission.environ, submission.site),
-            can_ask_again=bool(submission.site.identifier.sent_cookie(submission.environ, ASKED)),
+            can_ask_again=bool(asked),
+            is_registration=is_registration(asked),
+            code=submission.fields[CODE] if AGAIN in submission.flags else "",
+            link_minutes=submission.site.settings.LINK_MINUTES,
             notice=notice_of(submission.environ, _NOTICES),
             message=refusal.message,
             errors=refusal.errors,
@@ -167,6 +204,15 @@ def _is_done(submission: Submission) -> bool:
 def _has_code(environ: WSGIEnvironment, site: Site) -> bool:
     """Return whether the browser has asked for a code."""
     return bool(site.identifier.sent_cookie(environ, WAITING))
+
+
+def _of_account(submission: Submission) -> Submission:
+    """Return a submission whose fields are those of an account.
+
+    The site can have a field with the name of one of the code, and then gets it from the page.
+    """
+    own = dict.fromkeys((CODE, REQUEST, _SECOND), "")
+    return replace(submission, fields={**submission.fields, **own})
 
 
 def _request(submission: Submission) -> str:

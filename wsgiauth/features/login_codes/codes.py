@@ -2,11 +2,13 @@
 
 A request for a code is a secret of the client that asked, as `authentication.one_time` stores them:
 the table has its digest. Its row exists before anyone looks for an account, and whether there is
-one or not. The composer of the email, which runs later, writes the user into the row.
+one or not. The composer of the email, which runs later, writes the user into the row, or the link
+of a registration, which the code then opens.
 
 The code is stored nowhere. It is computed from the row with a key that is derived from SECRET_KEY,
 because a digest of eight digits can be reversed. So a second attempt to send an email has the same
-code, and another user, stamp or address in the row makes another code.
+code, and another user, stamp or address in the row makes another code. So does another link of a
+registration: a second attempt makes one.
 """
 
 import json
@@ -19,13 +21,14 @@ import peewee
 from wsgiauth import events
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.models import User, is_proven_here
-from wsgiauth.accounts.tables import CODE, OneTimeSecret
+from wsgiauth.accounts.tables import CODE, INVITATION, REGISTRATION, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.typed_codes import digits_in
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError
-from wsgiauth.features.links.letters import compose_reset, storable_name
+from wsgiauth.features.links.invitations import Invitation, read_invitation
+from wsgiauth.features.links.letters import compose_invitation, compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.login_codes.letter import CodeLetter
 from wsgiauth.features.login_codes.limits import code_attempt, tries_of
@@ -46,12 +49,13 @@ LIFETIME = MINUTES * MINUTE  # seconds
 DIGITS = 8
 
 _PURPOSE = Purpose("login codes")
+_CAN_LOG_IN = "can_log_in"  # in the data of an email: whether the limit admits a code of an account
 
 
 class RightCode(NamedTuple):
     """A code that was right."""
 
-    user: User  # as when it was sent
+    opens: User | OneTimeSecret  # the user as when it was sent, or the link of a registration
     row: OneTimeSecret  # of the request
     remember: bool  # whether the form that asked for it had "Keep me logged in"
 
@@ -75,24 +79,60 @@ def ask_for_code(submission: Submission, name: str, user: User | None = None) ->
     Raises:
         RetryLaterError: 429: There were too many emails; see `MailLimits`.
     """
-    site = submission.site
-    outbox, now = require_part(site.outbox), site.tokens.now()
-    is_known = user is not None or site.throttle.knows(name, submission.networks)
+    site, networks = submission.site, submission.networks
+    is_known = user is not None or site.throttle.knows(name, networks)
     limits = site.require(MailLimits)
-    limits.count_code(name, submission.networks, is_known=is_known, user=user)
+    limits.count_code(name, networks, is_known=is_known, user=user)
     asked = _Asked(
         is_known,
-        submission.networks if is_known and user is None else (),
+        networks if is_known and user is None else (),
         site.throttle.failure_log(name).id,
         REMEMBER in submission.flags,
     )
-    data = json.dumps(asked._asdict())
+    return _send(submission, asked, CODE, storable_name(name), user)
+
+
+def ask_for_registration(submission: Submission, username: str, email: str) -> str:
+    """Ask for the email of a registration, with a code, and return the secret of this request.
+
+    The names are valid, and the email has been counted. No account is looked up.
+    """
+    site, networks = submission.site, submission.networks
+    is_known = site.throttle.knows(email, networks)
+    limits = site.require(MailLimits)
+    can_log_in = limits.admits_code_of_registration(email, networks, is_known=is_known)
+    log_id = site.throttle.failure_log(email).id
+    asked = _Asked(is_known, networks if is_known else (), log_id)
+    invitation = Invitation(email=email, username=username, is_requested=True)
+    data = {**invitation._asdict(), _CAN_LOG_IN: can_log_in}
+    return _send(submission, asked, REGISTRATION, email, **data)
+
+
+def _send(
+    submission: Submission,
+    asked: _Asked,
+    kind: str,
+    name: str,
+    user: User | None = None,
+    **data: object,
+) -> str:
+    """Insert an email and the request for its code; return the secret of the request."""
+    site = submission.site
     browser = user_agent_in_words(submission.environ.get("HTTP_USER_AGENT", ""))
-    mail = {"mount": site.pages.mount, "browser": browser}
     with database.atomic():
-        secret = one_time.issue(CODE, None, now=now, lifetime=LIFETIME, data=data)
-        mail["request"] = one_time.digest(secret)
-        ask_for(outbox, CODE, name=storable_name(name), user=user, data=mail)
+        secret = one_time.issue(
+            CODE,
+            None,
+            now=site.tokens.now(),
+            lifetime=LIFETIME,
+            data=json.dumps(asked._asdict()),
+        )
+        data |= {
+            "mount": site.pages.mount,
+            "browser": browser,
+            "request": one_time.digest(secret),
+        }
+        ask_for(require_part(site.outbox), kind, name=name, user=user, data=data)
     return secret
 
 
@@ -107,7 +147,7 @@ def void_request(secret: str) -> None:
 def require_code(
     submission: Submission, secret: str, typed: str, owner: User | None = None
 ) -> RightCode:
-    """Return the user of a right code, and its request; `use_code` uses it.
+    """Return what a right code opens, and its request; `use_code` uses it.
 
     What this costs depends on whether there is such a request, and not on whether it has a user: a
     client that asked for the code of any name must not learn whether there is an account.
@@ -127,16 +167,16 @@ def require_code(
     attempt = code_attempt(site, submission.networks, is_known=asked.is_known, log_id=asked.log_id)
     attempt.begin()
     if row is None:
-        raise _report_failure(None)
+        raise report_failure(None)
     tries = tries_of(site, row.id)
     has_try = tries.add(now)
-    user = _user_of(row, digits_in(typed, DIGITS), site.settings)
-    if user is None or not has_try or owner not in (None, user):
+    opens = _opened_by(row, digits_in(typed, DIGITS), site.settings, now)
+    if opens is None or not has_try or owner not in (None, opens):
         attempt.failed("wrong email code")
-        raise _report_failure(row)
+        raise report_failure(row)
     attempt.succeeded()
     tries.take_back()
-    return RightCode(user, row, asked.remember)
+    return RightCode(opens, row, asked.remember)
 
 
 def use_code(right: RightCode) -> None:
@@ -145,7 +185,7 @@ def use_code(right: RightCode) -> None:
     No lock of the user is needed: what follows compares the stamp with which the user was read.
     """
     if not one_time.use(right.row):
-        raise _report_failure(right.row)
+        raise report_failure(right.row)
 
 
 def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -161,25 +201,76 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
         limits = MailLimits(settings, clock=lambda: now)
         is_admitted = limits.admits_link_instead_of_code(user.email)
         return compose_reset(mail, settings, now, is_instead_of_code=True) if is_admitted else None
-    data = json.loads(mail.data)
-    row: OneTimeSecret | None = OneTimeSecret.get_or_none(_is_open(data["request"], now))
-    if row is None:  # the client has asked again, or the email is late
+    code = _code_to_log_in(mail, user, settings, now)
+    if not code:
         return None
+    letter = CodeLetter(code=code, browser=_browser_of(mail), minutes=MINUTES)
+    return Addressed(letter, user.email, user.id, user.language or mail.language)
+
+
+def compose_registration(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+    """Return the letter of a registration, with a code.
+
+    The code creates the account, as the link does. If the address has an account, and was proven,
+    the code logs in. The letter has no code if the client has asked again, or if the email is late.
+    """
+    addressed = compose_invitation(mail, settings, now)
+    if addressed is None:
+        return None
+    letter, user_id = addressed.letter, addressed.user_id
+    if user_id is None:
+        code = _code_to_register(mail, one_time.digest(letter.secret), settings, now)
+    else:
+        user, is_admitted = User.get_by_id(user_id), json.loads(mail.data)[_CAN_LOG_IN]
+        is_sent = is_admitted and is_proven_here(user)
+        code = _code_to_log_in(mail, user, settings, now) if is_sent else ""
+    if not code:
+        return addressed
+    coded = letter.replaced(code=code, browser=_browser_of(mail), code_minutes=MINUTES)
+    return addressed._replace(letter=coded)
+
+
+def _code_to_log_in(mail: Mail, user: User, settings: Settings, now: float) -> str:
+    """Return the code of a user with a proven address; "" if there is none to send."""
+    row = _request_of(mail, now)
+    if row is None:
+        return ""
     asked = _confirmed(_Asked(**json.loads(row.data)), mail.name, user, settings, now)
     if asked is None:
-        return None
+        return ""
     row.user, row.stamp, row.subject = user, user.security_stamp, one_time.digest(user.email)
-    bound = {"user": user.id, "stamp": row.stamp, "subject": row.subject}
-    bound["data"] = json.dumps(asked._asdict())
+    row.data = json.dumps(asked._asdict())
+    return _bind(row, settings)
+
+
+def _code_to_register(mail: Mail, link_id: str, settings: Settings, now: float) -> str:
+    """Return the code that opens what a link in the same email opens; "" if it comes too late."""
+    row = _request_of(mail, now)
+    if row is None:
+        return ""
+    row.subject = link_id
+    return _bind(row, settings)
+
+
+def _request_of(mail: Mail, now: float) -> OneTimeSecret | None:
+    """Return the request of an email; None if the client has asked again, or the email is late."""
+    row: OneTimeSecret | None = OneTimeSecret.get_or_none(
+        _is_open(json.loads(mail.data)["request"], now)
+    )
+    return row
+
+
+def _bind(row: OneTimeSecret, settings: Settings) -> str:
+    """Store what the code of a request opens, and return the code as an email shows it."""
+    bound = {"user": row.user_id, "stamp": row.stamp, "subject": row.subject, "data": row.data}
     with database.atomic():
         OneTimeSecret.update(bound).where(OneTimeSecret.id == row.id).execute()
     code = _codes_of(row, settings)[0]
-    letter = CodeLetter(
-        code=f"{code[:4]} {code[4:]}",
-        browser=browser_in_words(data["browser"]),
-        minutes=MINUTES,
-    )
-    return Addressed(letter, user.email, user.id, user.language or mail.language)
+    return f"{code[:4]} {code[4:]}"
+
+
+def _browser_of(mail: Mail) -> str:
+    return browser_in_words(json.loads(mail.data)["browser"])
 
 
 def _confirmed(
@@ -212,12 +303,32 @@ def _find(secret: str, now: float) -> OneTimeSecret | None:
     return row
 
 
-def _user_of(row: OneTimeSecret, digits: str, settings: Settings) -> User | None:
-    """Return the user of a code with these digits, unless the user has changed since."""
-    user, sent = row.user, digits.encode(errors="replace")
+def _opened_by(
+    row: OneTimeSecret, digits: str, settings: Settings, now: float
+) -> User | OneTimeSecret | None:
+    """Return what a code with these digits opens; None if it is wrong, or nothing any more."""
+    sent = digits.encode(errors="replace")
     codes = [each.encode() for each in _codes_of(row, settings)]
-    is_right = True in [secrets.compare_digest(each, sent) for each in codes]
-    if user is None or not (is_right and user.is_active and is_proven_here(user)):
+    if True not in [secrets.compare_digest(each, sent) for each in codes]:
+        return None
+    return _link_of(row, now) if row.user is None else _user_of(row, row.user)
+
+
+def _link_of(row: OneTimeSecret, now: float) -> OneTimeSecret | None:
+    """Return the link of a registration, unless it was used, or its address has an account."""
+    link: OneTimeSecret | None = OneTimeSecret.get_or_none(
+        OneTimeSecret.id == row.subject,
+        OneTimeSecret.purpose == INVITATION,
+        OneTimeSecret.expires_at > int(now),
+    )
+    if link is None or find_user(read_invitation(link).email) is not None:
+        return None
+    return link
+
+
+def _user_of(row: OneTimeSecret, user: User) -> User | None:
+    """Return the user of a request, unless the user has changed since."""
+    if not (user.is_active and is_proven_here(user)):
         return None
     is_same = (user.security_stamp, one_time.digest(user.email)) == (row.stamp, row.subject)
     return user if is_same else None
@@ -230,7 +341,7 @@ def _codes_of(row: OneTimeSecret, settings: Settings) -> list[str]:
     return [f"{int.from_bytes(each) % 10**DIGITS:0{DIGITS}}" for each in digests]
 
 
-def _report_failure(row: OneTimeSecret | None) -> RequestError:
+def report_failure(row: OneTimeSecret | None) -> RequestError:
     """Emit `login_failed`, and return the answer to the client."""
     events.emit(
         kinds.LOGIN_FAILED, user_id=None if row is None else row.user_id, reason="email code"

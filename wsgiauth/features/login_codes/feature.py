@@ -2,23 +2,29 @@
 
 from collections.abc import Sequence
 
-from wsgiauth.accounts.tables import CODE
+from wsgiauth.accounts.tables import CODE, REGISTRATION
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.login_codes import letter
 from wsgiauth.features.login_codes.code import AskForCode
 from wsgiauth.features.login_codes.code_enter import EnterCode
-from wsgiauth.features.login_codes.codes import compose_code
+from wsgiauth.features.login_codes.codes import compose_code, compose_registration
 from wsgiauth.features.login_codes.confirming import CONFIRMATIONS
 from wsgiauth.features.login_codes.parts import LoginCodes, can_log_in
 from wsgiauth.features.login_codes.questions import QUESTIONS
+from wsgiauth.features.login_codes.registering import CodesOfRegistrations
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
 def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
-    return {LoginCodes: lambda _: LoginCodes(settings)} if settings.LOGIN_CODES else {}
+    if not settings.LOGIN_CODES:
+        return {}
+    return {
+        LoginCodes: lambda _: LoginCodes(settings),
+        CodesOfRegistrations: lambda _: CodesOfRegistrations(),
+    }
 
 
 def _pages() -> Sequence[Page]:
@@ -35,7 +41,7 @@ FEATURE = Feature(
     pages=_pages,
     way_in=can_log_in,
     is_way_in=lambda settings: settings.LOGIN_CODES,
-    composers={CODE: compose_code},
+    composers={CODE: compose_code, REGISTRATION: compose_registration},
     letter_samples=letter.SAMPLES,
     confirmations=CONFIRMATIONS,
     questions=QUESTIONS,

@@ -4,7 +4,7 @@ from wsgiauth.features.login_codes.code import AskForCode
 from wsgiauth.features.login_codes.code_enter import EnterCode
 from wsgiauth.openapi.answers import Operation, answer
 from wsgiauth.openapi.callers import SESSIONS
-from wsgiauth.openapi.objects import NEXT, TOKEN
+from wsgiauth.openapi.objects import NEXT, PROFILE, PROFILE_LOCATION, TOKEN
 from wsgiauth.openapi.schemas import obj, text
 
 CODE_REQUEST = obj(
@@ -53,11 +53,17 @@ OPERATIONS = {
             "logInByCode",
             "Log in by the code of an email",
             "Returns a token, and sets no cookie. If the request carries a valid bearer token, the"
-            " session of that token ends. A code works once, for ten minutes and five tries.",
-            answers=(answer(200, "Logged in.", TOKEN),),
-            browser="`code` alone: 303 to `next` with a cookie, or to the second step. If another"
-            " tab has used the code, to the page that says so. With `again`, back to the page;"
-            " within 30 seconds of the last email, 429.",
+            " session of that token ends. A code works once, for ten minutes and five tries. The"
+            " code of a registration creates the account, as its link does at /verify, and logs no"
+            " client in. After a 409 or 422, it can still be used.",
+            answers=(
+                answer(200, "Logged in.", TOKEN),
+                answer(201, "The account is created.", PROFILE, Location=PROFILE_LOCATION),
+            ),
+            browser="`code` alone: 303 to `next` with a cookie, to the second step, or to `/verify`"
+            " if the site asks a new user for more. If another tab has used the code, to the page"
+            " that says so. With `again`, back to the page; within 30 seconds of the last email,"
+            " 429.",
             example={"request": "Zr2kq0bq3ZyYTTe1GQkVjL3Fh4vXn6s8mWc5oPdAiUE", "code": "1234 5678"},
             tag=SESSIONS,
         ),

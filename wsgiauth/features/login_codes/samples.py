@@ -23,6 +23,10 @@ PAGES: tuple[Page, ...] = (
     ),
     _ASK,
     _ENTER.replaced(has_code=False),
+    _ENTER.replaced(
+        is_registration=True, message="An email was asked for a moment ago.", code="1234"
+    ),
+    _ENTER.replaced(is_registration=True),
     _ENTER.replaced(message=WRONG_CODE, errors={"code": ["Enter the code."]}),
     _ENTER,
 )
