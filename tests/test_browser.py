@@ -24,6 +24,7 @@ from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import verified_by_operator
 from wsgiauth.accounts.passwords import password_problem
 from wsgiauth.features.factors import recovery_codes
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, mailbox
 
@@ -730,6 +731,39 @@ def test_the_page_for_the_code_can_be_loaded_again(visitor, ada, site):
     visitor.submit(USERNAME)
     visitor.browser.refresh()
     assert (visitor.path, visitor.heading) == ("/auth/code/enter", "Enter the code")
+    visitor.submit(mailbox(site).codes[-1])
+    assert visitor.path == "/"
+
+
+BY_CODE = WITH_MAIL | {"LOGIN_CODES": True, "VERIFICATION": True}
+
+
+@pytest.mark.parametrize("options", [BY_CODE], ids=["registration"])
+def test_a_newcomer_pastes_the_whole_email(visitor, site):
+    visitor.open("/auth/register?next=/members")
+    visitor.submit("lin", "lin@example.org")
+    assert (visitor.path, visitor.heading) == (
+        "/auth/code/enter?next=%2Fmembers",
+        "Enter the code",
+    )
+    assert visitor.focus == "code"
+    visitor.find("[name=code]").send_keys("1234")
+    visitor.press("Send another email")
+    assert "Try again in" in visitor.find("[role=alert]").text
+    field = visitor.find("[name=code]")
+    assert field.get_attribute("value") == "1234"
+    text = plain_text_of(mailbox(site)[-1])
+    visitor.browser.execute_script("arguments[0].value = arguments[1]", field, text)
+    visitor.press("Continue")
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+
+
+@pytest.mark.parametrize("options", [BY_CODE], ids=["registration"])
+def test_a_registration_by_code_needs_no_script(visitor, site, without_javascript):
+    visitor.open("/auth/register")
+    visitor.submit("lin", "lin@example.org")
+    visitor.press("Send another email")
+    assert "Try again in" in visitor.find("[role=alert]").text
     visitor.submit(mailbox(site).codes[-1])
     assert visitor.path == "/"
 

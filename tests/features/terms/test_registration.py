@@ -287,6 +287,35 @@ def test_an_account_without_a_password_accepts_too(make_site):
     assert client.get("/").json["user"] == USERNAME
 
 
+@pytest.mark.promise(97)
+def test_the_page_after_a_code_asks(make_site):
+    site = make_site(of={**MAIL, "VERIFICATION": True, "LOGIN_CODES": True}, send_mail=Post())
+    mailbox(site)
+    client = TestApp(site)
+    sent = {"username": USERNAME, "email": EMAIL}
+    client.post(REGISTER, sent, headers=SAME_ORIGIN, status=303)
+    code = {"code": mailbox(site).codes[-1]}
+    answer = client.post("/auth/code/enter", code, headers=SAME_ORIGIN, status=303)
+    page = client.get(answer.location, headers=BROWSER)
+    submit(page, 422)
+    assert number_of_rows(site) == 0
+    submit(page, accept_terms=True)
+    assert client.get("/").json["user"] == USERNAME
+
+
+@pytest.mark.promise(97)
+def test_a_program_accepts_with_the_code(make_site):
+    site = make_site(of={**MAIL, "VERIFICATION": True, "LOGIN_CODES": True}, send_mail=Post())
+    mailbox(site)
+    client = TestApp(site)
+    sent = {"username": USERNAME, "email": EMAIL}
+    sent = {"request": client.post_json(REGISTER, sent, status=202).json["request"]}
+    sent["code"] = mailbox(site).codes[-1]
+    client.post_json("/auth/code/enter", sent, status=422)
+    client.post_json("/auth/code/enter", {**sent, "accept_terms": VERSION}, status=201)
+    assert number_of_rows(site) == 1
+
+
 def test_a_new_address_does_not_ask(mail_site):
     headers = bearer(mail_site, make_user(mail_site))
     client = TestApp(mail_site)
