@@ -191,7 +191,7 @@ def test_a_newcomer_is_in_after_a_form_and_eight_digits(site, newcomer, heard):
     assert not any("code" in name or "detour" in name for name in newcomer.client.cookies)
     assert [each.name for each in heard].count("registration") == 1
     account = newcomer.client.get("/auth/account", headers=BROWSER)
-    account.mustcontain("Set a password")
+    account.mustcontain("Set a password", "a code by email")
 
 
 def test_a_pasted_email_is_read(site, newcomer):
