@@ -121,3 +121,23 @@ def test_users_come_with_their_passwords_permissions_and_rows(folder, run, accou
     dorothy.is_active = True
     dorothy.save()
     assert bearer(accounts, "dorothy", PASSWORDS["dorothy"])
+
+
+def test_users_of_a_model_without_usernames_come_with_their_rows(folder, run, accounts):
+    require("django")
+    shutil.copytree(OLD, folder, dirs_exist_ok=True)
+    ((without, _),) = shown(PAGE, "A user model without usernames")
+    (export, _), (command, _) = shown(PAGE, "Import Django's users")
+    (settings, _), (migrate, _), (connect, _) = shown(PAGE, "Connect the rows")
+    export = f"{export}\n{without}".replace("old_settings", "member_settings")
+    run(f"{export}\npython django_members.py")
+    for created, existing in ((2, 0), (0, 2)):
+        counts = f"Created: {created}; already existed: {existing}.\n"
+        assert run(f"{export}\n{command}") == counts
+    site = f"{export}\n{settings.replace('mysite.settings', 'new_member_settings')}"
+    assert run(f"{site}\n{migrate} --run-syncdb\n{connect}") == "Connected: 2.\n"
+    ada, grace = User.objects.all()
+    assert (ada.email, ada.is_staff) == ("ada@example.org", True)
+    assert [group.name for group in grace.groups] == ["editors"]
+    for name in ("ada", "grace"):
+        assert bearer(accounts, f"{name}@example.org", PASSWORDS[name])

@@ -11,6 +11,7 @@ from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
 from tests.docs.pages import PAGES, code, count_lines, section, shown
 from wsgiauth import Group, User
+from wsgiauth.accounts.names import is_made
 
 OLD = Path(__file__).parent / "old"
 PAGE = section(PAGES["docs/migration.md"], "From Flask-Security")
@@ -80,12 +81,13 @@ def test_users_come_and_bring_their_passwords(export, run, accounts, folder):
 
     *_, (command, output) = shown(PAGE, "Users of Flask-Security")
     assert run(f"{export}\n{command}") == output
-    ada, grace = (User.objects.get(username=name) for name in ("ada", "grace"))
+    ada, grace = (User.objects.get(email=f"{name}@example.org") for name in ("ada", "grace"))
+    assert is_made(ada.username)
     assert (ada.email_verified_at.year, grace.email_verified_at) == (2020, None)
     assert (ada.is_active, grace.is_active) == (True, False)
     assert ada.has_permission("reports.publish")
     assert [group.name for group in Group.objects.all()] == ["editors"]
-    assert bearer(accounts, "ada", "wrong") is None
+    assert bearer(accounts, ada.email, "wrong") is None
     program = (folder / "from_flask_security.py").read_text(encoding="utf-8")
     lacking = program.replace('{"reports-publish": "reports.publish"}', "{}")
     (folder / "lacking.py").write_text(lacking, encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The users of a site with Django who have an email address and no username."""
