@@ -49,6 +49,7 @@ SAFE = {
     (LOGIN_PAGE, "name_attribute_path = preferred_username"): "Grafana shows it",
     (OWN_PAGE, 'claims["email'): "Django stores it, if it is verified",
     ("docs/application.md", 'environ["REMOTE_USER'): "describes the variable",
+    ("docs/migration.md", 'USERNAME_FIELD = "email'): "describes the model of the old site",
     ("docs/migration.md", "self.username = user.username"): "Flask-Login finds users by `id`",
     ("docs/programs.md", 'headers["remote-user'): "greets the user",
     ("docs/programs.md", "authResponseHeaders: [Remote-User"): "with `Remote-Id`",

@@ -17,6 +17,7 @@ from tests.docs.pages import PAGES, code, section, shown
 from tests.support.former import made
 from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, hash_password, storage
+from wsgiauth.accounts.names import is_made
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.former_passwords import argon
 from wsgiauth.storage.models import utc_now
@@ -113,6 +114,29 @@ def test_who_is_there_is_left_alone(import_accounts, accounts, capsys):
     assert capsys.readouterr().out.endswith("Created: 1; already existed: 1.\n")
     ada = User.objects.get(username="ada")
     assert (ada.is_staff, ada.permissions) == (True, frozenset())
+
+
+ADDRESSES = """
+from importing import import_accounts
+
+import_accounts(
+    [{"email": "ada@example.org"}, {"email": "ADA@example.org"}, {"email": "grace"}]
+)
+"""
+
+
+def test_accounts_with_an_address_alone_come_without_usernames(folder, accounts, run):
+    (folder / "addresses.py").write_text(ADDRESSES, encoding="utf-8")
+    refused = [
+        "'ADA@example.org' was not imported: This email address is taken.",
+        "'grace' was not imported: Enter an email address such as ada@example.org.",
+    ]
+    import_again = "USERNAMES=off DATABASE_URL=sqlite:///wsgiauth.db python addresses.py"
+    needs = "'ada@example.org' needs a new password: no hash that can be used."
+    for first, counts in (([needs], "1; already existed: 0"), ([], "0; already existed: 1")):
+        assert run(import_again).splitlines() == [*first, *refused, f"Created: {counts}."]
+    (ada,) = User.objects.all()
+    assert (ada.email, is_made(ada.username)) == ("ada@example.org", True)
 
 
 @pytest.mark.parametrize(
