@@ -36,6 +36,7 @@ FILES = {
         "test_browser_panel.py",
         "test_browser_passkeys.py",
         "test_browser_providers.py",
+        "test_browser_ways_in.py",
     ),
     "programs": (
         "contrib/test_django_versions.py",
@@ -52,6 +53,7 @@ FILES = {
         "docs/test_factors_page.py",
         "docs/test_flask_page.py",
         "docs/test_forward_auth_page.py",
+        "docs/test_from_auth0_and_firebase_page.py",
         "docs/test_from_django_auth_page.py",
         "docs/test_from_flask_login_page.py",
         "docs/test_from_flask_security_page.py",
