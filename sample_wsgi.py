@@ -2,7 +2,8 @@
 
 `make run` serves it with everything on: emails are files in the folder `mails`, and users can set
 up authenticator apps and passkeys at /auth/account. Settings are environment variables:
-`SECOND_FACTOR=all make run` demands a second factor. Without `make`, run
+`SECOND_FACTOR=all make run` demands a second factor, and with `USERNAMES=off make run` people have
+an email address and no username. Without `make`, run
 `python -m wsgiauth serve sample_wsgi:app --listen localhost:8080`, with `FACTOR_KEY` from the file
 `factor.key` if users have set up authenticator apps: without it, no login asks for their codes. Any
 other WSGI server will do, too, such as `waitress-serve sample_wsgi:app`.
@@ -35,7 +36,10 @@ MAILS = os.environ.get("MAIL_URL", "").removeprefix("file://")  # `make run` set
 
 @wsgify
 def home(request: Request) -> Response:
-    """For everyone: `request.user` is a `User`, or None if the visitor is anonymous."""
+    """For everyone: `request.user` is a `User`, or None if the visitor is anonymous.
+
+    As a string, a user is their `label`: the username, or the email address with USERNAMES=off.
+    """
     user = request.user
     if user is None:
         return page(request, "Welcome", "Log in to see what is new.", template="home")

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 from urllib.request import HTTPCookieProcessor, Request, build_opener
@@ -94,6 +95,17 @@ def test_a_member_learns_who_they_are_and_how_to_open_the_rest(visitor, ada):
     }
     assert commands(home)["Reports"].endswith(" -m wsgiauth join Ada Editors")
     assert commands(home)["Staff"].endswith(" -m wsgiauth set Ada --staff")
+
+
+def test_without_usernames_people_are_called_by_their_address(sample, settings, run_command):
+    site = AuthMiddleware(sample.site, replace(settings, USERNAMES=False))
+    visitor = TestApp(site, extra_environ={"HTTP_ACCEPT": BROWSER["Accept"]})
+    form = visitor.get("/").click("Create an account").form
+    form["email"], form["password"] = "grace@example.org", PASSWORD
+    home = form.submit(headers=SAME_ORIGIN, status=303).follow()
+    assert "It is good to see you, grace@example.org." in home
+    run_command(commands(home)["Reports"])
+    assert pages_to_open(visitor.get("/"))["Reports"] == "✓ You can open it."
 
 
 def test_the_staff_is_led_to_the_panel(visitor, ada):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.docs.guide import GUIDE, SEEN, STEPS, follow, reading
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, save_programs, section
 from tests.support.browser import SCHEMES
 
 FOLDER = ROOT / "docs" / "guide"
@@ -41,6 +41,26 @@ def test_each_step_is_followed():
 def test_a_reader_follows_it_and_sees_the_pages_of_its_pictures(reader, taken):
     follow(reader)
     assert taken == PICTURES
+
+
+WITHOUT_USERNAMES = """
+from board import site
+from webtest import TestApp
+
+from wsgiauth import AuthMiddleware
+from wsgiauth.testing import bearer, make_settings, make_user
+
+app = AuthMiddleware(site, make_settings(USERNAMES=False))
+print(TestApp(app).get("/", headers=bearer(app, make_user(app, "ada"))).text)
+"""
+
+
+def test_without_usernames_its_pages_show_the_address(run, folder):
+    save_programs(section(GUIDE, "2. A site with accounts"), folder)
+    (folder / "without_usernames.py").write_text(WITHOUT_USERNAMES, encoding="utf-8")
+    page = run("python without_usernames.py")
+    assert "<p>Hello, ada@example.org!</p>" in page
+    assert '<a href="/auth/account">ada@example.org</a>' in page
 
 
 def test_each_picture_exists_and_they_are_small():
