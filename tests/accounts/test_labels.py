@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import AuthMiddleware, Settings, create_user
+from wsgiauth import AuthMiddleware, Settings, create_user, storage
 from wsgiauth.accounts import find_user, names, update_user
 from wsgiauth.accounts.models import User, label_column
 from wsgiauth.exceptions import LastSuperuserError, TakenError, ValidationError
@@ -24,7 +24,9 @@ def app(environ, start_response):
 @pytest.fixture
 def site(settings):
     """A site without usernames."""
-    return AuthMiddleware(app, replace(settings, USERNAMES=False))
+    site = AuthMiddleware(app, replace(settings, USERNAMES=False))
+    yield site
+    storage.discard_connection(site.database)
 
 
 def make(site, username=None, email=EMAIL, **fields):
