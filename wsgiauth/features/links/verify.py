@@ -87,13 +87,15 @@ class InvitationLink(LinkPurpose):
         if find_user(invitation.email) is not None:
             raise has_account(submission.site)
         username, errors = submission.fields.get("username", ""), {**refusal.errors}
-        if not username and invitation.username and find_user(invitation.username) is not None:
+        asks = "username" in submission.fields
+        is_taken = not username and invitation.username and find_user(invitation.username)
+        if asks and is_taken:
             errors.setdefault("username", [_("This username is taken.")])
         return InvitationPage(
             token=submission.fields[TOKEN],
             email=invitation.email,
             username=username or invitation.username,
-            asks_username="username" in submission.fields
+            asks_username=asks
             and bool(username or not invitation.username or "username" in errors),
             needs_password=not invitation.is_by_code,
             message=refusal.text_without(*submission.fields),
