@@ -13,7 +13,7 @@ def settings(folder, provider):
 
 
 def drive(site, provider):
-    """Log in by codes, right and wrong, and with an address that was never proven."""
+    """Log in and register by codes, and with an address that was never proven."""
     make_user(site, "zoe", is_verified=True)
     make_user(site, "uma")
     with changed(site) as other:  # so that its mailbox gets no other emails
@@ -25,3 +25,11 @@ def drive(site, provider):
         browser = TestApp(other)
         for _again in range(2):
             browser.post("/auth/code", {"username": "zoe"}, headers=SAME_ORIGIN)
+    with changed(site, VERIFICATION=True) as other:
+        mailbox(other)  # so that no thread sends
+        for username in ("lea", "zoe"):  # which is taken, so that the page asks for another one
+            browser = TestApp(other)
+            names = {"username": username, "email": f"{username}@new.example"}
+            browser.post("/auth/register", names, headers=SAME_ORIGIN)
+            code = {"code": mailbox(other).codes[-1]}
+            browser.post("/auth/code/enter", code, headers=SAME_ORIGIN)
