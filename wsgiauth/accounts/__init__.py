@@ -84,15 +84,26 @@ class NewAccount:
             return NO_PASSWORD
         return hash_password(self._password, rounds=self._rounds)
 
-    def register(self, hashed_password: str, follow_up: Callable[[User], object]) -> User:
-        """Insert the user, and call `Answers.pass_on` and `follow_up` in the same transaction."""
-        if self.answers.are_passed_on:
-            return self._register(hashed_password, follow_up)
-        return repeated_after_conflict(self._register)(hashed_password, follow_up)
+    def register(
+        self,
+        hashed_password: str,
+        follow_up: Callable[[User], object],
+        *,
+        reason: str | None = None,
+    ) -> User:
+        """Insert the user, and call `Answers.pass_on` and `follow_up` in the same transaction.
 
-    def _register(self, hashed_password: str, follow_up: Callable[[User], object]) -> User:
+        `reason` is that of the event `registration`.
+        """
+        if self.answers.are_passed_on:
+            return self._register(hashed_password, follow_up, reason)
+        return repeated_after_conflict(self._register)(hashed_password, follow_up, reason)
+
+    def _register(
+        self, hashed_password: str, follow_up: Callable[[User], object], reason: str | None
+    ) -> User:
         with database.atomic():
-            user = self.insert(hashed_password)
+            user = self.insert(hashed_password, reason=reason)
             self.answers.pass_on(user)
             follow_up(user)
         return user

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events import kinds
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.factors import passkeys, totp
 from wsgiauth.features.factors.endpoints.passkeys import Passkeys
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.features.factors.endpoints.second import SecondStep
 from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
-from wsgiauth.features.factors.event_kinds import EVENTS
+from wsgiauth.features.factors.event_kinds import EVENTS, REGISTRATION_REASONS
 from wsgiauth.features.factors.factors import KINDS, remove_unproven
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
@@ -52,9 +53,11 @@ FEATURE = Feature(
     is_way_in=lambda settings: settings.PASSKEYS,
     factor_kinds=KINDS,
     events=EVENTS,
+    event_reasons={kinds.REGISTRATION: REGISTRATION_REASONS},
     personal_data={
         "wsgiauth_totp": Records("authenticator_apps", totp.own_apps),
         "wsgiauth_passkey": Records("passkeys", passkeys.own_passkeys),
+        "wsgiauth_passkey_account": Records("registrations_by_passkey", passkeys.own_registration),
     },
     questions=QUESTIONS,
     headlines={

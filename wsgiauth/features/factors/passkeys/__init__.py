@@ -7,6 +7,7 @@ the public key, which is not secret. `relying_party` makes and verifies the mess
 from __future__ import annotations
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -16,14 +17,14 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import digest
-from wsgiauth.exceptions import UnauthenticatedError, ValidationError
+from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
 from wsgiauth.features.factors.event_kinds import FACTOR_ADDED, PASSKEY_CLONED
 from wsgiauth.features.factors.passkeys import challenges
 from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
-from wsgiauth.storage.models import Model, from_timestamp, json_fields
+from wsgiauth.storage.models import NO_PASSWORD, Model, from_timestamp, json_fields
 
 NAME_MAX_LENGTH = 50
 MOST_PASSKEYS = 10  # of a user
@@ -58,6 +59,22 @@ class Passkey(Model):
 
     class Meta:
         table_name = "wsgiauth_passkey"
+
+
+class PasskeyAccount(Model):
+    """A user who registered with a passkey instead of a password.
+
+    A process of the version before does not read it, and asks such users for a second step.
+    """
+
+    user_id: int
+    user: peewee.ForeignKeyField[User] = peewee.ForeignKeyField(
+        User, backref="+", on_delete="CASCADE", primary_key=True
+    )
+    registered_at: peewee.BigIntegerField[int] = peewee.BigIntegerField()  # seconds since the epoch
+
+    class Meta:
+        table_name = "wsgiauth_passkey_account"
 
 
 class NewPasskey(NamedTuple):
@@ -101,6 +118,18 @@ def own_passkeys(user: User, settings: Settings) -> Iterator[object]:
         )
 
 
+def own_registration(user: User, settings: Settings) -> Iterator[object]:
+    """Yield when the user registered with a passkey, for the file of a person's own data."""
+    for row in PasskeyAccount.select().where(PasskeyAccount.user == user.id):
+        yield json_fields({"registered_at": from_timestamp(row.registered_at)})
+
+
+def replace_password(user: User) -> bool:
+    """Return whether a user registered with a passkey, and has no password now."""
+    rows = PasskeyAccount.select(PasskeyAccount.user).join(User)
+    return rows.where(User.id == user.id, User.hashed_password == NO_PASSWORD).exists()
+
+
 def can_log_in(user: User, settings: Settings) -> bool:
     """Return whether a user has a passkey that works on this site."""
     keys = list_passkeys(user) if settings.PASSKEYS else []
@@ -139,17 +168,46 @@ def add(
             raise UnauthenticatedError("invalid_token")
         if Passkey.select().where(Passkey.user == owner.id).count() >= MOST_PASSKEYS:
             raise ValidationError({"name": [_("You have too many passkeys. Remove one first.")]})
-        insert = Passkey.insert(
-            **new._asdict(),
-            id=digest(new.credential_id),
-            user=owner.id,
-            name=name,
-            relying_party=relying_party,
-            created_at=int(now),
-        ).on_conflict_ignore()
-        if not (challenges.use(challenge) and insert.as_rowcount().execute()):
+        if not _insert(owner, new, name, challenge, relying_party=relying_party, now=now):
             raise ValidationError({"credential": [_("This passkey has already been added.")]})
         events.emit(FACTOR_ADDED, user_id=owner.id, reason="passkey", details={"factor": name})
+
+
+def add_first(
+    user: User, new: NewPasskey, name: str, challenge: Challenge, *, relying_party: str, now: float
+) -> None:
+    """Add the passkey of a new user, in the transaction that creates the account.
+
+    There is no event of a second factor: it is none, see `SecondFactors.first_of`.
+
+    Raises:
+        RequestError: 409: the passkey or the challenge was used before.
+    """
+    if not _insert(user, new, name, challenge, relying_party=relying_party, now=now):
+        raise known_passkey()
+    PasskeyAccount.insert(user=user.id, registered_at=int(now)).execute()
+
+
+def known_passkey() -> RequestError:
+    """Return the answer to a new account whose passkey or challenge was used before."""
+    detail = _(
+        "This passkey was used before, so no account was created. Log in with it, or try again."
+    )
+    return RequestError(HTTPStatus.CONFLICT, "passkey_used", detail)
+
+
+def _insert(
+    user: User, new: NewPasskey, name: str, challenge: Challenge, *, relying_party: str, now: float
+) -> bool:
+    insert = Passkey.insert(
+        **new._asdict(),
+        id=digest(new.credential_id),
+        user=user.id,
+        name=name,
+        relying_party=relying_party,
+        created_at=int(now),
+    ).on_conflict_ignore()
+    return challenges.use(challenge) and bool(insert.as_rowcount().execute())
 
 
 def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from wsgiauth.authentication.browser_keys import Purpose
+from wsgiauth.authentication.browser_keys import NEW_ACCOUNT, Purpose
 from wsgiauth.features.factors.passkeys import Passkey
-from wsgiauth.features.factors.passkeys.challenges import MOST_BYTES, REGISTER
+from wsgiauth.features.factors.passkeys.challenges import MOST_BYTES
 from wsgiauth.web.request import has_many_brackets
 
 # ES256, EdDSA and RS256: every authenticator has one of them (level 3, section 5.4).
@@ -47,6 +47,7 @@ class Answer(NamedTuple):
 
 
 def creation_options(
+    purpose: Purpose,
     challenge: bytes,
     relying_party: Mapping[str, str],
     origin: str,
@@ -59,6 +60,8 @@ def creation_options(
     `origin` is for the script of the page; browsers ignore it. The authenticators of `known`
     passkeys make no other one.
     """
+    # The authenticator stores a passkey that logs in without a name.
+    residence = "required" if purpose == NEW_ACCOUNT else "preferred"
     document = {
         "rp": relying_party,
         "user": {"id": encode(user_handle), "name": username, "displayName": username},
@@ -67,8 +70,9 @@ def creation_options(
         "timeout": _TIMEOUT,
         "excludeCredentials": _descriptors(known),
         "authenticatorSelection": {
-            "residentKey": "preferred",  # for logins without a username
-            "userVerification": REGISTER.user_verification,
+            "residentKey": residence,
+            "requireResidentKey": purpose == NEW_ACCOUNT,  # for level 1
+            "userVerification": purpose.user_verification,
         },
         "attestation": "none",
         "origin": origin,

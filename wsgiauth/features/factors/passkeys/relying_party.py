@@ -4,16 +4,24 @@ The cheap checks of an answer come first: its form, its page and its challenge, 
 then the signature.
 """
 
+import json
 import secrets
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.browser_keys import BrowserKeys, KeyProof, Purpose
+from wsgiauth.authentication.browser_keys import NEW_ACCOUNT, BrowserKeys, KeyProof, Purpose
 from wsgiauth.authentication.methods import HARDWARE_KEY, USER_VERIFIED
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.factors import passkeys
-from wsgiauth.features.factors.passkeys import Passkey, challenges, messages
+from wsgiauth.features.factors.passkeys import (
+    NAME_MAX_LENGTH,
+    NewPasskey,
+    Passkey,
+    challenges,
+    messages,
+)
 from wsgiauth.features.factors.passkeys.challenges import REGISTER, Challenge, Challenges
 from wsgiauth.features.factors.passkeys.messages import Answer
 from wsgiauth.messages import _
@@ -38,6 +46,42 @@ class Presented(NamedTuple):
     def accept(self, user: User | None = None) -> KeyProof | None:
         """Accept the answer; see `RelyingParty.accept`."""
         return self.party.accept(self, self.now, user=user)
+
+
+class PresentedNewPasskey(NamedTuple):
+    """The passkey of an account that is being created; it is not verified."""
+
+    party: "RelyingParty"
+    sent: Presented
+
+    @property
+    def unknown(self) -> str:
+        """See `PresentedNewKey`."""
+        credential_id = self.sent.answer.credential_id
+        if passkeys.find(credential_id) is not None:
+            return ""
+        return json.dumps({"rpId": self.party.host, "credentialId": credential_id})
+
+    def verify(self, name: str) -> "VerifiedPasskey | None":
+        """See `PresentedNewKey`."""
+        new = self.party.verify_new(self.sent)
+        return None if new is None else VerifiedPasskey(self, new, name[:NAME_MAX_LENGTH])
+
+
+class VerifiedPasskey(NamedTuple):
+    """The verified passkey of an account that is being created."""
+
+    presented: PresentedNewPasskey
+    new: NewPasskey
+    name: str
+    methods: str = f"{HARDWARE_KEY} {USER_VERIFIED}"
+
+    def add(self, user: User) -> None:
+        """See `NewKey`."""
+        sent, host = self.presented.sent, self.presented.party.host
+        passkeys.add_first(
+            user, self.new, self.name, sent.challenge, relying_party=host, now=sent.now
+        )
 
 
 class RelyingParty(BrowserKeys):
@@ -68,19 +112,47 @@ class RelyingParty(BrowserKeys):
         All passkeys of a user have one handle, so that an authenticator keeps only one of them.
         """
         own = self.passkeys_of(user)
-        handle = messages.decode(own[0].user_handle) if own else secrets.token_bytes(HANDLE_LENGTH)
-        challenge = self._challenges.make(REGISTER, str(user.id), now=now, payload=handle)
+        handle = messages.decode(own[0].user_handle) if own else b""
+        return self._creation_options(
+            REGISTER, user.label, str(user.id), now=now, handle=handle, known=own
+        )
+
+    def options_of_new_account(self, name: str, *bound_to: str, now: float) -> str:
+        """Return the options for the passkey of a new account, as JSON."""
+        return self._creation_options(NEW_ACCOUNT, name, *bound_to, now=now)
+
+    def _creation_options(
+        self,
+        purpose: Purpose,
+        name: str,
+        *bound_to: str,
+        now: float,
+        handle: bytes = b"",
+        known: Sequence[Passkey] = (),
+    ) -> str:
+        handle = handle or secrets.token_bytes(HANDLE_LENGTH)
+        challenge = self._challenges.make(purpose, *bound_to, now=now, payload=handle)
         party = {"id": self.host, "name": self._name}
-        name, origin = user.label, self._origin
-        return messages.creation_options(challenge, party, origin, name, handle, own)
+        return messages.creation_options(
+            purpose, challenge, party, self._origin, name, handle, known
+        )
 
     def register(self, user: User, name: str, credential: str, now: float) -> None:
         """Add the passkey that a browser made, or raise an error as `passkeys.add` does."""
         sent = self.read(credential, REGISTER, str(user.id), now=now, ceremony="webauthn.create")
-        new = sent and self._ceremonies.registered(sent.challenge, sent.answer)
+        new = sent and self.verify_new(sent)
         if sent is None or new is None:
             raise ValidationError({"credential": [_("The passkey was not added. Try again.")]})
         passkeys.add(user, new, name, sent.challenge, relying_party=self.host, now=now)
+
+    def read_new(self, credential: str, *bound_to: str, now: float) -> PresentedNewPasskey | None:
+        """Return the passkey of a new account, or None."""
+        sent = self.read(credential, NEW_ACCOUNT, *bound_to, now=now, ceremony="webauthn.create")
+        return None if sent is None else PresentedNewPasskey(self, sent)
+
+    def verify_new(self, sent: Presented) -> NewPasskey | None:
+        """Return the new passkey in an answer, or None if the answer is wrong."""
+        return self._ceremonies.registered(sent.purpose, sent.challenge, sent.answer)
 
     def request_options(
         self, purpose: Purpose, *bound_to: str, now: float, user: User | None = None

@@ -16,7 +16,7 @@ from fido2.webauthn import (
 
 from wsgiauth.authentication.browser_keys import Purpose
 from wsgiauth.features.factors.passkeys import NewPasskey
-from wsgiauth.features.factors.passkeys.challenges import REGISTER, Challenge
+from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.features.factors.passkeys.messages import ALGORITHMS, Answer, decode, encode
 
 MAX_PUBLIC_KEY = 1000  # bytes; one of RSA with 4,096 bits has 530
@@ -31,11 +31,13 @@ class Ceremonies:
         entity = PublicKeyCredentialRpEntity(name=host, id=host)
         self._server = Fido2Server(entity, verify_origin=lambda each: each == origin)
 
-    def registered(self, challenge: Challenge, answer: Answer) -> NewPasskey | None:
+    def registered(
+        self, purpose: Purpose, challenge: Challenge, answer: Answer
+    ) -> NewPasskey | None:
         """Return the new passkey in an answer, or None if the answer is wrong."""
         _, state = self._server.register_begin(
             PublicKeyCredentialUserEntity(id=b"-", name="-"),
-            user_verification=UserVerificationRequirement(REGISTER.user_verification),
+            user_verification=UserVerificationRequirement(purpose.user_verification),
             challenge=challenge.value,
         )
         try:
