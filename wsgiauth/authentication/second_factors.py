@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.authentication.demands import Demand
@@ -21,6 +22,7 @@ from wsgiauth.authentication.methods import (
     has_second_factor,
     with_method,
 )
+from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -58,6 +60,7 @@ class FactorKind(ABC):
 
     set_up_path: str  # where a user adds and removes them, below the mount
     code_methods: str = ONE_TIME_CODE  # that a code proves: see `methods`
+    skipped: Change  # a login by email instead of a factor that `replaces_password`
 
     @abstractmethod
     def is_asked_for(self, settings: Settings) -> bool:
@@ -69,6 +72,10 @@ class FactorKind(ABC):
 
     def accept(self, user: User, code: str, settings: Settings, now: float) -> bool:
         """Return whether a code proves a factor of the user. It works once."""
+        return False
+
+    def replaces_password(self, user: User) -> bool:
+        """Return whether a user without a password registered with a factor of this kind."""
         return False
 
     def codes_left(self, user: User) -> int:
@@ -118,8 +125,38 @@ class SecondFactors:
         return self._asked[0].set_up_path
 
     def of(self, user: User) -> list[Factor]:
-        """Return the factors of a user that a login asks for, by kind, the oldest first."""
-        return [factor for kind in self._asked for factor in kind.list_factors(user)]
+        """Return the second factors that a login asks a user for, by kind, the oldest first."""
+        listed = [factor for kind in self._asked for factor in kind.list_factors(user)]
+        return [] if listed and self._first_kind(user) is not None else listed
+
+    def first_of(self, user: User) -> list[Factor]:
+        """Return the factors with which a user logs in instead of a password, the oldest first.
+
+        They are no second factor: an email can replace them, as it can replace a password. So the
+        loss of a device does not lock out a user who never asked for two-step verification. They
+        are a second factor as soon as the user has a password or a factor of another kind, or if
+        SECOND_FACTOR demands one of the user.
+        """
+        kind = self._first_kind(user)
+        return [] if kind is None else kind.list_factors(user)
+
+    def report_skipped(self, user: User, methods: str) -> None:
+        """Emit the event about a login by an email, if the user has factors of `first_of`.
+
+        Call this in the transaction that uses the code or the link.
+        """
+        kind = self._first_kind(user)
+        if kind is not None:
+            events.emit(kind.skipped, user_id=user.id, reason=methods)
+
+    def _first_kind(self, user: User) -> FactorKind | None:
+        """Return the kind of the factors of `first_of`."""
+        if user.has_password or demands_second_factor_of(user, self._settings):
+            return None
+        # Also a kind that is switched off: a changed setting must not make an email sufficient.
+        kinds = [kind for kind in self._kinds if kind.list_factors(user)]
+        is_first = len(kinds) == 1 and kinds[0] in self._asked and kinds[0].replaces_password(user)
+        return kinds[0] if is_first else None
 
     def all_of(self, user: User) -> list[Factor]:
         """Return the factors of a user, also of the kinds for which no login asks any more."""
@@ -172,7 +209,7 @@ class SecondFactors:
         if not self._asked:  # a guard asks for a proof that only `log_in` could report
             detail = _("This page needs two-step verification, and this site has none.")
             is_final = True
-        elif not self.is_needed_by(user):
+        elif not (self.is_needed_by(user) or self.first_of(user)):
             code, page = "second_factor_setup_required", set_up_paths[0]
             detail = _("Set up two-step verification, then try again.")
             if demands_second_factor_of(user, self._settings) and self.all_of(user):

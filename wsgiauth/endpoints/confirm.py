@@ -215,7 +215,9 @@ def _prove(submission: MemberSubmission) -> tuple[User, str]:
     """Return the user as read before the proof, and the methods that they have proven."""
     (user, session_id), codes = submission.member, submission.site.part(EmailCodes)
     has_passwords = submission.site.settings.PASSWORD_LOGIN
-    if submission.site.factors.is_needed_by(user):
+    factors = submission.site.factors
+    is_by_key = bool(submission.fields[CREDENTIAL] and factors.first_of(user))
+    if is_by_key or factors.is_needed_by(user):
         methods = require_factor(
             submission, user, CONFIRM, session_id, missing=_("Enter a code."), session_id=session_id
         )

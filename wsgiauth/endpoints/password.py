@@ -17,7 +17,7 @@ from wsgiauth.accounts.tables import has_keys
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.methods import EMAIL_CODE, PASSWORD
+from wsgiauth.authentication.methods import EMAIL, EMAIL_CODE, HARDWARE_KEY, PASSWORD
 from wsgiauth.authentication.password import change
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
@@ -50,6 +50,7 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url
 
+_PROOFS = frozenset({EMAIL, EMAIL_CODE, HARDWARE_KEY})
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
 _FIRST = AccountLink(
@@ -69,6 +70,7 @@ class PasswordPage(FormPage):
     forgot_url: str | None = None  # None where the site sends no email
     has_keys: bool = False
     ends_keys: bool = False  # the box is ticked
+    has_first_key: bool = False  # a password makes the user's passkeys a second factor
 
     @property
     def inputs(self) -> dict[str, str]:
@@ -173,6 +175,7 @@ class Password(MemberForm):
             forgot_url=forgot_url if submission.site.outbox is not None else None,
             has_keys=has_keys(user.id, submission.site.tokens.now()),
             ends_keys=END_KEYS in submission.flags,
+            has_first_key=bool(submission.site.factors.first_of(user)),
             next=submission.destination,
             message="" if "current_password" in refusal.errors else refusal.message,
             errors=refusal.errors,
@@ -180,7 +183,7 @@ class Password(MemberForm):
 
 
 def _is_proven(member: UserSession, site: Site) -> bool:
-    """Return whether a user has a recent proof by a second factor, a provider or an email.
+    """Return whether a user has a recent proof by a passkey, an app, a provider or an email.
 
     Otherwise, a stranger at an open browser could set a password.
     """
@@ -189,7 +192,7 @@ def _is_proven(member: UserSession, site: Site) -> bool:
         return False
     if site.factors.is_needed_by(user):
         return True
-    if EMAIL_CODE in methods_of(session_id).split():
+    if not _PROOFS.isdisjoint(methods_of(session_id).split()):
         return True
     federated = site.part(FederatedLogins)
     return federated is not None and federated.has_proven(

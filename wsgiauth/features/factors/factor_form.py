@@ -37,6 +37,7 @@ class FactorForm(ListForm):
         """Remove the factor that `remove` names, unless the user must keep it."""
         user, handle = submission.member.user, submission.fields["remove"]
         names = {each.handle: each.name for each in factors.list_factors(user)}
+        was_second = submission.site.factors.is_needed_by(user)
         with database.atomic():  # a refusal rolls it back
             if not factors.remove(user, handle):
                 raise ValidationError({"remove": [self.gone]})
@@ -47,7 +48,8 @@ class FactorForm(ListForm):
                 )
                 raise ValidationError({"remove": [detail]})
             submission.site.ways_in.require_one(user)
-        done = "removed" if factors.list_factors(user) else "last"
+        is_last = was_second and not submission.site.factors.is_needed_by(user)
+        done = "last" if is_last else "removed"
         page = with_next(f"{self.path}?done={done}", submission.destination)
         return self.answer_changed(submission, page, name=names[handle])
 
@@ -72,7 +74,8 @@ class FactorForm(ListForm):
         if submission.wants_json or renewed:
             document = self.document(submission.environ, submission.member, site) | renewed
             return json_response(document, status=status, headers=cookies)
-        page = self.path if recovery_codes.count(user) else "recovery-codes"
+        needs_codes = site.factors.is_needed_by(user) and not recovery_codes.count(user)
+        page = "recovery-codes" if needs_codes else self.path
         location = with_next(f"{page}?done={done}", submission.destination)
         return see_other(submission, location, *cookies, name=name)
 

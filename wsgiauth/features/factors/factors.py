@@ -13,8 +13,8 @@ from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
-from wsgiauth.features.factors.event_kinds import FACTOR_REMOVED
-from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.event_kinds import FACTOR_REMOVED, PASSKEY_SKIPPED
+from wsgiauth.features.factors.passkeys import Passkey, PasskeyAccount
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.messages import _
@@ -79,6 +79,7 @@ class _Passkeys(FactorKind):
     """
 
     set_up_path = "/passkeys"
+    skipped = PASSKEY_SKIPPED
 
     def is_asked_for(self, settings: Settings) -> bool:
         return settings.PASSKEYS
@@ -88,6 +89,9 @@ class _Passkeys(FactorKind):
             Factor(HARDWARE_KEY, each.id, each.name, from_timestamp(each.created_at), _PASSKEY)
             for each in passkeys.list_passkeys(user)
         ]
+
+    def replaces_password(self, user: User) -> bool:
+        return passkeys.replace_password(user)
 
     def risk(self, settings: Settings) -> Risk | None:
         if settings.PASSKEYS or not passkeys.is_used():
@@ -200,6 +204,7 @@ def remove_unproven(user: User) -> None:
     """Remove the factors and codes from before the first proof of the address."""
     remove(user)
     recovery_codes.remove_all(user)
+    PasskeyAccount.delete().where(PasskeyAccount.user == user.id).execute()
 
 
 def remove_all(user: User) -> int:

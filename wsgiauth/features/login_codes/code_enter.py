@@ -30,6 +30,7 @@ from wsgiauth.openapi.answers import Problem
 from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, TAKEN, THROTTLED
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.storage import database
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
@@ -164,7 +165,9 @@ class EnterCode(GuestForm):
                 submission, ask_for_second_step(submission, user, methods=methods)
             )
         site.throttle.login_without_password(user).begin()
-        codes.use_code(right)
+        with database.atomic():
+            codes.use_code(right)
+            site.factors.report_skipped(user, EMAIL_CODE)
         issued = start_session(submission, user, methods)
         if issued is None:  # the user has just changed
             raise codes.invalid_code()

@@ -94,6 +94,7 @@ TEMPLATES: Mapping[str, str] = {
     "recovery_code_used": "mail/notice_recovery_code.txt",
     "trust_given": "mail/notice_trusted.txt",
     "passkey_cloned": "mail/notice_passkey_cloned.txt",
+    "passkey_skipped": "mail/notice_passkey_skipped.txt",
     "identity_connected": "mail/notice_identity_connected.txt",
     "identity_disconnected": "mail/notice_identity_disconnected.txt",
     "consent_given": "mail/notice_app.txt",
@@ -106,6 +107,7 @@ TEMPLATES: Mapping[str, str] = {
 _LIMITED = frozenset(
     (
         *("refresh_reused", "factor_guessed", "passkey_cloned", "trust_given"),
+        "passkey_skipped",
         *("consent_given", "device_allowed", "grant_reused"),
     )
 )

@@ -94,6 +94,7 @@ class PasskeysPage(PasskeyPage):
     passkeys: tuple[ListedPasskey, ...]
     codes_left: int  # recovery codes
     is_last: bool = False  # the user has no other second factor
+    is_first: bool = False  # the passkeys replace the password; see `SecondFactors.first_of`
     name: str  # of a new passkey: a proposal, or as it was sent
     logout_url: str = ""  # for users who must have a second factor first
 
@@ -168,11 +169,13 @@ class Passkeys(FactorForm):
         user, now = submission.member.user, submission.site.tokens.now()
         party, rows = submission.site.require(RelyingParty), list_passkeys(user)
         agent = submission.environ.get("HTTP_USER_AGENT", "")
+        is_first = bool(submission.site.factors.first_of(user))
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(
             passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
             codes_left=recovery_codes.count(user),
-            is_last=len(factors.list_factors(user)) == 1,
+            is_last=not is_first and len(factors.list_factors(user)) == 1,
+            is_first=is_first,
             passkey_options="" if is_full else party.creation_options(user, now),
             name=submission.fields["name"] if refusal.text else user_agent_in_words(agent),
             next=next_after_set_up(submission),

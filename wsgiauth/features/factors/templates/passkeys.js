@@ -97,6 +97,15 @@
         madeAt = Date.now();
       }
     };
+    // A new passkey has the name of its account, for which a page can have a field.
+    const named = () => form.elements.email?.value.trim();
+    const nameUser = (name) => {
+      if (options.user && name) {
+        options.user = { ...options.user, name, displayName: name };
+      }
+    };
+    const hasValidFields = () =>
+      [...form.elements].every((each) => each.type === "password" || each.reportValidity());
     const use = async (further) => {
       const isOffer = Boolean(further);
       if (isOffer && isBusy) return;
@@ -105,7 +114,11 @@
       const { signal } = asked;
       // An offer is no use of a session, which another tab can have begun.
       await renew(isOffer ? "omit" : "same-origin");
-      credential.value = write(await ask(options, { signal, ...further }));
+      const name = named();
+      nameUser(name);
+      const answer = await ask(options, { signal, ...further });
+      if (named() !== name) throw new Error("the passkey is for another name");
+      credential.value = write(answer);
       credential.form.submit();
       credential.value = ""; // after Back, a code is sent without it
     };
@@ -114,7 +127,7 @@
         return;
       }
       event.preventDefault();
-      if (isBusy) {
+      if (isBusy || (options.user && !hasValidFields())) {
         return;
       }
       isBusy = true;
@@ -138,4 +151,10 @@
   };
 
   document.querySelectorAll("[data-options]").forEach(prepare);
+
+  // Remove a passkey that was made in vain, where the browser can (level 3, section 5.1.10).
+  for (const { dataset } of document.querySelectorAll("[data-unknown]")) {
+    const forget = window.PublicKeyCredential?.signalUnknownCredential;
+    forget?.call(PublicKeyCredential, JSON.parse(dataset.unknown)).catch(() => {});
+  }
 })();
