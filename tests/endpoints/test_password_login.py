@@ -161,7 +161,7 @@ def test_several_providers_are_equal(make_site):
 
 
 def test_a_passkey_is_a_way_in(make_site):
-    site = make_site(OIDC_PROVIDERS=(), PASSKEYS=True)
+    site = make_site(OIDC_PROVIDERS=(), PASSKEYS=True, REGISTRATION=False)
     ada = make_user(site, USERNAME)
     key = Authenticator()
     key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]

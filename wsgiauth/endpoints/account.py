@@ -7,11 +7,12 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.listing import profile
-from wsgiauth.accounts.models import User, is_proven
+from wsgiauth.accounts.models import User, is_proven, is_proven_here
 from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
+from wsgiauth.forms import NEXT
 from wsgiauth.forms.done import just_created, notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
@@ -24,15 +25,32 @@ from wsgiauth.forms.endpoint import (
     problems_of_session,
     require_login,
 )
+from wsgiauth.forms.new_keys import REASON
 from wsgiauth.messages import _, ngettext
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
-from wsgiauth.web.request import prefers_html
+from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
 _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
+# How a user who has registered with a passkey gets in without it, by `_recovery`.
+_RECOVERIES = {
+    "email": _(
+        "Your account has been created with a passkey, and no password. If you lose your device, an"
+        " email to your address lets you in."
+    ),
+    "proof": _(
+        "Your account has been created with a passkey, and no password. If you lose your device, an"
+        " email to your address lets you in, but only once you have verified the address: open the"
+        " link that we have sent you."
+    ),
+    "": _(
+        "Your account has been created with a passkey, and no password. If you lose your device,"
+        " only an operator of this site can help. So add a passkey on another device."
+    ),
+}
 _NOTICES = {
     "password": _("Your password has been changed. You are logged out everywhere else."),
     "email": _("Your email address has been verified and saved."),
@@ -71,6 +89,7 @@ class AccountPage(Page):
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     is_new: bool = False  # created by a login without a page, and not announced yet
     notice: str = ""
+    next: str = ""  # the page that the user wanted, after a registration with a passkey
 
 
 class Account(Endpoint):
@@ -96,6 +115,7 @@ class Account(Endpoint):
             return json_response(profile(user, site.settings))
         mount = mount_url(environ)
         listed, federated = site.factors.of(user), site.part(FederatedLogins)
+        first = site.factors.first_of(user)
         connected = federated.connected(user) if federated else []
         codes_left = site.factors.codes_left(user) if listed else None
         proof = proof_of(session_id) or Proof(0, "")
@@ -113,7 +133,9 @@ class Account(Endpoint):
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
         for link, url in sorted(found, key=lambda item: item[0].place):
             links[link.group][url] = link
-        passkeys = [each for each in listed if each.method == HARDWARE_KEY]
+        passkeys = [each for each in (*first, *listed) if each.method == HARDWARE_KEY]
+        notices = {**_NOTICES, REASON: _RECOVERIES[_recovery(user, site)]}
+        notice = notice_of(environ, notices)
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
         announced = just_created(environ, user)
         page = AccountPage(
@@ -128,24 +150,34 @@ class Account(Endpoint):
             has_other_ways=site.settings.PASSKEYS or federated is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
-            missing=tuple(_missing(user, site, mount, codes_left, lost)),
+            missing=tuple(_missing(user, site, mount, codes_left, lost, has_first=bool(first))),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
             is_new=bool(announced),
-            notice=notice_of(environ, _NOTICES),
+            notice=notice,
+            next=site.destinations.safe(query_field(environ, NEXT)) if notice else "",
         )
         response = site.pages.render(environ, page)
         return replace(response, headers=(*response.headers, *announced))
 
 
+def _recovery(user: User, site: Site) -> str:
+    """Return the key of `_RECOVERIES` for a user without a password."""
+    settings = site.settings
+    if site.outbox is None or not (settings.PASSWORD_LOGIN or settings.LOGIN_CODES):
+        return ""
+    return "email" if is_proven_here(user) else "proof"
+
+
 def _missing(
-    user: User, site: Site, mount: str, codes_left: int | None, lost: str
+    user: User, site: Site, mount: str, codes_left: int | None, lost: str, *, has_first: bool
 ) -> Iterator[Missing]:
     """Yield what the user should do.
 
     Args:
         codes_left: None without a second factor.
         lost: After a login with a recovery code, the path at which a lost factor is removed.
+        has_first: Whether the login is a passkey, which needs the device already.
     """
     if lost and codes_left is not None:
         text = ngettext(
@@ -167,7 +199,7 @@ def _missing(
     if site.outbox and not is_proven(user, site.settings):
         text = _("Your email address is not verified.")
         yield Missing(text, f"{mount}/email", _("Verify it"))
-    if codes_left is None and site.factors.are_offered:
+    if codes_left is None and site.factors.are_offered and not has_first:
         text = _("Two-step verification is off. With it, your login needs your device, too.")
         yield Missing(text, mount + site.factors.set_up_path, _("Set it up"))
     elif codes_left == 0:

@@ -142,7 +142,9 @@ OPERATIONS = {
             "A program logs in next. With `MAIL_URL`, the address gets an email with a link that"
             " verifies it.",
             answers=(answer(201, "The account is created.", PROFILE, Location=PROFILE_LOCATION),),
-            browser="303 to `next`, with the cookie of a new session.",
+            browser="303 to `next`, with the cookie of a new session. With PASSKEYS, the form of a"
+            " browser can have `credential` instead of `password`: the `RegistrationResponseJSON`"
+            " of a passkey, for the options of the page. It leads to `/account` first.",
             example={
                 "username": "ada",
                 "email": "ada@example.org",

@@ -12,7 +12,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
 from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLogins
 from wsgiauth.authentication.identity import bearer_token
-from wsgiauth.authentication.methods import EMAIL, PASSWORD
+from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import ClaimsError, UnmetDemandError
@@ -227,8 +227,13 @@ def token_document(environ: WSGIEnvironment, site: Site, issued: IssuedTokens) -
     return document if lacking is None else document | restriction(refusal_of(lacking, environ))
 
 
-def account_created(submission: Submission, user: User, issued: IssuedTokens | None) -> Response:
-    """Answer with the profile, or send the browser on; it may have got a session, too."""
+def account_created(
+    submission: Submission, user: User, issued: IssuedTokens | None, *, done: str = ""
+) -> Response:
+    """Answer with the profile, or send the browser on; it may have got a session, too.
+
+    `done` is the notice of the account page, which then comes first.
+    """
     if submission.wants_json:
         location = ("Location", f"{mount_url(submission.environ)}/me")
         cookies = () if issued is None else _new_cookies(submission, issued)
@@ -236,8 +241,13 @@ def account_created(submission: Submission, user: User, issued: IssuedTokens | N
         return json_response(document, status=HTTPStatus.CREATED, headers=(location, *cookies))
     if issued is None:  # or the user was deactivated at the same moment
         return see_other(submission, with_next("login", submission.destination))
+    account = f"{mount_url(submission.environ)}/account"
+    if done:
+        destination = with_next(f"{account}?done={done}", submission.destination)
+        response = hand_over(replace(submission, destination=destination), issued)
+        notice = done_cookies(submission.environ, destination)
+        return replace(response, headers=(*response.headers, *notice))
     if not submission.site.ways_in.has_one(user):  # the page says so, and leads to the ways
-        account = f"{mount_url(submission.environ)}/account"
         submission = replace(submission, destination=account)
     return hand_over(submission, issued)
 

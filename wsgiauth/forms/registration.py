@@ -7,16 +7,18 @@ from collections.abc import Iterable, Mapping
 from wsgiauth.accounts.field_kinds import TICKED
 from wsgiauth.accounts.registration import Answers, FeatureField, Field
 from wsgiauth.exceptions import ApplicationError, ConfigurationError
-from wsgiauth.forms import FormPage, Submission
+from wsgiauth.forms import Submission
+from wsgiauth.forms.proofs import PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.web.pages import Page
 
 
-class NewAccountPage(FormPage):
-    """A form that creates an account."""
+class NewAccountPage(PasskeyPage):
+    """A form that creates an account, perhaps with a passkey instead of a password."""
 
+    unknown_key: str = ""  # see `PresentedNewKey`; empty: no key was made in vain
     fields: tuple[Field, ...] = ()  # of the application
     values: Mapping[str, str] = {}  # as sent
 

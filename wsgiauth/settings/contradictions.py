@@ -27,9 +27,23 @@ def contradictions(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[
     if settings.SECOND_FACTOR != "offered" and not (settings.FACTOR_KEY or settings.PASSKEYS):
         expected = f"set, because SECOND_FACTOR is {settings.SECOND_FACTOR}"
         yield "FACTOR_KEY", f"{expected}; `python -m wsgiauth secret` prints one"
+    if _locks_owners_out(settings):
+        expected = (
+            "on, because PASSKEYS creates accounts and PASSWORD_LOGIN is off: the owner of an"
+            " address that someone else registered gets in by a code; or set VERIFICATION to on, or"
+            " REGISTRATION to off"
+        )
+        yield "LOGIN_CODES", expected
     if settings.FACTOR_KEY_FALLBACKS and settings.FACTOR_KEY is None:
         yield "FACTOR_KEY", "set, because FACTOR_KEY_FALLBACKS is"
     yield from _unfit_keys(settings)
+
+
+def _locks_owners_out(settings: "Declared") -> bool:
+    """Return whether only passkeys create accounts, and addresses are never proven."""
+    by_passkey = settings.PASSKEYS and settings.REGISTRATION and not settings.OIDC_PROVIDERS
+    has_way = settings.PASSWORD_LOGIN or settings.VERIFICATION or settings.LOGIN_CODES
+    return by_passkey and not has_way
 
 
 def token_keys(settings: "Declared") -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ the link is used, there is neither an account nor a password.
 """
 
 import json
+from collections.abc import Callable
 from typing import NamedTuple
 
 from wsgiauth import events, storage
@@ -111,12 +112,20 @@ def parse_invitation(text: str) -> Invitation:
 
 
 def accept_invitation(
-    invitation: Invitation, secret: OneTimeSecret, account: NewAccount, hashed_password: str
+    invitation: Invitation,
+    secret: OneTimeSecret,
+    account: NewAccount,
+    hashed_password: str,
+    *,
+    follow_up: Callable[[User], object] = lambda user: None,
+    reason: str | None = None,
 ) -> User | None:
     """Create the account of an invitation, and end all invitations of its address.
 
     The actor of the invitation gives the rights, not the user, who has none. `on_registered` of the
     application then sees the rights.
+
+    `follow_up` and `reason` are those of `NewAccount.register`.
 
     Returns:
         None if the secret was used in the meantime, or if the member of the staff who invited has
@@ -134,8 +143,12 @@ def accept_invitation(
         if not one_time.use(secret) or refusal is not None:
             return None
         user = account.insert(
-            hashed_password, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK
+            hashed_password,
+            reason=reason,
+            email_verified_at=utc_now(),
+            email_verified_by=PROVEN_BY_LINK,
         )
+        follow_up(user)
         with actors.acting(invitation.actor):
             if invitation.is_staff:
                 update_user(user, is_staff=True)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
+from typing import NamedTuple
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import NewAccount, find_user
 from wsgiauth.accounts.models import User
@@ -27,13 +29,22 @@ from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission, require_own, se
 from wsgiauth.forms.endpoint import require_login
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import account_created, start_first_session
+from wsgiauth.forms.new_keys import (
+    INVALID_OR_BROWSER,
+    FirstCredential,
+    key_options,
+    sends_key,
+    take_credential,
+    unknown_key,
+    with_browser,
+)
+from wsgiauth.forms.proofs import CREDENTIAL
 from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_username, sent_values
 from wsgiauth.messages import Joined, _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import (
     APPLICATION_FAILED,
     FACTOR_DEMANDED,
-    INVALID,
     NO_SESSION,
     TAKEN,
     THROTTLED,
@@ -42,7 +53,6 @@ from wsgiauth.openapi.problems import (
 from wsgiauth.openapi.strings import NEW_PASSWORD, USERNAME
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
@@ -76,10 +86,10 @@ class InvitationLink(LinkPurpose):
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Create the account."""
         invitation = read_invitation(secret)
-        user = create_account(submission, secret, invitation)
-        if user is None:
+        created = create_account(submission, secret, invitation)
+        if created is None:
             raise has_account(submission.site)
-        return welcome(submission, user, EMAIL_CODE if invitation.is_by_code else EMAIL)
+        return welcome(submission, created, EMAIL_CODE if invitation.is_by_code else EMAIL)
 
     def page(self, submission: Submission, secret: OneTimeSecret, refusal: Refusal) -> FormPage:
         """Return the form without the password."""
@@ -102,12 +112,21 @@ class InvitationLink(LinkPurpose):
             errors=errors,
             fields=submission.site.registration.fields,
             values=sent_values(submission),
+            passkey_options=key_options(submission, secret.id, name=invitation.email),
+            unknown_key=unknown_key(submission, refusal, secret.id),
         )
+
+
+class Created(NamedTuple):
+    """An account that a browser or a program has just created, and with what."""
+
+    user: User
+    first: FirstCredential
 
 
 def create_account(
     submission: Submission, secret: OneTimeSecret, invitation: Invitation
-) -> User | None:
+) -> Created | None:
     """Create the account of an invitation with the fields that were sent.
 
     Returns:
@@ -118,7 +137,9 @@ def create_account(
             used.
     """
     site, password = submission.site, submission.fields["password"]
-    has_password = site.settings.PASSWORD_LOGIN and (password or not invitation.is_by_code)
+    has_key = sends_key(submission)
+    asks_password = site.settings.PASSWORD_LOGIN and not has_key
+    has_password = asks_password and (password or not invitation.is_by_code)
     attempt = site.throttle.registration(submission.networks)
     account = NewAccount(
         sent_username(submission, invitation.username),
@@ -135,26 +156,34 @@ def create_account(
             if names_user or account.answers.are_telling:
                 attempt.begin()  # a client must not test names without limit
             account.check()
-        with site.hash_slots.slot(Claim(submission.networks)):
-            attempt.begin()  # even if the name is taken
-            hashed_password = account.hash_password()
-        return accept_invitation(invitation, secret, account, hashed_password)
+        first = take_credential(submission, account, attempt, secret.id)
+        user = accept_invitation(
+            invitation,
+            secret,
+            account,
+            first.hashed_password,
+            follow_up=first.add,
+            reason=first.reason,
+        )
     except ValidationError as error:
         if "email" in error.errors and find_user(invitation.email) is not None:
             return None
         raise
+    return None if user is None else Created(user, first)
 
 
-def welcome(submission: Submission, user: User, proof: str) -> Response:
+def welcome(submission: Submission, created: Created, proof: str) -> Response:
     """Log a browser in to the account that it has created, and answer.
 
     Args:
         proof: The method of `authentication.methods` that has proven the address.
     """
+    user, first = created
     submission.site.throttle.recognise(user, submission.networks)
     destination = submission.destination or kept_next(submission)
-    issued = _start_session(submission, user, proof)
-    response = account_created(replace(submission, destination=destination), user, issued)
+    issued = _start_session(submission, user, first.methods or proof)
+    wanted = replace(submission, destination=destination)
+    response = account_created(wanted, user, issued, done=first.done)
     return replace(response, headers=(*response.headers, *forget_next(submission)))
 
 
@@ -261,8 +290,9 @@ class Verify(LinkForm):
         ),
         Text("username", USERNAME, needs="USERNAMES"),
         Text("password", NEW_PASSWORD),
+        Text(CREDENTIAL, None),
     )
-    refusals = (INVALID, TAKEN, THROTTLED, OTHER_ACCOUNT, EXPIRED)
+    refusals = (INVALID_OR_BROWSER, TAKEN, THROTTLED, OTHER_ACCOUNT, EXPIRED)
     failures = (APPLICATION_FAILED,)
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
@@ -273,6 +303,14 @@ class Verify(LinkForm):
     def strings(self, site: Site) -> tuple[str, ...]:
         """Return the fields, with the application's fields for new users."""
         return (*super().strings(site), *site.registration.names)
+
+    def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Answer with the page, for this browser alone if it has options for a passkey."""
+        return with_browser(environ, site, super().get(environ, site))
+
+    def post(self, environ: WSGIEnvironment, site: Site) -> Response:
+        """Take the form; show it again if it is refused."""
+        return with_browser(environ, site, super().post(environ, site))
 
     def act(self, submission: Submission) -> Response:
         """Return the answer of the link's purpose."""

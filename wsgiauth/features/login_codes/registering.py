@@ -76,11 +76,11 @@ def register(submission: Submission, right: RightCode, link: OneTimeSecret) -> R
 
 def _create(submission: Submission, right: RightCode, link: OneTimeSecret) -> Response:
     invitation = read_invitation(link)._replace(is_by_code=True)
-    user = create_account(submission, link, invitation)
-    if user is None:
+    created = create_account(submission, link, invitation)
+    if created is None:
         raise codes.report_failure(right.row)
     one_time.use(right.row)
-    return welcome(submission, user, EMAIL_CODE)
+    return welcome(submission, created, EMAIL_CODE)
 
 
 def _open_page(submission: Submission, right: RightCode, link: OneTimeSecret) -> Response:
