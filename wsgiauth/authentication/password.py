@@ -1,21 +1,25 @@
-"""New passwords: by the owner, who stays logged in, by code or an operator, or by a link."""
+"""New passwords: by the owner, who stays logged in, by code or an operator, or by a link.
+
+Where a user needs no password, the link is a login instead: see `redeem_login`.
+"""
 
 from collections.abc import Callable, Iterable
 
 from wsgiauth import events
 from wsgiauth.accounts import hash_new_password, lock_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User, is_proven_here
-from wsgiauth.accounts.tables import RESET, revoke_keys
+from wsgiauth.accounts.tables import RESET, OneTimeSecret, revoke_keys
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.freshness import renew
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.one_time import digest, link_url
+from wsgiauth.authentication.sessions import revoke_all
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import utc_now
+from wsgiauth.storage.models import NO_PASSWORD, utc_now
 
 _MAILED = "mailed"  # the data of a secret that only the stored address gets
 
@@ -112,12 +116,23 @@ def make_printed_reset_link(user: User, settings: Settings, *, mount: str, now: 
         return make_reset_link(user, settings, mount=mount, now=now, is_mailed=False)
 
 
-def find_holder(secret: str, *, now: float) -> User | None:
-    """Return the user who can choose a new password with a secret."""
+def find_link(secret: str, *, now: float) -> OneTimeSecret | None:
+    """Return the secret of a link for a new password, and its user."""
     row = one_time.find(secret, RESET, now=now)
     if row is None or row.user is None or row.subject != digest(row.user.email):
         return None
-    return row.user
+    return row
+
+
+def find_holder(secret: str, *, now: float) -> User | None:
+    """Return the user who can choose a new password with a secret."""
+    row = find_link(secret, now=now)
+    return None if row is None else row.user
+
+
+def is_mailed(row: OneTimeSecret) -> bool:
+    """Return whether only the stored address got the link, so that its use proves the address."""
+    return row.data == _MAILED
 
 
 def reset_password(
@@ -144,12 +159,40 @@ def reset_password(
         row = one_time.redeem(secret, RESET, now=now)
         if row is None or row.subject != digest(stored.email):
             return False
-        if row.data == _MAILED and not is_proven_here(stored):
+        if is_mailed(row) and not is_proven_here(stored):
             _prove_address(stored, at_first_proof)
         return True
 
     replaced = replace_password(user, hashed_password, end_keys=True, is_permitted=is_redeemed)
     return replaced is not None
+
+
+def redeem_login(
+    user: User, secret: str, *, now: float, at_first_proof: Iterable[Callable[[User], object]]
+) -> User | None:
+    """Use the secret of a link as a login without a password, and return the stored user.
+
+    Call this for a link that `is_mailed` alone, because it proves the address. With the first
+    proof, all from before ends, because a stranger may have created the account: the password, the
+    sessions, the API keys, and what `at_first_proof` removes.
+
+    Return None if the secret was used, or ended, in the meantime.
+    """
+    with database.atomic():
+        stored = lock_user(user.id)
+        row = one_time.redeem(secret, RESET, now=now)
+        if stored is None or row is None or row.subject != digest(stored.email):
+            return None
+        if is_proven_here(stored):
+            return stored
+        revoke_all(stored)
+        revoke_keys(stored.id)
+        if stored.has_password:
+            stored.hashed_password = NO_PASSWORD
+        _prove_address(stored, at_first_proof)
+        ended = User.update(security_stamp=User.security_stamp + 1)
+        ended.where(User.id == stored.id).execute()
+        return User.get_by_id(stored.id)
 
 
 def _prove_address(user: User, at_first_proof: Iterable[Callable[[User], object]]) -> None:

@@ -30,7 +30,7 @@ def test_users_who_get_no_code_are_counted(site, ada, grace):
 def test_the_note_says_what_arrives_and_what_helps(site, ada, grace):
     for password_login, outcome in (
         (True, "gets the link for a new password instead of a code."),
-        (False, "gets no code."),
+        (False, "gets the link that verifies the address instead of a code."),
     ):
         object.__setattr__(site.site.settings, "PASSWORD_LOGIN", password_login)
         (sentence,) = sentences(site)

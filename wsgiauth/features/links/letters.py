@@ -45,11 +45,12 @@ class CodedLetter(Letter):
 
 
 class ResetLetter(CodedLetter, LinkLetter):
-    """The email with the link to choose a new password."""
+    """The email with the link to choose a new password or, without passwords, to log in."""
 
     template = "mail/reset.txt"
     label: str  # empty if the address is not proven, or if the name looks like a link
     is_instead_of_code: bool = False  # see `compose_reset`
+    is_login: bool = False
 
 
 class InvitationLetter(CodedLetter, LinkLetter):
@@ -189,7 +190,7 @@ def compose_reset(
         is_instead_of_code: Whether a code was asked for, and the address was never proven here.
     """
     user = find_user(mail.name) if mail.user_id is None else mail.user
-    if user is None or not user.is_active or not settings.PASSWORD_LOGIN:
+    if user is None or not user.is_active or not (settings.PASSWORD_LOGIN or is_instead_of_code):
         return None
     link = make_reset_link(user, settings, mount=json.loads(mail.data)["mount"], now=now)
     # A stranger can choose the name, and register with the address of someone else.
@@ -201,6 +202,7 @@ def compose_reset(
         link=link,
         minutes=settings.LINK_MINUTES,
         is_instead_of_code=is_instead_of_code,
+        is_login=not settings.PASSWORD_LOGIN,
     )
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
@@ -284,6 +286,7 @@ _WITH_CODE: tuple[CodedLetter, ...] = (
 SAMPLES: tuple[Letter, ...] = (
     ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
     ResetLetter(label="", link=_RESET_LINK, minutes=60, is_instead_of_code=True),
+    ResetLetter(label="", link=_RESET_LINK, minutes=60, is_instead_of_code=True, is_login=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),

@@ -77,7 +77,9 @@ OPERATIONS = {
             "Choose a new password with the link of an email",
             "All sessions and API keys of the user are revoked, and the client is not logged in."
             " The link of an email verifies the address; if it was never verified before, the"
-            " second factors are removed. After a 422, the link can still be used.",
+            " second factors are removed. After a 422, the link can still be used. Without"
+            " passwords, and for a user who registered with a passkey and has no password, the"
+            " link logs a browser in instead.",
             answers=(answer(200, "The password is changed.", DETAIL),),
             example={
                 "token": _EXAMPLE,

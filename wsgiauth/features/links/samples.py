@@ -45,6 +45,12 @@ PAGES: tuple[Page, ...] = (
     ResetPage(
         token="example",  # noqa: S106 - an example
         label="ada",
+        is_login=True,
+        removes_factors=True,
+    ),
+    ResetPage(
+        token="example",  # noqa: S106 - an example
+        label="ada",
         removes_factors=True,
         message="The site is busy.",
         errors={"password": ["The password must have at least 8 characters."]},

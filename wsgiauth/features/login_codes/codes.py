@@ -191,8 +191,9 @@ def use_code(right: RightCode) -> None:
 def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None:
     """Return the letter with the code to an active account with a proven address.
 
-    If the address was never proven, return the letter for a new password. Its link proves the
-    address, and removes what someone else may have added to the account: a code would let both in.
+    If the address was never proven, return the letter for a new password or, without passwords, for
+    a login by its link. The link proves the address, and removes what someone else may have added
+    to the account: a code would let both in.
     """
     user = find_user(mail.name) if mail.user_id is None else mail.user
     if user is None or not user.is_active:

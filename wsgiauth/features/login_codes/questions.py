@@ -23,12 +23,12 @@ def _unproven(site: Site) -> Iterator[Finding]:
     is_proven = User.email_verified_at.is_null(False) & User.email_verified_by.in_(PROVEN_HERE)
     number = User.select().where(User.is_active, ~is_proven).count()
     if number:
-        is_reset = site.settings.PASSWORD_LOGIN
-        outcome = "the link for a new password instead of a code" if is_reset else "no code"
+        link = "for a new password" if site.settings.PASSWORD_LOGIN else "that verifies the address"
         yield Finding(
             f"{counted(number, 'active user')} with an address that was never proven by a link or"
-            f" an operator: a user who asks for a code gets {outcome}. If you know that an address"
-            " is the user's own, run `python -m wsgiauth set NAME --verified`.",
+            f" an operator: a user who asks for a code gets the link {link} instead of a code. If"
+            " you know that an address is the user's own, run `python -m wsgiauth set NAME"
+            " --verified`.",
             is_risk=False,
         )
 
