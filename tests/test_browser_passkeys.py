@@ -17,6 +17,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.accounts.tables import Session
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.testing import mailbox
 
 
 @pytest.fixture(scope="module")
@@ -461,3 +462,146 @@ def test_what_is_offered_among_the_names_is_renewed(visitor, ada, site):
         visitor.wait_until(lambda _: visitor.run("return window.challenges.size") == 1)
         visitor.run(f"const now = Date.now; Date.now = () => now() + {LATER * 1000}; again()")
         visitor.wait_until(lambda _: visitor.run("return window.challenges.size") == 2)
+
+
+# Accounts that begin with a passkey
+
+EMAIL = "lin@example.org"
+
+
+def fill_in(visitor, **fields):
+    for name, value in fields.items():
+        visitor.find(f"[name={name}]").clear()
+        visitor.find(f"[name={name}]").send_keys(value)
+
+
+def watch_names(visitor):
+    """Keep the name for which the next passkey is asked."""
+    visitor.run(
+        "const create = navigator.credentials.create.bind(navigator.credentials);"
+        "navigator.credentials.create = (options) => {"
+        "  const { name, displayName } = options.publicKey.user;"
+        "  sessionStorage.names = `${name} ${displayName}`;"
+        "  return create(options);"
+        "}"
+    )
+
+
+def test_a_person_registers_with_a_passkey_instead_of_a_password(visitor, device):
+    visitor.open("/auth/register?next=/members")
+    fill_in(visitor, username="lin", email=EMAIL)
+    watch_names(visitor)
+    visitor.press("Use a passkey instead of a password")
+    assert visitor.path == "/auth/account?done=passkey&next=%2Fmembers"
+    assert "only an operator of this site can help" in visitor.find("[role=status]").text
+    assert visitor.run("return sessionStorage.names") == f"{EMAIL} {EMAIL}"
+    assert Passkey.get().name.startswith("Chrome")
+    assert methods() == "hwk user"
+    visitor.press("Continue")
+    assert (visitor.path, visitor.heading) == ("/members", "Members")
+    log_out(visitor)
+    visitor.open("/auth/login")
+    visitor.press("Log in with a passkey")
+    assert methods() == "hwk user"
+
+
+def test_the_other_fields_are_checked_before_a_passkey_is_made(visitor, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin")
+    click(visitor, "Use a passkey instead of a password")
+    assert visitor.focus == "email"
+    assert not device.get_credentials()
+    fill_in(visitor, email=EMAIL)
+    visitor.press("Use a passkey instead of a password")
+    assert Passkey.select().exists()
+
+
+def test_a_field_that_changes_meanwhile_asks_for_another_passkey(visitor, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin", email="lon@example.org")
+    visitor.run(
+        "const create = navigator.credentials.create.bind(navigator.credentials);"
+        "navigator.credentials.create = async (options) => {"
+        "  const made = await create(options);"
+        f"  document.querySelector('[name=email]').value = '{EMAIL}';"
+        "  navigator.credentials.create = create;"
+        "  return made;"
+        "}"
+    )
+    click(visitor, "Use a passkey instead of a password")
+    visitor.wait_until(lambda _: visitor.shown("[data-error]"))
+    assert not Passkey.select().exists()
+    visitor.press("Use a passkey instead of a password")
+    assert Passkey.get().user.email == EMAIL
+
+
+def test_a_passkey_for_a_taken_address_leaves_the_device_again(visitor, ada, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin", email=ada.email)
+    visitor.press("Use a passkey instead of a password")
+    assert (
+        "Your device has stored a passkey that belongs to no account." in visitor.find("main").text
+    )
+    visitor.wait_until(lambda _: not device.get_credentials())
+    fill_in(visitor, email=EMAIL)
+    visitor.press("Use a passkey instead of a password")
+    assert Passkey.get().user.email == EMAIL
+
+
+def test_the_form_with_a_password_works_beside_the_passkey(visitor, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin", email=EMAIL, password=PASSWORD)
+    visitor.press("Create account")
+    assert (visitor.path, methods()) == ("/", "pwd")
+    assert not device.get_credentials()
+
+
+def test_a_registration_page_that_was_open_for_long_registers(visitor, site, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin", email=EMAIL)
+    with eleven_minutes_later(visitor, site):
+        visitor.press("Use a passkey instead of a password")
+    assert Passkey.get().user.email == EMAIL
+
+
+MAIL = {"MAIL_URL": "memory:", "MAIL_FROM": "site@example.org"}
+WITHOUT_PASSWORDS = {**MAIL, "PASSWORD_LOGIN": False, "LOGIN_CODES": True}
+
+
+@pytest.mark.parametrize("options", [WITHOUT_PASSWORDS], ids=[""])
+def test_without_passwords_the_passkey_is_the_form(visitor, device):
+    visitor.open("/auth/register")
+    visitor.find("[name=username]").send_keys("lin")
+    with visitor.leaving():
+        visitor.find("[name=email]").send_keys(EMAIL, Keys.ENTER)
+    assert visitor.path == "/auth/account?done=passkey"
+    assert methods() == "hwk user"
+
+
+@pytest.mark.parametrize("options", [WITHOUT_PASSWORDS], ids=[""])
+@pytest.mark.promise(58)
+def test_without_passwords_and_a_script_a_sentence_says_why_there_is_no_button(visitor, device):
+    device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        visitor.open("/auth/register")
+        assert not visitor.shown("main form button")
+        assert "Passkeys need JavaScript" in visitor.find("main").text
+    finally:
+        device.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+@pytest.mark.parametrize("options", [{**MAIL, "VERIFICATION": True}], ids=[""])
+def test_the_page_of_a_link_makes_a_passkey_where_the_address_is_proven(visitor, site, device):
+    visitor.open("/auth/register")
+    fill_in(visitor, username="lin", email=EMAIL)
+    assert not visitor.shown("[data-options] button")
+    visitor.press("Send the link")
+    (link,) = (each for each in mailbox(site).links if "/verify?" in each)
+    visitor.open("/auth/" + link.partition("/auth/")[2])
+    watch_names(visitor)
+    visitor.press("Use a passkey instead of a password")
+    assert visitor.path == "/auth/account?done=passkey"
+    assert "an email to your address lets you in." in visitor.find("[role=status]").text
+    assert visitor.run("return sessionStorage.names") == f"{EMAIL} {EMAIL}"
+    user = Passkey.get().user
+    assert (user.has_password, user.email_verified_by) == (False, "link")
