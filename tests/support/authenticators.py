@@ -12,6 +12,7 @@ import struct
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 
+from tests.support.federated import remove_password
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.storage import context
 
@@ -172,6 +173,17 @@ def add_passkey(site, user, name="Laptop", authenticator=None):
     with context.using(site.database):
         party, now = site.site.part(RelyingParty), site.site.tokens.now()
         party.register(user, name, made.create(party.creation_options(user, now)), now)
+    return made
+
+
+def register_with_passkey(site, user, authenticator=None):
+    """Let a user have registered with a passkey; return its authenticator."""
+    made = authenticator or Authenticator()
+    with context.using(site.database):
+        remove_password(user)
+        party, now = site.site.part(RelyingParty), site.site.tokens.now()
+        credential = made.create(party.options_of_new_account(user.email, now=now))
+        party.read_new(credential, now=now).verify("Laptop").add(user)
     return made
 
 

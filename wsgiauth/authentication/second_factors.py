@@ -22,7 +22,7 @@ from wsgiauth.authentication.methods import (
     has_second_factor,
     with_method,
 )
-from wsgiauth.events.kinds import Change
+from wsgiauth.events import kinds
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -60,7 +60,6 @@ class FactorKind(ABC):
 
     set_up_path: str  # where a user adds and removes them, below the mount
     code_methods: str = ONE_TIME_CODE  # that a code proves: see `methods`
-    skipped: Change  # a login by email instead of a factor that `replaces_password`
 
     @abstractmethod
     def is_asked_for(self, settings: Settings) -> bool:
@@ -145,18 +144,17 @@ class SecondFactors:
 
         Call this in the transaction that uses the code or the link.
         """
-        kind = self._first_kind(user)
-        if kind is not None:
-            events.emit(kind.skipped, user_id=user.id, reason=methods)
+        if self._first_kind(user) is not None:
+            events.emit(kinds.PASSKEY_SKIPPED, user_id=user.id, reason=methods)
 
     def _first_kind(self, user: User) -> FactorKind | None:
         """Return the kind of the factors of `first_of`."""
         if user.has_password or demands_second_factor_of(user, self._settings):
             return None
         # Also a kind that is switched off: a changed setting must not make an email sufficient.
-        kinds = [kind for kind in self._kinds if kind.list_factors(user)]
-        is_first = len(kinds) == 1 and kinds[0] in self._asked and kinds[0].replaces_password(user)
-        return kinds[0] if is_first else None
+        used = [kind for kind in self._kinds if kind.list_factors(user)]
+        is_first = len(used) == 1 and used[0] in self._asked and used[0].replaces_password(user)
+        return used[0] if is_first else None
 
     def all_of(self, user: User) -> list[Factor]:
         """Return the factors of a user, also of the kinds for which no login asks any more."""

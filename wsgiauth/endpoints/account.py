@@ -38,17 +38,17 @@ _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 # How a user who has registered with a passkey gets in without it, by `_recovery`.
 _RECOVERIES = {
     "email": _(
-        "Your account has been created with a passkey, and no password. If you lose your device, an"
-        " email to your address lets you in."
+        "Your account has been created with a passkey. If you lose your device, an email to your"
+        " address lets you in."
     ),
     "proof": _(
-        "Your account has been created with a passkey, and no password. If you lose your device, an"
-        " email to your address lets you in, but only once you have verified the address: open the"
-        " link that we have sent you."
+        "Your account has been created with a passkey. If you lose your device, an email to your"
+        " address lets you in, but only once you have verified the address: open the link that we"
+        " have sent you."
     ),
     "": _(
-        "Your account has been created with a passkey, and no password. If you lose your device,"
-        " only an operator of this site can help. So add a passkey on another device."
+        "Your account has been created with a passkey. If you lose your device, only an operator of"
+        " this site can help. So add a passkey on another device."
     ),
 }
 _NOTICES = {

@@ -140,9 +140,7 @@ def start_session(submission: Submission, user: User, methods: str) -> IssuedTok
     return issued
 
 
-def start_first_session(
-    submission: Submission, user: User, proof: str = EMAIL
-) -> IssuedTokens | None:
+def start_first_session(submission: Submission, user: User, proof: str) -> IssuedTokens | None:
     """Start the session of a browser that has created an account; None if it has to log in.
 
     An error of the application's `claims` is logged. It must not look as if there were no account.

@@ -7,19 +7,30 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
-from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey, options_of
+from tests.support.authenticators import (
+    PASSKEYS,
+    Authenticator,
+    add_passkey,
+    options_of,
+    register_with_passkey,
+)
 from tests.support.driving import changed, post, send
 from tests.support.event_scene import ADDRESS, CREDENTIALS
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from tests.support.tabs import SECOND, named
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.authentication import pending
 from wsgiauth.authentication.browser_keys import LOG_IN as PASSKEY_ALONE
 from wsgiauth.features.factors import factors, passkeys, recovery_codes, totp
+from wsgiauth.features.factors.passkeys import PasskeyAccount
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
-from wsgiauth.testing import bearer, make_user
+from wsgiauth.storage.models import utc_now
+from wsgiauth.testing import bearer, mailbox, make_user
 
+CODES = {"LOGIN_CODES": True, "MAIL_URL": "memory:", "MAIL_FROM": "site@example.org"}
 JSON = {"Content-Type": "application/json"}
 
 
@@ -33,6 +44,7 @@ def fill(site, user):
     add_app(site, user, name=f"app of {user.username}")
     give_passkey(site, user, f"passkey of {user.username}")
     recovery_codes.replace(user, rounds=4)
+    PasskeyAccount.insert(user=user.id, registered_at=1).execute()
 
 
 def give_passkey(site, user, name):
@@ -105,6 +117,27 @@ def use_passkey(scene):
     factors.remove(scene.ada)
 
 
+def register(scene):
+    scene.client = scene.client_of(scene.made_anew(**PASSKEYS))
+    key, page = Authenticator(), scene.client.get("/auth/register", headers=BROWSER)
+    sent = {
+        "username": "lin",
+        "email": "lin@example.org",
+        "credential": key.create(options_of(page)),
+    }
+    scene.client.post("/auth/register", sent, headers=SAME_ORIGIN)
+
+
+def skip_the_passkey(scene):
+    made = scene.made_anew(**PASSKEYS, **CODES)
+    register_with_passkey(made, scene.ada)
+    update_user(scene.ada, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK)
+    scene.client = scene.client_of(made)
+    scene.client.post("/auth/code", {"username": USERNAME}, headers=SAME_ORIGIN)
+    sent = {"code": mailbox(made).codes[-1]}
+    scene.client.post("/auth/code/enter", sent, headers=SAME_ORIGIN)
+
+
 def use_factors(scene):
     add_app(scene.site, scene.ada)
     assert recovery_codes.use(scene.ada, recovery_codes.replace(scene.ada, rounds=4)[0])
@@ -127,6 +160,23 @@ EVENTS = [
             ("factor_removed", USERNAME, None, "passkey"),
         ],
         id="passkey",
+    ),
+    pytest.param(
+        register,
+        [
+            ("registration", "lin", ADDRESS, "passkey"),
+            ("login", "lin", ADDRESS, "hwk user"),
+        ],
+        id="registration by passkey",
+    ),
+    pytest.param(
+        skip_the_passkey,
+        [
+            ("names_changed", USERNAME, None, "email verified"),
+            ("passkey_skipped", USERNAME, ADDRESS, "email"),
+            ("login", USERNAME, ADDRESS, "email"),
+        ],
+        id="a code instead of the passkey",
     ),
     pytest.param(
         use_factors,

@@ -27,6 +27,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors.passkeys import Passkey, PasskeyAccount
 from wsgiauth.features.factors.passkeys.challenges import LIFETIME, REGISTER
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
+from wsgiauth.features.factors.questions import QUESTIONS
 from wsgiauth.testing import logged_in, mailbox
 from wsgiauth.throttling.throttle import Throttle
 
@@ -427,6 +428,43 @@ def test_an_error_of_the_application_leaves_nothing(settings, key):
     send(client, credential, 500)
     assert nothing_was_made()
     storage.discard_connection(site.database)
+
+
+# A stranger registers with the address of someone else
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(100)
+def test_the_owner_of_the_address_takes_the_account_by_a_link_for_a_password(
+    register, site, client, key
+):
+    register()
+    owner = TestApp(site)
+    owner.post("/auth/forgot", {"username": EMAIL}, headers=SAME_ORIGIN, status=202)
+    link = [each for each in mailbox(site).links if "/reset?" in each][-1]
+    page = owner.get("/auth/" + link.partition("/auth/")[2], headers=BROWSER)
+    assert "a new password also removes the passkeys" in page
+    page.form["password"] = PASSWORD
+    page.form.submit(headers=SAME_ORIGIN, status=303)
+    assert not client.get("/").json["user"]
+    assert not Passkey.select().exists()
+    assert not PasskeyAccount.select().exists()
+    answer = key.get(options_of(client.get("/auth/login", headers=BROWSER)))
+    client.post("/auth/login", {"credential": answer}, headers=SAME_ORIGIN, status=401)
+    sent = {"username": EMAIL, "password": PASSWORD}
+    owner.post("/auth/login", sent, headers=SAME_ORIGIN, status=303)
+    assert owner.get("/").json["user"] == USERNAME
+
+
+# What `check` says
+
+
+@pytest.mark.parametrize(
+    ("options", "is_said"), [({}, False), ({"MAIL_URL": None}, True)], ids=["email", "no email"]
+)
+def test_check_names_a_site_where_a_lost_passkey_is_final(site, is_said):
+    found = [each.sentence for question in QUESTIONS for each in question.ask(site.site)]
+    assert any("after they have lost it" in each for each in found) == is_said
 
 
 # VERIFICATION

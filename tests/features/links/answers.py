@@ -1,9 +1,12 @@
 """Requests with the links of emails, which draw the answers to them."""
 
 import time
+from urllib.parse import urlencode
 
-from tests.support.contract import GARBAGE, Request, cookie_in, sent
-from tests.support.sites import PASSWORD
+from tests.support.authenticators import Authenticator, register_with_passkey
+from tests.support.contract import FORM, GARBAGE, JSON_TYPE, Request, cookie_in, sent
+from tests.support.mails import MAIL
+from tests.support.sites import PASSWORD, SAME_ORIGIN
 from wsgiauth.accounts import delete_user
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
@@ -21,6 +24,7 @@ def answers(world):
     yield sent("POST", "/forgot", {"username": world.user().username})
     yield sent("POST", "/email", {"email": "new@example.org"}, world.login())
     yield from _resets(world)
+    yield from _login_links(world)
     yield from _restorations(world)
     yield from _verifications(world)
     for site, domain in ((world.limited, "a.example"), (world.site, "b.example")):
@@ -45,6 +49,21 @@ def _resets(world):
     yield opened
     for password in ("short", NEW["new_password"]):
         yield sent("POST", "/reset", {"token": token, "password": password})
+
+
+def _login_links(world):
+    """Yield logins by links: of a browser with another user, and more than the limit permits."""
+    for site in (world.site, world.limited):
+        user = world.user(site, is_verified=True)
+        key = Authenticator()
+        key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]
+        register_with_passkey(site, user, key)
+        for cookies in (cookie_in(world.login(site)), {}, {}):
+            with context.using(site.database):
+                link = make_reset_link(user, site.site.settings, mount="/auth", now=time.time())
+            sent = (FORM | SAME_ORIGIN, urlencode({"token": link.partition("=")[2]}))
+            accepts = ({"Accept": JSON_TYPE},)
+            yield Request("POST", "/reset", *sent, site=site, cookies=cookies, accepts=accepts)
 
 
 def _restorations(world):

@@ -47,4 +47,19 @@ def _former_keys(site: Site) -> Iterator[Finding]:
         )
 
 
-QUESTIONS = (Question(_unusable_passkeys), Question(_lost_keys), Question(_former_keys))
+def _lost_passkeys(site: Site) -> Iterator[Finding]:
+    settings = site.settings
+    if settings.PASSKEYS and settings.REGISTRATION and settings.MAIL_URL is None:
+        yield Finding(
+            "PASSKEYS is on and MAIL_URL is not set: users can register with a passkey, and nothing"
+            " but another passkey lets them in after they have lost it.",
+            is_risk=False,
+        )
+
+
+QUESTIONS = (
+    Question(_unusable_passkeys),
+    Question(_lost_keys),
+    Question(_former_keys),
+    Question(_lost_passkeys, needs_database=False),
+)
