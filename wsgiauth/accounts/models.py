@@ -260,7 +260,7 @@ class User(UserRights):
             end_secrets(self.id, ADDRESS, CODE, RESET)
 
     def _check_names(self, changed: set[str]) -> None:
-        if self.username is None and not _has_usernames(self.database):
+        if self.username is None and not has_usernames(self.database):
             self.username = names.make_username()
             self.username_key = self.username
             changed = changed - {"username"}
@@ -339,10 +339,11 @@ User.objects = UserObjects(User)
 
 def label_column(database: Any = None) -> peewee.CharField[str]:
     """Return the column of `User.label`, for queries; None is the current database."""
-    return User.username if _has_usernames(database) else User.email
+    return User.username if has_usernames(database) else User.email
 
 
-def _has_usernames(database: Any) -> bool:
+def has_usernames(database: Any = None) -> bool:
+    """Return whether people have usernames (`USERNAMES`) on the site of a database."""
     return getattr(database or storage.current_or_none(), "has_usernames", True)
 
 

@@ -37,7 +37,7 @@ class Field(NamedTuple):
     """The field of an action."""
 
     name: str
-    label: str
+    label: str = ""  # empty if people enter the name of a user
 
 
 PERMISSION = Field("permission", _("Permission"))

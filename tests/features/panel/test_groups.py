@@ -247,7 +247,7 @@ def test_a_program_adds_and_removes_a_member(program, make, editors):
 
 
 def test_a_user_that_there_is_not_is_named_in_the_field(browser, editors):
-    message = "There is no user with this username or email address."
+    message = "No user matches. Check the spelling."
     for typed in ("Tom", "tom@example.org", "", "\x00"):
         url = f"{GROUPS}/{editors.id}/add"
         page = browser.post(url, {"user": typed}, headers=SAME_ORIGIN, status=422)

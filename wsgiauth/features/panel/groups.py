@@ -167,7 +167,7 @@ class Groups(PanelForm):
         return None if can_govern(member) else ONLY_SUPERUSERS
 
 
-USER = Field("user", _("Username or email address"))
+USER = Field("user")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmiss
                 lambda present: change(present, require_row(submission.environ, Group)),
             )
         except User.DoesNotExist:  # perhaps since the user was found
-            message = _("There is no user with this username or email address.")
+            message = _("No user matches. Check the spelling.")
             raise ValidationError({USER.name: [message]}) from None
 
     return administered

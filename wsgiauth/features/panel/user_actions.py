@@ -375,7 +375,7 @@ _ACTIONS = (
         button=_("Delete the account"),
         question=_(
             "The account is deleted with all of its sessions and permissions. This cannot be"
-            " undone. Others can then register the username and the email address."
+            " undone. Others can then register with the same names."
         ),
         done=_("The account has been deleted."),
         right=Right.GOVERN,

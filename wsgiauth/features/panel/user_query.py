@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import has_usernames
 from wsgiauth.accounts.names import typed
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.panel.user_search import SORTS, Criteria
@@ -84,15 +85,17 @@ class Query(NamedTuple):
         if group and not is_number(group):
             errors[_GROUP] = [_("%(field)s must be the id of a group.", field=_GROUP)]
         if given[SORT] not in ("", *SORTS):
-            names = list_of(SORTS)
+            names = list_of(each for each in SORTS if has_usernames() or "username" not in each)
             errors[SORT] = [_("%(field)s must be one of %(values)s.", field=SORT, values=names)]
         if errors:
             raise ValidationError(errors)
+        # Bookmarks can have the order from before there were no usernames.
+        sort = given[SORT] if has_usernames() else given[SORT].replace("username", "email")
         return cls(
             search=typed(given[_SEARCH]),
             choices=choices,
             group=int(group) if group else None,
-            sort=given[SORT],
+            sort=sort,
             after=given[AFTER],
             before=given[BEFORE],
         )

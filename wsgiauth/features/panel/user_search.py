@@ -26,7 +26,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts import names
 from wsgiauth.accounts.domains import domain_of, is_at
-from wsgiauth.accounts.models import User, label_column
+from wsgiauth.accounts.models import User, has_usernames, label_column
 from wsgiauth.accounts.tables import Membership
 from wsgiauth.storage import database
 from wsgiauth.storage.connections import TimeLimitError
@@ -86,6 +86,11 @@ class FoundUser(NamedTuple):
     email_verified_at: datetime | None
     email_verified_by: str
     last_login_at: datetime | None
+
+    @classmethod
+    def columns(cls) -> list[str]:
+        """Return the fields that a list for people has."""
+        return [each for each in cls._fields if each != "username" or has_usernames()]
 
     @property
     def label(self) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.models import is_proven
+from wsgiauth.accounts.models import has_usernames, is_proven
 from wsgiauth.events.kinds import Change
 from wsgiauth.features.links.invitations_page import invitations_url
 from wsgiauth.features.links.invite import INVITED, SENT, invite_url
@@ -199,7 +199,7 @@ class UsersCsv(PanelEndpoint):
 
 
 def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
-    for label, first in _COLUMNS:
+    for label, first in _COLUMNS if has_usernames() else _COLUMNS[1:]:
         name = first.removeprefix("-")
         direction = ""
         if sorted_by.removeprefix("-") == name:
@@ -213,17 +213,19 @@ def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
 def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:
     import csv  # here, because only this file needs it
 
-    rows = chain([FoundUser._fields], map(_cells, users))
+    columns = FoundUser.columns()
+    rows = chain([columns], (_cells(each, columns) for each in users))
     while chunk := list(islice(rows, _ROWS)):
         file = io.StringIO()
         csv.writer(file).writerows(chunk)
         yield file.getvalue().encode()
 
 
-def _cells(user: FoundUser) -> Iterator[str]:
+def _cells(user: FoundUser, columns: list[str]) -> Iterator[str]:
     from wsgiauth.features.transfer.cells import neutralize_formula
 
-    for value in json_fields(user._asdict()).values():
+    fields = json_fields(user._asdict())
+    for value in map(fields.__getitem__, columns):
         if isinstance(value, bool):
             yield "yes" if value else "no"
         else:

@@ -66,11 +66,11 @@ TO_CHANGE_AN_APP = "to change an app"  # the right, in events
 
 _AFTER = "after"
 _ONLY_SUPERUSERS = _("Only superusers can remove apps.")
-_NO_USER = _("There is no user with this username or email address.")
+_NO_USER = _("No user matches. Check the spelling.")
 
 # Two fields, because a username can be the number of another user.
 USER = Field("user", _("User"))
-USERNAME = Field("username", _("Username or email address"))
+USERNAME = Field("username")
 
 
 @dataclass(frozen=True, kw_only=True)
