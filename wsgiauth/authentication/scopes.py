@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from wsgiauth.accounts.models import has_usernames
 from wsgiauth.messages import _
 
 OPENID = "openid"  # OpenID Connect Core 1.0, section 3.1.2.1
@@ -46,6 +47,8 @@ def with_resource(scopes: Iterable[str], resource: str) -> list[str]:
 
 
 def _words_of(scope: str) -> str:
+    if scope == PROFILE and not has_usernames():
+        return _("See your language")
     if scope.startswith(_RESOURCE):
         return _("Use the service %(service)s", service=scope.removeprefix(_RESOURCE))
     return _WORDS.get(scope) or _("Use your permission %(permission)s", permission=scope)

@@ -54,6 +54,13 @@ def test_an_app_is_listed_with_what_it_can_do(browser, wiki, clock):
     ]
 
 
+@pytest.mark.parametrize("further", [{"USERNAMES": False}])
+def test_without_usernames_an_app_sees_no_more_of_a_profile_than_the_language(browser, wiki):
+    wiki.log_in(browser)
+    page = browser.get(APPS, headers=BROWSER)
+    page.mustcontain("See your language", no="your username")
+
+
 def test_the_page_says_it_in_words(browser, wiki):
     wiki.log_in(browser)
     page = browser.get(APPS, headers=BROWSER)

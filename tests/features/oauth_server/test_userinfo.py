@@ -61,6 +61,12 @@ def test_the_claims_are_of_the_user(site, ada, claims):
     }
 
 
+@pytest.mark.parametrize("further", [{"USERNAMES": False}])
+def test_without_usernames_only_the_scope_for_it_opens_the_address(claims, ada):
+    assert claims("openid profile") == {"sub": str(ada.id), "preferred_username": ada.username}
+    assert claims("openid email")["email"] == EMAIL
+
+
 def test_a_post_answers_the_same(site, browser, wiki, ada):
     tokens = wiki.log_in(browser)
     in_header = TestApp(site).post(USERINFO, headers=bearer(tokens)).json

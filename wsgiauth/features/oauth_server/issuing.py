@@ -80,7 +80,9 @@ def claims_of(user: User, scopes: Collection[str], settings: Settings) -> dict[s
     """Return the claims about a user that the scopes open (section 5.4)."""
     claims: dict[str, object] = {"sub": str(user.id)}
     if PROFILE in scopes:
-        claims |= {"preferred_username": user.username, "name": user.username}
+        claims["preferred_username"] = user.username
+        if settings.USERNAMES:  # otherwise, apps would greet people by it
+            claims["name"] = user.username
         if user.language:
             claims["locale"] = user.language
     if EMAIL in scopes:

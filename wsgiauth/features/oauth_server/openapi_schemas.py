@@ -335,7 +335,7 @@ USER_INFO = obj(
     "UserInfo",
     sub=text("The user's number."),
     preferred_username=Optional(text("With `profile`: the username.")),
-    name=Optional(text("With `profile`: the username, too.")),
+    name=Optional(text("With `profile`: the username, too; with USERNAMES off, left out.")),
     locale=Optional(text("With `profile`: the language that the user has chosen, if any.")),
     email=Optional(text("With `email`.")),
     email_verified=Optional(

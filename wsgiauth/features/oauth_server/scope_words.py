@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from wsgiauth.accounts.models import has_usernames
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OFFLINE, OPENID, PROFILE, in_words
 from wsgiauth.messages import list_of, pgettext
 
@@ -19,4 +20,7 @@ def for_staff(scopes: Iterable[str]) -> str:
 
     A permission, and the service that the access is for, stay as they are.
     """
-    return list_of(_WORDS.get(each.name, each.name) for each in in_words(scopes))
+    words = {**_WORDS}
+    if not has_usernames():
+        words[PROFILE] = pgettext("access of an app", "language")
+    return list_of(words.get(each.name, each.name) for each in in_words(scopes))
