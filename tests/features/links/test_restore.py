@@ -113,6 +113,15 @@ def test_the_former_address_is_restored_with_one_button(client, site, ada, link)
     thief.get("/auth/account", headers={"Accept": "application/json"}, status=401)
 
 
+@pytest.mark.parametrize("changes", [{"USERNAMES": False}])
+def test_the_former_mailbox_never_learns_the_new_address(client, link, post):
+    page = client.get(link, headers=BROWSER)
+    page.mustcontain(EMAIL, IN_PART, no=NEW_EMAIL)
+    page.form.submit(headers=SAME_ORIGIN, status=200).mustcontain(EMAIL, no=NEW_EMAIL)
+    (to_former,) = (each for each in post.messages if each["To"] == EMAIL)
+    assert NEW_EMAIL not in plain_text_of(to_former)
+
+
 @pytest.mark.promise(87)
 def test_a_link_works_once(client, ada, link, token):
     assert "restored" in send(client, token, 200).json["detail"]

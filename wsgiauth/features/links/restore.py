@@ -1,7 +1,7 @@
 """GET, POST /auth/restore: undo a change of the email address, by a link to the former address."""
 
 from wsgiauth.accounts import names
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, has_usernames
 from wsgiauth.authentication.restoring import Restoration, find_restoration, restore_address
 from wsgiauth.features.links.link_form import EXPIRED, LinkExpiredError, LinkForm
 from wsgiauth.forms import TOKEN, FormPage, Refusal, Submission
@@ -68,22 +68,31 @@ class Restore(LinkForm):
         user, site = restoration.user, submission.site
         has_factors = bool(site.factors.of(user))
         page = RestoredPage(
-            label=user.label, email=restoration.former.email, has_factors=has_factors
+            label=_label(restoration),
+            email=restoration.former.email,
+            has_factors=has_factors,
         )
         return submission.site.pages.render(submission.environ, page)
 
     def page(self, submission: Submission, refusal: Refusal) -> RestorePage:
         """Return the page with the button; raise LinkExpiredError for an expired link."""
-        user, former, _secret = _require_restoration(submission)
+        restoration = _require_restoration(submission)
+        user, former = restoration.user, restoration.former
         is_owner = (User.email_key == names.key(former.email)) & (User.id != user.id)
         return RestorePage(
             token=submission.fields[TOKEN],
-            label=user.label,
+            label=_label(restoration),
             email=former.email,
             present=names.email_in_part(user.email),
             is_taken=User.select().where(is_owner).exists(),
             message=refusal.message,
         )
+
+
+def _label(restoration: Restoration) -> str:
+    """Return what the reader of the former mailbox calls the account: never the new address."""
+    user, former = restoration.user, restoration.former
+    return user.username if has_usernames() else former.email
 
 
 def _require_restoration(submission: Submission) -> Restoration:
