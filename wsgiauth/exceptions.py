@@ -80,6 +80,8 @@ class TakenError(ValidationError):
         super().__init__(errors)
         if "name" in errors:  # of a group
             self.detail = _("The group name is taken; see `errors`.")
+        elif "username" not in errors:
+            self.detail = _("The email address is taken; see `errors`.")
 
 
 class ApplicationError(WsgiAuthError):

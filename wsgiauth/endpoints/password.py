@@ -53,9 +53,7 @@ from wsgiauth.web.urls import mount_url
 _PROOFS = frozenset({EMAIL, EMAIL_CODE, HARDWARE_KEY})
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
-_FIRST = AccountLink(
-    LOGIN, _("Set a password"), _("You can then also log in with your username and a password.")
-)
+_FIRST = AccountLink(LOGIN, _("Set a password"), _("You can then also log in with a password."))
 _DONE_FIRST = (_("Password set."), "set")
 
 
