@@ -67,7 +67,7 @@ def test_a_group_is_created_and_its_members_change_on_its_page(visitor):
     visitor.open(GROUPS)
     enter(visitor, "name", "Editors")
     enter(visitor, "user", "nobody")
-    assert visitor.message_beside("user").startswith("There is no user with this username")
+    assert visitor.message_beside("user").startswith("No user matches")
     visitor.press("Back to the group")
     enter(visitor, "user", "grace@example.org")
     assert (visitor.heading, visitor.shown(".rows a")) == ("Editors", ["Grace"])

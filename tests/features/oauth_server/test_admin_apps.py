@@ -227,7 +227,7 @@ def test_a_page_names_the_user_whose_name_was_entered(browser, wiki, panel, prog
     page = show(panel, f"/{wiki.id}").click("Revoke for a user")
     form = page.forms[0]
     form["username"] = "nobody"
-    form.submit().mustcontain("There is no user with this username or email address.")
+    form.submit().mustcontain("No user matches. Check the spelling.")
     form["username"] = f" {ada.email}"
     asked = form.submit()
     asked.mustcontain("Revoke Wiki for Ada")
