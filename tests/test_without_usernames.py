@@ -260,13 +260,21 @@ def begin_without_an_account(site):
     browser.get("/auth/register", headers=BROWSER)
     browser.post("/auth/register", {"email": "x"}, headers=SAME_ORIGIN, status=422)
     form = {"email": "mary@example.org"}
-    browser.post("/auth/register", form, headers=SAME_ORIGIN, status=202)
+    browser.post("/auth/register", form, headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     link = link_in(site, "/verify?", "mary@example.org")
     browser.get(link, headers=BROWSER).mustcontain("mary@example.org")
     form = {"token": link.partition("=")[2], **ACCEPTED, "password": "mary"}
     browser.post("/auth/verify", form, headers=SAME_ORIGIN, status=422)
     form["password"] = PASSWORD
     browser.post("/auth/verify", form, headers=SAME_ORIGIN, status=303)
+    browser.post("/auth/logout", headers=SAME_ORIGIN)
+    browser.post("/auth/register", {"email": "pia@example.org"}, headers=SAME_ORIGIN, status=303)
+    code = {"code": mailbox(site).codes[-1]}
+    answer = browser.post("/auth/code/enter", code, headers=SAME_ORIGIN, status=303)
+    answer.follow(headers=BROWSER).mustcontain("pia@example.org")
+    with changed(site, LOGIN_CODES=False) as other:
+        form = {"email": "pat@example.org"}
+        TestApp(other).post("/auth/register", form, headers=SAME_ORIGIN, status=202)
     with changed(site, VERIFICATION=False) as other:
         form = {"email": "tim@example.org", "password": PASSWORD, **ACCEPTED}
         for status in (201, 409):
