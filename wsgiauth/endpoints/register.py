@@ -11,6 +11,7 @@ from wsgiauth.forms.fields import Input, Text
 from wsgiauth.forms.handover import GuestForm, account_created, login_buttons, start_first_session
 from wsgiauth.forms.new_keys import (
     INVALID_OR_BROWSER,
+    KEY_USED,
     browser_required,
     key_options,
     sends_key,
@@ -76,7 +77,7 @@ class Register(GuestForm):
         Text("password", NEW_PASSWORD, required=True),
         Text(CREDENTIAL, None),
     )
-    refusals: tuple[Problem, ...] = (INVALID_OR_BROWSER, TAKEN, THROTTLED)
+    refusals: tuple[Problem, ...] = (INVALID_OR_BROWSER, TAKEN, KEY_USED, THROTTLED)
     failures: ClassVar[tuple[Problem, ...]] = (APPLICATION_FAILED,)
     page_class: ClassVar[type[RegisterPage]] = RegisterPage
 

@@ -30,6 +30,11 @@ PROVIDERS = (
     ProviderButton("google", "Google", "/auth/oidc/google"),
     ProviderButton("staff", "the staff account", "/auth/oidc/staff", "building"),
 )
+NEW_PASSKEY_OPTIONS = (
+    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
+    ' "origin": "https://example.org"}'
+)
+UNKNOWN_KEY = '{"rpId": "example.org", "credentialId": "example"}'
 PASSKEY_OPTIONS = (
     '{"challenge": "", "allowCredentials": [], "userVerification": "required",'
     ' "origin": "https://example.org"}'
@@ -75,6 +80,7 @@ _REGISTER = RegisterPage(
     email="ada@example.org",
     errors={"email": ["This email address is taken."]},
     providers=PROVIDERS,
+    passkey_options=NEW_PASSKEY_OPTIONS,
 )
 
 
@@ -116,6 +122,7 @@ ACCOUNT = AccountPage(
         },
     },
     notice="Your password has been changed.",
+    next="/",
 )
 _CONFIRM = ConfirmPage(
     confirm_url="/auth/confirm",
@@ -127,6 +134,7 @@ _CONFIRM = ConfirmPage(
 
 PAGES: tuple[Page, ...] = (
     with_fields(_REGISTER),
+    _REGISTER.replaced(has_password=False, unknown_key=UNKNOWN_KEY),
     _CONFIRM.replaced(providers=PROVIDERS, message="You have connected no account."),
     _CONFIRM.replaced(providers=PROVIDERS, has_password=True, next="/"),
     _CONFIRM.replaced(sends_code=True, has_code=True, providers=PROVIDERS, next="/"),
@@ -174,7 +182,7 @@ PAGES: tuple[Page, ...] = (
     ACCOUNT,
     LanguagePage(message="Choose one of the languages of this site."),
     UsernamePage(present="ada", username="grace", message="This username is taken."),
-    PasswordPage(label="ada", has_password=False),
+    PasswordPage(label="ada", has_password=False, has_first_key=True),
     PasswordPage(
         label="ada",
         has_keys=True,

@@ -45,6 +45,8 @@ INVALID_OR_BROWSER = Problem(
     has_errors=True,
 )
 
+KEY_USED = Problem("PasskeyUsed", 409, {"passkey_used": "A user has the passkey of a browser."})
+
 
 class FirstCredential(NamedTuple):
     """The credential of a new account: a password, a key, or neither.

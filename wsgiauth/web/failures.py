@@ -52,6 +52,7 @@ _UNREADABLE = _("The form could not be read")
 HEADLINES = {
     "already_done": _("This was done already"),
     "application_error": _("An error occurred on this site"),
+    "browser_required": _("Only a browser can do this"),
     "busy": _("The site is busy"),
     "cross_origin": _REFUSED,
     "embedded": _REFUSED,

@@ -8,6 +8,7 @@ from webtest import TestApp
 
 from tests.support.authenticators import PASSKEYS, Authenticator, add_passkey, options_of
 from tests.support.factors import FACTOR_KEY, add_app
+from tests.support.federated import remove_password
 from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, change_password, find_user, guards, storage
@@ -322,8 +323,15 @@ def test_an_app_counts_though_no_login_asks_for_its_code(settings, site, lin):
 def test_a_passkey_that_was_added_later_stays_a_second_factor(site, browser, ada):
     update_user(ada, email=EMAIL)
     prove(ada)
-    User.update(hashed_password="").where(User.id == ada.id).execute()
-    add_passkey(site, find_user(USERNAME))
+    add_passkey(site, remove_password(ada))
+    answer = log_in_by_code(site, browser)
+    assert "/auth/second" in answer.headers["Location"]
+
+
+def test_an_app_without_a_password_is_a_second_factor(site, browser, ada):
+    update_user(ada, email=EMAIL)
+    prove(ada)
+    add_app(site, remove_password(ada))
     answer = log_in_by_code(site, browser)
     assert "/auth/second" in answer.headers["Location"]
 

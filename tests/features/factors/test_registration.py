@@ -203,6 +203,16 @@ def test_without_passkeys_nothing_is_offered_and_a_credential_is_ignored(client)
     assert User.get().has_password
 
 
+@pytest.mark.parametrize("options", [{"USERNAMES": False}], ids=["off"])
+def test_without_usernames_the_address_alone_is_asked_for(client, key, options_for):
+    sent = {"email": EMAIL, "credential": key.create(options_for())}
+    client.post(REGISTER_PAGE, sent, headers=SAME_ORIGIN, status=303)
+    user = User.get()
+    assert (user.email, Session.get().methods) == (EMAIL, "hwk user")
+    page = client.get("/auth/passkeys", headers=BROWSER)
+    assert json.loads(options_of(page))["user"]["name"] == EMAIL
+
+
 # Sites without passwords
 
 WITHOUT_PASSWORDS = {"PASSWORD_LOGIN": False, "LOGIN_CODES": True}
@@ -211,7 +221,7 @@ WITHOUT_PASSWORDS = {"PASSWORD_LOGIN": False, "LOGIN_CODES": True}
 @pytest.mark.parametrize("options", [WITHOUT_PASSWORDS], ids=["off"])
 def test_without_passwords_the_passkey_is_the_form(register, client):
     page = client.get(REGISTER_PAGE, headers=BROWSER)
-    assert page.html.select("main [type=password]") == []
+    assert "assword" not in page.html.main.text
     (button,) = page.html.select("main form button")
     assert (button.text, button.get("class")) == ("Create account with a passkey", None)
     assert "Passkeys need JavaScript" in page.html.noscript.text
@@ -517,6 +527,21 @@ def test_the_page_of_the_link_creates_the_account_with_a_passkey(client, link, k
     assert "an email to your address lets you in" in answer.follow(headers=BROWSER)
     reasons = [each.reason for each in RecordedEvent.select() if each.name == "registration"]
     assert reasons == ["passkey"]
+
+
+@pytest.mark.parametrize("options", [{"VERIFICATION": True, "LOGIN_CODES": True}], ids=["on"])
+def test_the_page_that_a_code_opens_creates_the_account_with_a_passkey(
+    site, client, ada, key, options_for
+):
+    names = {"username": ada.username, "email": "lin@example.org"}  # the page asks for another
+    client.post(REGISTER_PAGE, names, headers=SAME_ORIGIN, status=303)
+    sent = {"code": mailbox(site).codes[-1]}
+    answer = client.post("/auth/code/enter", sent, headers=SAME_ORIGIN, status=303)
+    link = answer.headers["Location"]
+    answer = accept(client, link, key.create(options_for(link)), username="lin")
+    assert answer.headers["Location"] == "/auth/account?done=passkey"
+    assert (find_user("lin").has_password, Session.get().methods) == (False, "hwk user")
+    assert find_user("lin").email_verified_by == "link"
 
 
 @pytest.mark.parametrize("options", [{"VERIFICATION": True}], ids=["on"])

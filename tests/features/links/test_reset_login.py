@@ -16,7 +16,7 @@ from wsgiauth import AuthMiddleware, Settings, change_password, find_user, stora
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK, User
 from wsgiauth.accounts.tables import OneTimeSecret, Session
-from wsgiauth.authentication.password import make_printed_reset_link
+from wsgiauth.authentication.password import make_printed_reset_link, redeem_login
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.factors import recovery_codes
@@ -151,8 +151,10 @@ def test_the_email_and_the_page_say_what_the_link_does(site, lin, link):
     text = mail.get_body().get_content()
     assert "This site has never verified your email address" in text
     assert "stranger" not in text  # the stranger chose the name
+    assert "assword" not in text
     page = lin.get(link, headers=BROWSER)
     assert "This link also removes its passkeys" in page
+    assert "assword" not in page.html.main.text
     assert [each.text for each in page.html.select("main button")] == ["Log in"]
 
 
@@ -214,6 +216,16 @@ def test_a_link_that_an_operator_printed_logs_nobody_in(site, account, lin):
     lin.get(path, headers=BROWSER, status=410)
     post(lin, path, status=410)
     assert OneTimeSecret.select().where(OneTimeSecret.purpose == "reset").exists()
+
+
+def test_a_link_that_another_request_uses_meanwhile_has_ended(lin, link, monkeypatch):
+    def redeem_meanwhile(*sent, **further):
+        assert redeem_login(*sent, **further)
+        return redeem_login(*sent, **further)
+
+    monkeypatch.setattr("wsgiauth.features.links.reset.redeem_login", redeem_meanwhile)
+    post(lin, link, status=410)
+    assert not is_logged_in(lin)
 
 
 def test_a_user_who_changes_at_the_same_moment_is_not_logged_in(site, lin, link, monkeypatch):

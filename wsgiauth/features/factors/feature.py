@@ -62,5 +62,6 @@ FEATURE = Feature(
     questions=QUESTIONS,
     headlines={
         "no_second_factor": _("Two-step verification is not set up"),
+        "passkey_used": _("This passkey was used before"),
     },
 )

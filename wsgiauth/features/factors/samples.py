@@ -1,16 +1,18 @@
 """An example of each page of second factors."""
 
-from wsgiauth.endpoints.samples import FACTORS, PASSKEY_OPTIONS, THEN, WRONG_CODE
+from wsgiauth.endpoints.samples import (
+    FACTORS,
+    NEW_PASSKEY_OPTIONS,
+    PASSKEY_OPTIONS,
+    THEN,
+    WRONG_CODE,
+)
 from wsgiauth.features.factors.endpoints.passkeys import ListedPasskey, PasskeysPage
 from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodesPage
 from wsgiauth.features.factors.endpoints.second import SecondPage
 from wsgiauth.features.factors.endpoints.totp import SetUp, TotpPage, qr_code
 from wsgiauth.web.pages import Page
 
-NEW_PASSKEY_OPTIONS = (
-    '{"challenge": "", "user": {"id": ""}, "excludeCredentials": [],'
-    ' "origin": "https://example.org"}'
-)
 _APP_LINK = "otpauth://totp/Library:ada?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Library"
 APP = SetUp("Phone", "GEZD GNBV GY3T QOJQ GEZD GNBV GY3T QOJQ", _APP_LINK, qr_code(_APP_LINK))
 
@@ -48,6 +50,13 @@ PAGES: tuple[Page, ...] = (
         next="/",
         logout_url="/auth/logout",
         message="The passkey was not added. Try again.",
+    ),
+    PasskeysPage(
+        passkeys=PASSKEYS,
+        codes_left=0,
+        is_first=True,
+        name="Firefox on Linux",
+        passkey_options=NEW_PASSKEY_OPTIONS,
     ),
     PasskeysPage(
         passkeys=PASSKEYS,

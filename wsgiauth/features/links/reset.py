@@ -155,10 +155,9 @@ def _log_in(submission: Submission, user: User) -> Response:
             now=site.tokens.now(),
             at_first_proof=site.at_first_proof,
         )
-        if stored is not None:
-            site.factors.report_skipped(stored, EMAIL)
-    if stored is None:
-        raise _link_expired(site)
+        if stored is None:
+            raise _link_expired(site)
+        site.factors.report_skipped(stored, EMAIL)
     kept = replace(submission, destination=kept_next(submission))
     if site.factors.is_needed_by(stored):
         response = ask_for_second_step(kept, stored, methods=EMAIL)

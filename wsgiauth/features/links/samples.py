@@ -1,6 +1,6 @@
 """An example of each page of the feature."""
 
-from wsgiauth.endpoints.samples import PROVIDERS, with_fields
+from wsgiauth.endpoints.samples import NEW_PASSKEY_OPTIONS, PROVIDERS, UNKNOWN_KEY, with_fields
 from wsgiauth.features.links.email import EmailPage, EmailSentPage
 from wsgiauth.features.links.forgot import ForgotPage, ForgotSentPage
 from wsgiauth.features.links.reset import ResetPage
@@ -15,6 +15,8 @@ _INVITATION = InvitationPage(
     username="ada",
     asks_username=True,
     errors={"username": ["This username is taken."]},
+    passkey_options=NEW_PASSKEY_OPTIONS,
+    unknown_key=UNKNOWN_KEY,
 )
 PAGES: tuple[Page, ...] = (
     VerifiedRegisterPage(

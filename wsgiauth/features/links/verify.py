@@ -31,6 +31,7 @@ from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import account_created, start_first_session
 from wsgiauth.forms.new_keys import (
     INVALID_OR_BROWSER,
+    KEY_USED,
     FirstCredential,
     key_options,
     sends_key,
@@ -292,7 +293,7 @@ class Verify(LinkForm):
         Text("password", NEW_PASSWORD),
         Text(CREDENTIAL, None),
     )
-    refusals = (INVALID_OR_BROWSER, TAKEN, THROTTLED, OTHER_ACCOUNT, EXPIRED)
+    refusals = (INVALID_OR_BROWSER, TAKEN, KEY_USED, THROTTLED, OTHER_ACCOUNT, EXPIRED)
     failures = (APPLICATION_FAILED,)
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
