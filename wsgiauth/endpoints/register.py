@@ -99,10 +99,12 @@ class Register(GuestForm):
 
     def _check_account(self, submission: Submission) -> None:
         """Refuse a passkey from a browser that has logged in since it got the page."""
-        session = submission.site.identifier.identify(submission.environ).any_session
-        if session is not None and submission.fields.get(CREDENTIAL):
-            sent = submission.account
-            require_shown_to(session.user, sent, submission.site, page=page_of(submission))
+        if submission.is_program or not submission.fields.get(CREDENTIAL):
+            return
+        site, sent = submission.site, submission.account
+        session = site.identifier.identify(submission.environ).any_session
+        if session is not None:
+            require_shown_to(session.user, sent, site, page=page_of(submission))
 
     def act(self, submission: Submission) -> Response:
         """Create the account."""

@@ -7,7 +7,6 @@ challenge is bound. So a page that was made for another browser creates nothing 
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from http import HTTPStatus
 from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
@@ -142,11 +141,9 @@ def unknown_key(submission: Submission, refusal: Refusal, *bound_to: str) -> str
 def _presented(submission: Submission, *bound_to: str) -> PresentedNewKey | None:
     """Return the key in a form, if this browser made it for the page with the form."""
     site = submission.site
-    keys, browser = (
-        site.part(BrowserKeys),
-        site.identifier.sent_cookie(submission.environ, _BROWSER),
-    )
+    keys = site.part(BrowserKeys)
+    browser = site.identifier.sent_cookie(submission.environ, _BROWSER)
     if keys is None or not browser:
         return None
-    read = partial(keys.read_new, submission.fields[CREDENTIAL], browser, *bound_to)
-    return read(now=site.tokens.now())
+    credential, now = submission.fields[CREDENTIAL], site.tokens.now()
+    return keys.read_new(credential, browser, *bound_to, now=now)

@@ -111,7 +111,7 @@ def test_a_code_needs_no_second_step_and_the_owner_is_told(site, browser, lin):
     assert browser.get("/").json["user"] == USERNAME
     emitted = [(each.name, each.reason) for each in RecordedEvent.select()]
     assert emitted == [("passkey_skipped", "email"), ("login", "email")]
-    assert subjects(site)[-1] == "Login without your passkey to localhost:8080"
+    assert subjects(site)[-1] == "Login to localhost:8080 without your passkey"
 
 
 def test_a_program_logs_in_by_a_code_too(site, lin):
@@ -162,6 +162,7 @@ def test_a_passkey_confirms_who_it_is_and_so_does_a_code(site, browser, lin, key
     make_stale()
     page = browser.get("/auth/passkeys", headers=BROWSER, status=302).follow(headers=BROWSER)
     assert "Email me a code" in page
+    assert page.html.find("a", string="Log in by a link")["href"].startswith("/auth/forgot")
     sent = {"credential": key.get(options_of(page)), "next": "/auth/passkeys"}
     browser.post("/auth/confirm", sent, headers=SAME_ORIGIN, status=303)
     browser.get("/auth/passkeys", headers=BROWSER, status=200)
@@ -204,7 +205,7 @@ def test_a_link_logs_in_without_a_password_and_the_owner_is_told(site, browser, 
     assert browser.get("/").json["user"] == USERNAME
     emitted = [(each.name, each.reason) for each in RecordedEvent.select()]
     assert emitted == [("passkey_skipped", "mail"), ("login", "mail")]
-    assert subjects(site)[-1] == "Login without your passkey to localhost:8080"
+    assert subjects(site)[-1] == "Login to localhost:8080 without your passkey"
     assert not User.get().has_password
     assert (User.get().security_stamp, Passkey.select().count()) == (before, 1)
     page.forms[0].submit(headers=SAME_ORIGIN, status=410)
