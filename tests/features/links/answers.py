@@ -53,12 +53,13 @@ def _resets(world):
 
 def _login_links(world):
     """Yield logins by links: of a browser with another user, and more than the limit permits."""
-    for site in (world.site, world.limited):
+    most = world.limited.site.settings.LOGINS_PER_ACCOUNT
+    for site, number in ((world.site, 1), (world.limited, most + 1)):
         user = world.user(site, is_verified=True)
         key = Authenticator()
         key.host, key.origin = "example.org", MAIL["PUBLIC_URL"]
         register_with_passkey(site, user, key)
-        for cookies in (cookie_in(world.login(site)), {}, {}):
+        for cookies in (cookie_in(world.login(site)), *[{}] * number):
             with context.using(site.database):
                 link = make_reset_link(user, site.site.settings, mount="/auth", now=time.time())
             sent = (FORM | SAME_ORIGIN, urlencode({"token": link.partition("=")[2]}))
