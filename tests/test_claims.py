@@ -280,7 +280,15 @@ def test_the_description_has_the_failure_where_functions_of_the_application_are_
     }
     at_providers = {"/complete", "/oidc/{provider}/callback"}
     for_apps = {"/oauth/token", "/userinfo"}
-    assert described == {*PLACES, *at_providers, *for_apps, "/register", "/verify", "/data"}
+    assert described == {
+        *PLACES,
+        *at_providers,
+        *for_apps,
+        "/register",
+        "/reset",
+        "/verify",
+        "/data",
+    }
 
 
 @pytest.mark.parametrize(

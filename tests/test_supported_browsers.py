@@ -54,10 +54,10 @@ WORDS = {
         parseFromString preventDefault querySelector querySelectorAll remove repeat replace
         replaceState revokeObjectURL round selectAllChildren set setCustomValidity setItem
         setSelectionRange setTimeout slice some split stringify submit text toLowerCase toString
-        trim writeText atob btoa getSelection print
+        trim writeText atob btoa getSelection print reportValidity call
     """,
     "class": """
-        AbortController Blob Boolean DOMParser Date DateTimeFormat Intl JSON Locale Map Math Object
+        AbortController Blob Boolean DOMParser Date DateTimeFormat Error Intl JSON Locale Map Math Object
         PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
     """,
 }
@@ -77,6 +77,7 @@ GUARDS = {
     "text-wrap": "a heading breaks where its line is full",
     "isConditionalMediationAvailable": "called if there is one",
     "getTransports": "called if there is one",
+    "signalUnknownCredential": "called if there is one",
 }
 # Selectors with `:has`, outside of an `@supports`: without it, the whole rule is ignored.
 IGNORED = {

@@ -60,7 +60,8 @@ class Freshness:
         authenticated_at, methods, user_id = row
         if not -CLOCK_SKEW <= int(self._now()) - authenticated_at <= self.max_age:
             return False
-        if has_second_factor(methods):
+        # Not read, a user counts as one with a password, whose passkeys are a second factor.
+        if has_second_factor(methods) or not self._factors.is_needed_by(User(id=user_id)):
             return True
         user = User.get_or_none(User.id == user_id)
         return user is not None and not self._factors.is_needed_by(user)
