@@ -57,8 +57,8 @@ WORDS = {
         trim writeText atob btoa getSelection print reportValidity call
     """,
     "class": """
-        AbortController Blob Boolean DOMParser Date DateTimeFormat Error Intl JSON Locale Map Math Object
-        PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
+        AbortController Blob Boolean DOMParser Date DateTimeFormat Error Intl JSON Locale Map Math
+        Object PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
     """,
 }
 KNOWN = {kind: set(words.split()) for kind, words in WORDS.items()}

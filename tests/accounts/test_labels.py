@@ -58,6 +58,7 @@ def test_a_pickled_user_has_the_label_of_the_current_site(site):
 
 
 @pytest.mark.every_database
+@pytest.mark.promise(101)
 def test_a_username_that_is_made_is_random_and_finds_the_user(site):
     users = [make(site, email=f"{number}@example.org") for number in range(20)]
     made = {each.username for each in users}
@@ -93,9 +94,10 @@ def test_an_address_is_taken_once(site):
         make(site, email=EMAIL.upper())
 
 
+@pytest.mark.promise(101)
 @pytest.mark.parametrize("usernames", [True, False], ids=["on", "off"])
 @pytest.mark.parametrize("name", [LIKE_MADE, LIKE_MADE.upper(), "\uff55" + LIKE_MADE[1:]])
-def test_nobody_can_choose_a_name_like_one_that_is_made(settings, usernames, name):
+def test_a_user_cannot_choose_a_name_like_one_that_is_made(settings, usernames, name):
     """A deleted user may have had it: the application would take the new one for the old."""
     site = AuthMiddleware(app, replace(settings, USERNAMES=usernames))
     with pytest.raises(ValidationError, match="This username is reserved"):

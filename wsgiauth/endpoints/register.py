@@ -20,7 +20,7 @@ from wsgiauth.forms.new_keys import (
     with_browser,
 )
 from wsgiauth.forms.proofs import CREDENTIAL
-from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_username, sent_values
+from wsgiauth.forms.registration import NewKeyPage, read_answers, sent_username, sent_values
 from wsgiauth.forms.shown_to import require_shown_to
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Problem
@@ -45,7 +45,7 @@ def is_open(settings: Settings) -> bool:
     )
 
 
-class RegisterPage(NewAccountPage):
+class RegisterPage(NewKeyPage):
     """The form to create an account."""
 
     template = "register.html"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from wsgiauth.accounts.field_kinds import TICKED
 from wsgiauth.accounts.registration import Answers, FeatureField, Field
 from wsgiauth.exceptions import ApplicationError, ConfigurationError
-from wsgiauth.forms import Submission
+from wsgiauth.forms import FormPage, Submission
 from wsgiauth.forms.proofs import PasskeyPage
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -15,10 +15,9 @@ from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.web.pages import Page
 
 
-class NewAccountPage(PasskeyPage):
-    """A form that creates an account, perhaps with a passkey instead of a password."""
+class NewAccountPage(FormPage):
+    """A form that creates an account."""
 
-    unknown_key: str = ""  # see `PresentedNewKey`; empty: no key was made in vain
     fields: tuple[Field, ...] = ()  # of the application
     values: Mapping[str, str] = {}  # as sent
 
@@ -38,6 +37,12 @@ class NewAccountPage(PasskeyPage):
         inputs = super().inputs
         last = {name: inputs.pop(name) for name in ("password",) if name in inputs}
         return {**inputs, **self.values, **last}
+
+
+class NewKeyPage(NewAccountPage, PasskeyPage):
+    """A form that creates an account, perhaps with a passkey instead of a password."""
+
+    unknown_key: str = ""  # see `PresentedNewKey`; empty: no key was made in vain
 
 
 def sent_username(submission: Submission, proposed: str = "") -> str | None:

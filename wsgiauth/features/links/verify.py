@@ -40,7 +40,7 @@ from wsgiauth.forms.new_keys import (
     with_browser,
 )
 from wsgiauth.forms.proofs import CREDENTIAL
-from wsgiauth.forms.registration import NewAccountPage, read_answers, sent_username, sent_values
+from wsgiauth.forms.registration import NewKeyPage, read_answers, sent_username, sent_values
 from wsgiauth.messages import Joined, _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import (
@@ -59,7 +59,7 @@ from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, with_next
 
 
-class InvitationPage(NewAccountPage):
+class InvitationPage(NewKeyPage):
     """The form to create the account of an invitation."""
 
     template = "invitation.html"
