@@ -132,6 +132,28 @@ def register_by_a_link_without_a_username(person):
     person.press("Create account")
 
 
+def register_by_a_code(person):
+    person.open(REGISTRATION)
+    person.fill_in(email=EMAIL)
+    person.press("Send the email")
+    person.fill_in_code()
+    person.press("Continue")
+
+
+def register_by_a_passkey(person):
+    person.open(REGISTRATION)
+    person.fill_in(email=EMAIL)
+    person.touch("Use a passkey instead of a password")
+    person.press("Continue")
+
+
+def register_by_a_passkey_alone(person):
+    person.open(REGISTRATION)
+    person.fill_in(email=EMAIL)
+    person.touch("Create account with a passkey")
+    person.press("Continue")
+
+
 def log_in_by_a_password(person):
     person.open(MEMBERS)
     person.fill_in(username=EMAIL, password=PASSWORD)
@@ -168,6 +190,8 @@ def have_passkey(visitor):
 
 WITHOUT_USERNAMES = {"USERNAMES": False}
 WITH_LINKS = {"VERIFICATION": True}
+WITH_CODES = {"LOGIN_CODES": True}
+WITH_PASSKEYS = {"PASSKEYS": True}
 WAYS = {
     "registration": Way(register, Counts(pages=1, fields=3, presses=1)),
     "registration, USERNAMES=off": Way(
@@ -181,6 +205,21 @@ WAYS = {
         Counts(pages=3, fields=2, presses=2, emails=1),
         WITH_LINKS | WITHOUT_USERNAMES,
     ),
+    "registration by code": Way(
+        register_by_a_code,
+        Counts(pages=2, fields=2, presses=2, emails=1),
+        WITH_LINKS | WITHOUT_USERNAMES | WITH_CODES,
+    ),
+    "registration by passkey": Way(
+        register_by_a_passkey,
+        Counts(pages=2, fields=1, presses=2, touches=1),
+        WITHOUT_USERNAMES | WITH_PASSKEYS,
+    ),
+    "registration by passkey, PASSWORD_LOGIN=off": Way(
+        register_by_a_passkey_alone,
+        Counts(pages=2, fields=1, presses=2, touches=1),
+        WITHOUT_USERNAMES | WITH_PASSKEYS | WITH_CODES | {"PASSWORD_LOGIN": False},
+    ),
     "login by password": Way(
         log_in_by_a_password, Counts(pages=1, fields=2, presses=1), prepare=have_account
     ),
@@ -193,13 +232,13 @@ WAYS = {
     "login by code": Way(
         log_in_by_a_code,
         Counts(pages=2, fields=2, presses=2, emails=1),
-        {"LOGIN_CODES": True},
+        WITH_CODES,
         prepare=have_account,
     ),
     "login by passkey": Way(
         log_in_by_a_passkey,
         Counts(pages=1, presses=1, touches=1),
-        {"PASSKEYS": True},
+        WITH_PASSKEYS,
         prepare=have_passkey,
     ),
 }
