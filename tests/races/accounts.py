@@ -65,7 +65,12 @@ class Imported(Race):
     def other(self):
         fields = {"username": USERNAME, "email": EMAIL}
         row = parse_row(
-            1, fields, options=Options(rounds=4), providers={}, registration=Registration()
+            1,
+            fields,
+            options=Options(rounds=4),
+            providers={},
+            registration=Registration(),
+            has_usernames=True,
         )
         return bool(import_rows([row], planned=None).created)
 

@@ -47,12 +47,16 @@ def fill(site, user):
     PasskeyAccount.insert(user=user.id, registered_at=1).execute()
 
 
-def give_passkey(site, user, name):
-    """Add a passkey of the host of PUBLIC_URL, and return its authenticator."""
+def authenticator():
+    """Return an authenticator that is used at the host of PUBLIC_URL."""
     made = Authenticator()
     made.host, made.origin = "example.org", MAIL["PUBLIC_URL"]
-    add_passkey(site, user, name, made)
     return made
+
+
+def give_passkey(site, user, name):
+    """Add a passkey of the host of PUBLIC_URL, and return its authenticator."""
+    return add_passkey(site, user, name, authenticator())
 
 
 def drive(site, provider):
@@ -81,6 +85,10 @@ def drive(site, provider):
         path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
         post(site, path, {"remove": device.id}, bearer(site, grace))
     add_app(site, grace)
+    lin = make_user(site, "lin", is_verified=True)
+    register_with_passkey(site, lin, authenticator())
+    send(site, "GET", "/data", bearer(site, lin))
+    site.site.factors.first_of(lin)
     with changed(site, SECOND_FACTOR="all") as demanding:
         bearer(demanding, make_user(demanding, "sven"))
     with changed(site, FACTOR_KEY=None, PASSKEYS=False) as without_factors:

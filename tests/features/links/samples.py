@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 import pytest
 from webtest import TestApp
 
-from tests.support.driving import post, send
+from tests.support.driving import changed, post, send
 from tests.support.mails import with_mail
-from tests.support.sites import BROWSER, PASSWORD, USERNAME
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
 from wsgiauth import User
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.authentication.restoring import FormerAddress, make_restore_link, mark_change
@@ -50,6 +50,11 @@ def drive(site, provider):
     token = _token_of(issue_invitation(invited, None, site.site.settings, **made))
     send(site, "GET", "/verify", {}, None, {"QUERY_STRING": f"token={token}"})
     post(site, "/verify", {"token": token, "username": "Mary", "password": PASSWORD})
+    unproven = make_user(site, "lin-chu", password=PASSWORD)
+    token = _token_of(make_reset_link(unproven, site.site.settings, **made))
+    with changed(site, PASSWORD_LOGIN=False) as without_passwords:
+        sent = {"token": token}
+        TestApp(without_passwords).post("/auth/reset", sent, headers=SAME_ORIGIN, status=303)
     _restore(site)
 
 

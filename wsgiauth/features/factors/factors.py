@@ -90,7 +90,7 @@ class _Passkeys(FactorKind):
         ]
 
     def replaces_password(self, user: User) -> bool:
-        return passkeys.replace_password(user)
+        return passkeys.are_first_factor(user)
 
     def risk(self, settings: Settings) -> Risk | None:
         if settings.PASSKEYS or not passkeys.is_used():

@@ -124,7 +124,7 @@ def own_registration(user: User, settings: Settings) -> Iterator[object]:
         yield json_fields({"registered_at": from_timestamp(row.registered_at)})
 
 
-def replace_password(user: User) -> bool:
+def are_first_factor(user: User) -> bool:
     """Return whether a user registered with a passkey, and has no password now."""
     rows = PasskeyAccount.select(PasskeyAccount.user).join(User)
     return rows.where(User.id == user.id, User.hashed_password == NO_PASSWORD).exists()
