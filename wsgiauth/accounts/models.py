@@ -117,7 +117,7 @@ class User(UserRights):
 
     @property
     def label(self) -> str:
-        """What people call the user: the username, or the email address with USERNAMES=off.
+        """The name for people, which is the username, or the address with USERNAMES=off.
 
         Users can change both. Store `id` to refer to a user.
         """
