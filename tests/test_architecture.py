@@ -143,6 +143,7 @@ DOORS_OF_LIBRARIES = {
         "authentication.signatures",
     },
     "cryptography": {
+        "features.factors.passkeys.webauthn",
         "features.services.signing",
         "testing.settings",
     },

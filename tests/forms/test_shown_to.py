@@ -1,5 +1,6 @@
 """Forms act only for the account that their page was shown to, at every URL and in the panel."""
 
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,8 +12,8 @@ from tests.support.driving import make_site
 from tests.support.factors import add_app
 from tests.support.page_forms import ACCOUNT
 from tests.support.provider_logins import log_in
-from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
-from wsgiauth import storage
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.features.links.link_form import LinkForm
 from wsgiauth.forms import MemberForm
@@ -208,3 +209,14 @@ def test_a_page_for_a_guest_acts_for_no_user_who_logged_in_later_and_the_other_w
     refused = browser.post(form.action, fields, headers=SAME_ORIGIN, status=403)
     refused.mustcontain("for an account that is no longer logged in, so nothing was changed.")
     assert contents() == before
+
+
+@pytest.mark.promise(79)
+def test_without_usernames_a_refused_form_names_no_address_of_another_user(settings):
+    """The other user may have changed it since the form was shown."""
+    site = AuthMiddleware(echo, replace(settings, USERNAMES=False))
+    mary, grace = (make_user(site, name) for name in ("mary", "grace"))
+    sent = form_to(logged_in(site, mary).get("/auth/password", headers=BROWSER), "/auth/password")
+    fields = dict(sent.submit_fields())
+    refused = logged_in(site, grace).post("/auth/password", fields, headers=SAME_ORIGIN, status=403)
+    refused.mustcontain("This page is out of date", grace.email, no=mary.email)

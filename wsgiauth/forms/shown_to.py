@@ -5,7 +5,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import events
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, label_column
 from wsgiauth.authentication.form_accounts import ShownTo
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError
@@ -57,7 +57,9 @@ def _detail(shown_to: ShownTo | None, user: User | None, *, is_missing: bool) ->
             user=user.label,
         )
     shown = User.get_or_none(User.id == shown_to.user_id) if shown_to else None
-    if shown is None or shown == user:  # before the login, or about another provider's account
+    # Before the login, or about another provider's account. An address, which may be new, is not
+    # for another user.
+    if shown is None or shown == user or label_column() is User.email:
         return _(
             "This page is out of date, so nothing was changed. You are logged in as %(user)s.",
             user=user.label,

@@ -676,3 +676,16 @@ def test_another_site_can_neither_ask_nor_enter(newcomer):
     ):
         newcomer.client.post(path, sent, headers=cross, status=403)
     assert User.select().count() == 0
+
+
+@pytest.mark.parametrize(
+    "closed", [{"REGISTRATION": False}, {"VERIFICATION": False}], ids=["closed", "without links"]
+)
+def test_a_registration_that_was_closed_sends_nothing_again(make_site, newcomer, closed, later_of):
+    newcomer.register()
+    assert newcomer.code()
+    after = make_site(**closed)
+    browser = TestApp(after, cookiejar=newcomer.client.cookiejar)
+    later_of(after)(40)
+    browser.post(ENTER, AGAIN, headers=SAME_ORIGIN, status=404)
+    assert len(mailbox(after)) == 0

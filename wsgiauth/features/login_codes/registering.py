@@ -13,7 +13,8 @@ from http import HTTPStatus
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.methods import EMAIL_CODE
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.endpoints.register import is_open
+from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.links.invitations import read_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.features.links.verified_register import SENT, RegistrationCodes
@@ -47,7 +48,14 @@ def is_registration(asked: Mapping[str, str]) -> bool:
 
 
 def register_again(submission: Submission, asked: Mapping[str, str]) -> Response:
-    """Send another email to the address with which the browser has registered."""
+    """Send another email to the address with which the browser has registered.
+
+    Raises:
+        NotFoundError: The registration has been closed since.
+    """
+    settings = submission.site.settings
+    if not (is_open(settings) and settings.VERIFICATION):
+        raise NotFoundError
     username, email = asked.get("username", ""), asked[_EMAIL]
     submission.site.require(MailLimits).count(email, submission.networks)
     return _send_to_browser(submission, username, email, "code/enter?done=another")

@@ -26,6 +26,7 @@ from wsgiauth.features.oauth_server.endpoints.oauth_revoke import OAuthRevoke
 from wsgiauth.features.oauth_server.endpoints.oauth_token import OAuthToken
 from wsgiauth.features.oauth_server.endpoints.userinfo import UserInfo
 from wsgiauth.features.oauth_server.event_kinds import EVENTS
+from wsgiauth.features.oauth_server.grants import revoke_all
 from wsgiauth.features.oauth_server.introspection import DescribedClients, DescribedGrants
 from wsgiauth.features.oauth_server.logouts import EndedSessions, Logouts
 from wsgiauth.features.oauth_server.metadata import AUTHORIZATION_SERVER, well_known_urls
@@ -115,6 +116,7 @@ FEATURE = Feature(
     staff_sections=_sections,
     pages=_pages,
     recorder=_recorder,
+    at_first_proof=revoke_all,
     personal_data={
         "wsgiauth_oauth_consent": Records("allowed_apps", own_consents),
         "wsgiauth_oauth_grant": Records("app_grants", own_grants),

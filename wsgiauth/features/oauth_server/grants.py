@@ -46,6 +46,7 @@ from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest
 from wsgiauth.settings import Settings
 from wsgiauth.storage import Statement, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import utc_now
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.uris import find_equal
 
@@ -261,6 +262,16 @@ def revoke(user: User, client_id: str, now: float) -> bool:
         if is_allowed or is_granted:
             events.emit(CONSENT_REVOKED, user_id=user.id, reason=client_id)
     return is_allowed or is_granted
+
+
+def revoke_all(user: User) -> None:
+    """End all that was allowed for a user before the first proof of the address.
+
+    Grants without a consent, of trusted clients, end with the stamp of the user.
+    """
+    consents: Any = Consent.select(Consent.client).where(Consent.user == user.id)
+    for (client_id,) in list(consents.tuples()):
+        revoke(user, client_id, utc_now().timestamp())
 
 
 class Grants:

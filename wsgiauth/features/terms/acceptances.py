@@ -63,6 +63,11 @@ def withdraw(user: User, version: str) -> None:
     Acceptance.delete().where(own, Acceptance.version >= version).execute()
 
 
+def withdraw_all(user: User) -> None:
+    """Delete all rows at the first proof of the address: a stranger may have accepted the terms."""
+    Acceptance.delete().where(Acceptance.user == user.id).execute()
+
+
 def own_acceptances(user: User, settings: Settings) -> Iterator[object]:
     """Yield what a user has accepted, ready for JSON."""
     return (each.document() for each in list_accepted(user))

@@ -6,7 +6,12 @@ from datetime import UTC, datetime
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Command, Feature, Finding, Question
-from wsgiauth.features.terms.acceptances import TERMS_ACCEPTED, count, own_acceptances
+from wsgiauth.features.terms.acceptances import (
+    TERMS_ACCEPTED,
+    count,
+    own_acceptances,
+    withdraw_all,
+)
 from wsgiauth.features.terms.demand import (
     OTHER_VERSION,
     TERMS_REQUIRED,
@@ -75,6 +80,7 @@ FEATURE = Feature(
     openapi="wsgiauth.features.terms.openapi",
     parts=_parts,
     demands=_demands,
+    at_first_proof=withdraw_all,
     registration_fields=_registration_fields,
     pages=_pages,
     personal_data={"wsgiauth_terms_acceptance": Records("accepted_terms", own_acceptances)},

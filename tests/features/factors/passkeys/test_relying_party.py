@@ -350,6 +350,13 @@ REGISTRATIONS = {
     "another id": lambda answer: changed(answer, id="AAAA"),
     "another algorithm": with_key({1: 2, 3: -35, -1: 2, -2: bytes(48), -3: bytes(48)}),
     "no algorithm": with_key({1: 2}),
+    "no point": with_key({1: 2, 3: -7}),
+    "a point that is not on the curve": with_key(
+        {1: 2, 3: -7, -1: 1, -2: bytes(32), -3: bytes(32)}
+    ),
+    "text for a point": with_key({1: 2, 3: -7, -1: 1, -2: "x" * 32, -3: "y" * 32}),
+    "RSA of zeros": with_key({1: 3, 3: -257, -1: bytes(256), -2: bytes(3)}),
+    "an Ed25519 key that is too short": with_key({1: 1, 3: -8, -1: 6, -2: bytes(31)}),
     "a long key": with_key({1: 3, 3: -257, -1: b"\xff" * 1100, -2: b"\1\0\1"}),
 }
 

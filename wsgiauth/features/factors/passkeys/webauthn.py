@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cryptography.exceptions import InvalidSignature
 from fido2 import cbor
 from fido2.cose import CoseKey
 from fido2.server import Fido2Server
@@ -52,6 +53,7 @@ class Ceremonies:
             encode(credential.credential_id) != answer.credential_id
             or credential.public_key.get(_ALGORITHM) not in ALGORITHMS
             or len(public_key) > MAX_PUBLIC_KEY
+            or not _is_usable(credential.public_key)
         ):
             return None
         return NewPasskey(
@@ -85,6 +87,20 @@ class Ceremonies:
 def _is_consistent(data: AuthenticatorData) -> bool:
     """Return False for a key that is backed up but cannot be (section 6.1.3)."""
     return data.is_backup_eligible() or not data.is_backed_up()
+
+
+def _is_usable(key: CoseKey) -> bool:
+    """Return whether a key can be read: only then is an empty signature wrong.
+
+    Otherwise, an account could begin with a passkey that never logs in.
+    """
+    try:
+        key.verify(b"", b"")
+    except InvalidSignature:
+        return True
+    except Exception:  # hostile input, as above
+        return False
+    return False
 
 
 def _document(answer: Answer) -> dict[str, Any]:
