@@ -8,7 +8,7 @@ import peewee
 from wsgiauth.accounts import names
 from wsgiauth.accounts.domains import domain_of, is_at
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User, is_proven
+from wsgiauth.accounts.models import User, has_usernames, is_proven
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
@@ -35,7 +35,8 @@ def user_pages(
 
     Args:
         prefix: Only users whose username or email address begins with it, in any letter case, or
-            whose address is at this domain; with an `@` before it, only at the domain.
+            whose address is at this domain; with an `@` before it, only at the domain. With
+            USERNAMES=off, a username is found in full alone.
         limit: The maximum number of users.
         group: Only members of this group.
     """
@@ -134,7 +135,10 @@ def _matches(prefix: str, beginning: str) -> Any:
     domain = domain_of(prefix)
     if domain and prefix.startswith("@"):
         return is_at(domain)
-    begins = _begins(User.username_key, beginning) | _begins(User.email_key, beginning)
+    # A username that people do not see is found in full alone, as an application logs it.
+    username = User.username_key
+    of_username = _begins(username, beginning) if has_usernames() else username == beginning
+    begins = of_username | _begins(User.email_key, beginning)
     return begins | is_at(domain) if "." in domain else begins
 
 

@@ -260,7 +260,7 @@ class User(UserRights):
             end_secrets(self.id, ADDRESS, CODE, RESET)
 
     def _check_names(self, changed: set[str]) -> None:
-        if self.username is None and not has_usernames(self.database):
+        if self.username is None and not has_usernames(self.database or storage.current()):
             self.username = names.make_username()
             self.username_key = self.username
             changed = changed - {"username"}

@@ -4,6 +4,7 @@ The challenge is for the browser that got the page: a cookie has a random string
 challenge is bound. So a page that was made for another browser creates nothing here.
 """
 
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,6 +31,7 @@ from wsgiauth.web.responses import Response
 REASON = "passkey"  # of the event `registration`
 
 _BROWSER = OwnCookie("-new-key", HOUR)
+_VALUE = re.compile("[A-Za-z0-9_-]{22}")
 _MADE = "wsgiauth.new_key"  # in the environ: the value of the cookie that the response sets
 
 INVALID_OR_BROWSER = Problem(
@@ -73,7 +75,9 @@ def key_options(submission: Submission, *bound_to: str, name: str = "") -> str:
     keys = site.part(BrowserKeys)
     if keys is None:
         return ""
-    browser = site.identifier.sent_cookie(environ, _BROWSER) or secrets.token_urlsafe(16)
+    browser = site.identifier.sent_cookie(environ, _BROWSER)
+    if not _VALUE.fullmatch(browser):  # a client can send anything, which would be sent back
+        browser = secrets.token_urlsafe(16)
     environ[_MADE] = browser
     return keys.options_of_new_account(name, browser, *bound_to, now=site.tokens.now())
 

@@ -1,6 +1,7 @@
 """Accounts that begin with a passkey: at /auth/register, and on the page of a link."""
 
 import json
+import re
 import time
 from dataclasses import replace
 from functools import partial
@@ -581,3 +582,15 @@ def test_a_program_opens_no_link_with_a_passkey(client, link):
 
 def test_the_purpose_is_no_other(options_for):
     assert NEW_ACCOUNT.name not in (REGISTER.name, "log in", "second step", "confirm")
+
+
+def test_a_browser_gets_no_value_that_a_client_chose(site):
+    sent = {**BROWSER, "Cookie": "wsgiauth-new-key=chosen"}
+    (cookie,) = TestApp(site).get("/auth/register", headers=sent).headers.getall("Set-Cookie")
+    assert re.match("wsgiauth-new-key=[A-Za-z0-9_-]{22};", cookie)
+    (again,) = (
+        TestApp(site)
+        .get("/auth/register", headers={**BROWSER, "Cookie": cookie.partition(";")[0]})
+        .headers.getall("Set-Cookie")
+    )
+    assert again == cookie

@@ -102,7 +102,10 @@ def test_a_member_is_added_and_removed_by_the_address(browser, site, zoe):
     browser.post(f"{url}/add", {"user": "zoe@example.org"}, headers=SAME_ORIGIN, status=303)
     page = browser.get(url, headers=BROWSER)
     assert page.html.select_one("#members ~ ul li div").get_text(strip=True) == "zoe@example.org"
-    assert page.html.select_one("input[type=hidden][name=user]")["value"] == "zoe@example.org"
+    url = page.html.select_one("form[action$=remove]")["action"]
+    browser.post(url, {"user": f"user {zoe.id}"}, headers=SAME_ORIGIN, status=303)
+    assert page.html.select_one("input[type=hidden][name=user]")["value"] == f"user {zoe.id}"
+    assert "zoe@example.org" not in browser.get(page.request.path, headers=BROWSER)
 
 
 def test_a_wait_under_the_username_is_explained_without_it(browser, site, zoe):

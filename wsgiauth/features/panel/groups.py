@@ -65,6 +65,7 @@ from wsgiauth.staff.groups import PAGE, list_groups
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.urls import is_number
 
 AFTER = "after"
 
@@ -195,7 +196,7 @@ def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmiss
     """Return a change of the user that a form names, with the right to change that user."""
 
     def administered(submission: MemberSubmission) -> object:
-        user = find_user(names.typed(submission.fields[USER.name]))
+        user = _find_member(names.typed(submission.fields[USER.name]))
         try:
             if user is None:
                 raise User.DoesNotExist
@@ -210,6 +211,18 @@ def _of_member(change: Callable[[User, Group], bool]) -> Callable[[MemberSubmiss
             raise ValidationError({USER.name: [message]}) from None
 
     return administered
+
+
+def _find_member(text: str) -> User | None:
+    """Return the user with a name, or the one of `user 7`: the buttons send the id.
+
+    A name can belong to another user by the time that a button is pressed. No name has a space.
+    """
+    number = text.removeprefix("user ")
+    if number == text or not is_number(number):
+        return find_user(text)
+    found: User | None = User.get_or_none(User.id == int(number))
+    return found
 
 
 _ACTIONS = (
@@ -324,7 +337,11 @@ class ChangeGroup(ActionForm):
     actions = GROUP_ACTIONS
     fields = (
         Text("permission", "For `grant` and `revoke`.", examples=["reports.publish"]),
-        Text("user", "For `add` and `remove`: a username or an email address, in any letter case."),
+        Text(
+            "user",
+            "For `add` and `remove`: a username or an email address, in any letter case; or `user"
+            " 7`, the id.",
+        ),
         Flag(
             ONLY_KNOWN,
             "For `grant`: whether to refuse a permission that nothing in the application asks for.",

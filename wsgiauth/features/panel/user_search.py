@@ -357,7 +357,9 @@ def _containing(search: str) -> Any:
     if len(search) > names.EMAIL_MAX_LENGTH or not search.isprintable():
         return _NONE  # no name can
     key = names.key(search)
-    return contains(User.username_key, key) | contains(User.email_key, key)
+    # A username that people do not see is found in full alone, as an application logs it.
+    of_username = contains(User.username_key, key) if has_usernames() else User.username_key == key
+    return of_username | contains(User.email_key, key)
 
 
 def _is_mariadb() -> bool:
