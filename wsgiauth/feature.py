@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
@@ -13,7 +14,7 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.registration import FeatureField
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import CredentialKind
-from wsgiauth.authentication.second_factors import FactorKind
+from wsgiauth.authentication.second_factors import FactorKind, SecondFactors
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
@@ -39,6 +40,8 @@ WELL_KNOWN_METHODS = ("GET", "HEAD")
 KERNEL = "the kernel"  # beside the names of features
 
 _Declared = TypeVar("_Declared")
+
+FactorsOf = Callable[[Settings], SecondFactors]  # of a site with these settings
 
 
 class WellKnown(NamedTuple):
@@ -141,7 +144,8 @@ class Feature:
         headlines: The headlines of error pages with its codes, by code.
         events: The kinds of its events.
         event_reasons: The words of reasons that it gives to events of the kernel.
-        composers: The functions that write its emails, by the kind of the email. See `Outbox`.
+        composers: Returns the functions that write its emails, by the kind of the email. See
+            `Outbox`. They can ask for the second factors of users.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a site's templates.
         recorder: Makes a function that wsgiauth calls in the transaction of each change of an
@@ -178,7 +182,7 @@ class Feature:
     headlines: Mapping[str, str] = field(default_factory=dict)
     events: tuple[EventKind, ...] = ()
     event_reasons: Mapping[Change, Reasons] = field(default_factory=dict)
-    composers: Mapping[str, Composer] = field(default_factory=dict)
+    composers: Callable[[FactorsOf], Mapping[str, Composer]] = lambda factors: {}
     letter_samples: tuple[Letter, ...] = ()
     recorder: Callable[[Settings, "Site | None"], Recorder | None] = lambda settings, site: None
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
@@ -269,7 +273,9 @@ def headlines_of(features: Iterable[Feature]) -> dict[str, str]:
 
 def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
     """Return the composers by the kind of the email."""
-    return joined(features, "the email", lambda each: each.composers)
+    features = tuple(features)
+    factors = partial(SecondFactors, [kind for each in features for kind in each.factor_kinds])
+    return joined(features, "the email", lambda each: each.composers(factors))
 
 
 def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:

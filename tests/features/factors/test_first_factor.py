@@ -18,6 +18,7 @@ from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors import factors, passkeys, recovery_codes
 from wsgiauth.features.factors.passkeys import Passkey, PasskeyAccount
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import mailbox
 
@@ -98,6 +99,31 @@ def reset_path(site, browser):
 
 def subjects(site):
     return [each["Subject"] for each in mailbox(site)]
+
+
+# Emails
+
+
+def test_a_forgotten_password_that_never_was_leads_to_a_login(site, browser, lin):
+    page = browser.get(reset_path(site, browser), headers=BROWSER).html
+    message = mailbox(site)[-1]
+    assert message["Subject"] == "Log in to localhost:8080 by a link"
+    text = plain_text_of(message)
+    assert "a passkey and no password" in text
+    assert "choose" not in text
+    assert "never verified" not in text
+    assert page.form.button.text == "Log in"
+
+
+@pytest.mark.parametrize("other", ["unproven", "app"])
+def test_the_email_speaks_of_a_new_password_where_the_page_asks_for_one(site, browser, lin, other):
+    if other == "app":
+        add_app(site, lin)
+    else:
+        update_user(lin, email_verified_at=None, email_verified_by="")
+    page = browser.get(reset_path(site, browser), headers=BROWSER).html
+    assert "Choose a new password for localhost:8080" in subjects(site)
+    assert page.find("input", {"name": "password"}) is not None
 
 
 # Without two-step verification

@@ -548,6 +548,9 @@ def test_a_proven_owner_logs_in_by_the_code_of_the_same_email(site, newcomer, ad
     (message,) = mailbox(site)
     text = plain_text_of(message)
     assert text.index("/auth/reset?token=") < text.index(newcomer.code())
+    assert message["Subject"] == "You already have an account at example.org"
+    assert "you have one already" in text
+    assert "was requested" not in text
     page = newcomer.client.get("/auth/code/enter?next=/reports", headers=BROWSER)
     page.form["code"] = newcomer.code()
     assert page.form.submit(headers=SAME_ORIGIN, status=303).location == "/reports"

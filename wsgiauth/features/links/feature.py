@@ -49,7 +49,7 @@ FEATURE = Feature(
     pages=_pages,
     events=(INVITATION_ENDED,),
     event_reasons=letters.REASONS,
-    composers=letters.COMPOSERS,
+    composers=letters.composers,
     letter_samples=letters.SAMPLES,
     headlines={
         "link_expired": _("This link can no longer be used"),

@@ -7,17 +7,18 @@ always the path of /auth on the site.
 
 import json
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
 from wsgiauth.accounts.groups import Group, resolve_group
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven_here
 from wsgiauth.accounts.tables import ADDRESS, INVITATION, RESET
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.feature import Inviter
+from wsgiauth.feature import FactorsOf, Inviter
 from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import (
     HOURS,
@@ -45,12 +46,13 @@ class CodedLetter(Letter):
 
 
 class ResetLetter(CodedLetter, LinkLetter):
-    """The email with the link to choose a new password or, without passwords, to log in."""
+    """The email with the link to choose a new password or to log in; see `links.reset`."""
 
     template = "mail/reset.txt"
     label: str  # empty if the address is not proven, or if the name looks like a link
     is_instead_of_code: bool = False  # see `compose_reset`
-    is_login: bool = False
+    is_registration: bool = False  # likewise
+    is_login: bool = False  # the link logs in, without a password
 
 
 class InvitationLetter(CodedLetter, LinkLetter):
@@ -182,12 +184,19 @@ def _enqueue(outbox: Outbox, invitation: Invitation, mount: str) -> None:
 
 
 def compose_reset(
-    mail: Mail, settings: Settings, now: float, *, is_instead_of_code: bool = False
+    mail: Mail,
+    settings: Settings,
+    now: float,
+    *,
+    factors: FactorsOf,
+    is_instead_of_code: bool = False,
+    is_registration: bool = False,
 ) -> Addressed | None:
     """Return the letter to an active account; the row has its user or a name.
 
     Args:
         is_instead_of_code: Whether a code was asked for, and the address was never proven here.
+        is_registration: Whether an account was asked for, and the address has one.
     """
     user = find_user(mail.name) if mail.user_id is None else mail.user
     if user is None or not user.is_active or not (settings.PASSWORD_LOGIN or is_instead_of_code):
@@ -197,17 +206,21 @@ def compose_reset(
     label = user.email if not settings.USERNAMES else ""
     if settings.USERNAMES and user.email_verified_at:
         label = unlinked(user.username)
+    has_first = is_proven_here(user) and bool(factors(settings).first_of(user))
     letter = ResetLetter(
         label=label,
         link=link,
         minutes=settings.LINK_MINUTES,
         is_instead_of_code=is_instead_of_code,
-        is_login=not settings.PASSWORD_LOGIN,
+        is_registration=is_registration,
+        is_login=has_first or not settings.PASSWORD_LOGIN,
     )
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
-def compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+def compose_invitation(
+    mail: Mail, settings: Settings, now: float, *, factors: FactorsOf
+) -> Addressed | None:
     """Return the letter with the link.
 
     If the address has an account meanwhile, return the letter for a new password to a person who
@@ -220,8 +233,9 @@ def compose_invitation(mail: Mail, settings: Settings, now: float) -> Addressed 
     if owner is not None:
         if not invitation.is_requested:
             return None
-        is_reset = settings.PASSWORD_LOGIN
-        return compose_reset(mail, settings, now) if is_reset else address_taken(owner)
+        if not settings.PASSWORD_LOGIN:
+            return address_taken(owner)
+        return compose_reset(mail, settings, now, factors=factors, is_registration=True)
     with database.atomic():
         if not _is_stored(mail):
             return None
@@ -268,18 +282,21 @@ def address_taken(owner: User) -> Addressed | None:
     return Addressed(AddressTakenLetter(), owner.email, owner.id, owner.language)
 
 
-COMPOSERS: Mapping[str, Composer] = {
-    RESET: compose_reset,
-    INVITATION: compose_invitation,
-    ADDRESS: _compose_address,
-}
+def composers(factors: FactorsOf) -> Mapping[str, Composer]:
+    """Return the composers by the kind of the email."""
+    return {
+        RESET: partial(compose_reset, factors=factors),
+        INVITATION: partial(compose_invitation, factors=factors),
+        ADDRESS: _compose_address,
+    }
+
 
 _RESET_LINK = f"{SAMPLE_ROOT}/reset?token=example"
 _VERIFY_LINK = f"{SAMPLE_ROOT}/verify?token=example"
 
 _WITH_CODE: tuple[CodedLetter, ...] = (
     InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
-    ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
+    ResetLetter(label="ada", link=_RESET_LINK, minutes=60, is_registration=True),
     AddressTakenLetter(),
 )
 
@@ -287,6 +304,8 @@ SAMPLES: tuple[Letter, ...] = (
     ResetLetter(label="ada", link=_RESET_LINK, minutes=60),
     ResetLetter(label="", link=_RESET_LINK, minutes=60, is_instead_of_code=True),
     ResetLetter(label="", link=_RESET_LINK, minutes=60, is_instead_of_code=True, is_login=True),
+    ResetLetter(label="ada", link=_RESET_LINK, minutes=60, is_login=True),
+    ResetLetter(label="ada", link=_RESET_LINK, minutes=60, is_registration=True, is_login=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=60, is_requested=True),
     InvitationLetter(link=_VERIFY_LINK, minutes=HOURS * 60, is_requested=False),
     AddressLetter(link=_VERIFY_LINK, minutes=60),

@@ -27,6 +27,7 @@ from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.authentication.typed_codes import digits_in
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError
+from wsgiauth.feature import FactorsOf
 from wsgiauth.features.links.invitations import Invitation, read_invitation
 from wsgiauth.features.links.letters import compose_invitation, compose_reset, storable_name
 from wsgiauth.features.links.mail_limits import MailLimits
@@ -188,7 +189,9 @@ def use_code(right: RightCode) -> None:
         raise report_failure(right.row)
 
 
-def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+def compose_code(
+    mail: Mail, settings: Settings, now: float, *, factors: FactorsOf
+) -> Addressed | None:
     """Return the letter with the code to an active account with a proven address.
 
     If the address was never proven, return the letter for a new password or, without passwords, for
@@ -201,7 +204,9 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     if not is_proven_here(user):
         limits = MailLimits(settings, clock=lambda: now)
         is_admitted = limits.admits_link_instead_of_code(user.email)
-        return compose_reset(mail, settings, now, is_instead_of_code=True) if is_admitted else None
+        if not is_admitted:
+            return None
+        return compose_reset(mail, settings, now, factors=factors, is_instead_of_code=True)
     code = _code_to_log_in(mail, user, settings, now)
     if not code:
         return None
@@ -209,13 +214,15 @@ def compose_code(mail: Mail, settings: Settings, now: float) -> Addressed | None
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
-def compose_registration(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+def compose_registration(
+    mail: Mail, settings: Settings, now: float, *, factors: FactorsOf
+) -> Addressed | None:
     """Return the letter of a registration, with a code.
 
     The code creates the account, as the link does. If the address has an account, and was proven,
     the code logs in. The letter has no code if the client has asked again, or if the email is late.
     """
-    addressed = compose_invitation(mail, settings, now)
+    addressed = compose_invitation(mail, settings, now, factors=factors)
     if addressed is None:
         return None
     letter, user_id = addressed.letter, addressed.user_id

@@ -1,6 +1,7 @@
 """The declaration of the feature `login_codes`: see `wsgiauth.feature`."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from wsgiauth.accounts.tables import CODE, REGISTRATION
 from wsgiauth.authentication.tokens import Tokens
@@ -41,7 +42,10 @@ FEATURE = Feature(
     pages=_pages,
     way_in=can_log_in,
     is_way_in=lambda settings: settings.LOGIN_CODES,
-    composers={CODE: compose_code, REGISTRATION: compose_registration},
+    composers=lambda factors: {
+        CODE: partial(compose_code, factors=factors),
+        REGISTRATION: partial(compose_registration, factors=factors),
+    },
     letter_samples=letter.SAMPLES,
     confirmations=CONFIRMATIONS,
     questions=QUESTIONS,

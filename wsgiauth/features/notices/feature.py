@@ -17,7 +17,7 @@ def _recorder(settings: Settings, site: Site | None) -> Recorder | None:
 
 FEATURE = Feature(
     name="notices",
-    composers=notices.COMPOSERS,
+    composers=lambda factors: notices.COMPOSERS,
     letter_samples=notices.SAMPLES,
     recorder=_recorder,
 )
