@@ -190,10 +190,13 @@ def test_a_code_without_its_request_is_refused(site, program, tab, ada):
 def test_a_request_has_five_tries(program, ada, wrong):
     request = program.ask()
     code = program.code()
-    for _ in range(wrong):
-        program.enter(request, WRONG, 401)
+    details = [program.enter(request, WRONG, 401).json["detail"] for _ in range(wrong)]
+    assert ["five wrong codes. Ask" in each for each in details] == [False] * 4 + [True] * (
+        wrong - 4
+    )
     if wrong == 5:
-        assert program.enter(request, code, 401).json["code"] == "invalid_code"
+        refused = program.enter(request, code, 401).json
+        assert (refused["code"], refused["detail"]) == ("invalid_code", details[-1])
     else:
         program.enter(request, code, 200)
 

@@ -10,6 +10,7 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN
 from wsgiauth import Session, change_password
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
+from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.testing import bearer, logged_in, mailbox
 
 SENSITIVE = "/auth/username"
@@ -46,6 +47,7 @@ def test_a_browser_asks_for_a_code_and_enters_it(site, browser):
     asked = press(page, "send_code").follow(headers=BROWSER)
     assert asked.html.find("input", {"name": "code"})["autocomplete"] == "one-time-code"
     (code,) = mailbox(site).codes
+    assert "your code to confirm" in plain_text_of(mailbox(site)[0])
     done = press(asked, "request", code=code)
     assert done.status_int == 303
     assert done.headers["Location"] == SENSITIVE

@@ -174,7 +174,7 @@ def require_code(
     opens = _opened_by(row, digits_in(typed, DIGITS), site.settings, now)
     if opens is None or not has_try or owner not in (None, opens):
         attempt.failed("wrong email code")
-        raise report_failure(row)
+        raise report_failure(row, has_ended=tries.is_used_up(int(now)))
     attempt.succeeded()
     tries.take_back()
     return RightCode(opens, row, asked.remember)
@@ -210,7 +210,12 @@ def compose_code(
     code = _code_to_log_in(mail, user, settings, now)
     if not code:
         return None
-    letter = CodeLetter(code=code, browser=_browser_of(mail), minutes=MINUTES)
+    letter = CodeLetter(
+        code=code,
+        browser=_browser_of(mail),
+        minutes=MINUTES,
+        is_confirmation=mail.user_id is not None,
+    )
     return Addressed(letter, user.email, user.id, user.language or mail.language)
 
 
@@ -349,11 +354,17 @@ def _codes_of(row: OneTimeSecret, settings: Settings) -> list[str]:
     return [f"{int.from_bytes(each) % 10**DIGITS:0{DIGITS}}" for each in digests]
 
 
-def report_failure(row: OneTimeSecret | None) -> RequestError:
-    """Emit `login_failed`, and return the answer to the client."""
+def report_failure(row: OneTimeSecret | None, *, has_ended: bool = False) -> RequestError:
+    """Emit `login_failed`, and return the answer to the client.
+
+    Args:
+        has_ended: Whether no try of the request is left.
+    """
     events.emit(
         kinds.LOGIN_FAILED, user_id=None if row is None else row.user_id, reason="email code"
     )
+    if has_ended:
+        return unauthorized("invalid_code", _("There were five wrong codes. Ask for another code."))
     return invalid_code()
 
 
