@@ -63,6 +63,7 @@ from dataclasses import replace
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
@@ -114,7 +115,11 @@ class Throttle:
         self._known_names = Limit("known names", per_address, (0,), HOUR)
         self._logins = Limit("logins", settings.LOGINS_PER_ACCOUNT, DOUBLING, MINUTE)
         self._registrations = Limit(
-            "registrations", settings.REGISTRATIONS_PER_ADDRESS, (HOUR,), HOUR
+            "registrations",
+            settings.REGISTRATIONS_PER_ADDRESS,
+            (HOUR,),
+            HOUR,
+            _("There were too many registrations from your network."),
         )
         self._codes = Limit("second factor", CODE_FAILURES, DOUBLING, DAY)
         self._codes_of_sessions = replace(self._codes, free=SESSIONS_SHARE * CODE_FAILURES)
