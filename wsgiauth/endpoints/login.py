@@ -31,6 +31,7 @@ from wsgiauth.forms.proofs import (
     ACCOUNT_NAME,
     CODE,
     CREDENTIAL,
+    NAME_FIELD,
     PasskeyPage,
     ask_for_second_step,
     invalid_passkey,
@@ -102,7 +103,7 @@ class LogIn(GuestForm):
     """Starts a session: a token for a program, a cookie for a browser or a script."""
 
     fields = (
-        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
+        NAME_FIELD,
         Text(
             "password",
             "More than 72 bytes, or NUL: 422, which is no attempt.",

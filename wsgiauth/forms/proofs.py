@@ -28,6 +28,7 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, Submission, see_other, tabs
 from wsgiauth.forms.endpoint import unauthorized
+from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import REMEMBER, hand_over, start_browser_session
 from wsgiauth.logins import checking
 from wsgiauth.messages import _
@@ -37,6 +38,12 @@ from wsgiauth.web.responses import Header, Response, problem
 from wsgiauth.web.www_authenticate import challenge
 
 ACCOUNT_NAME = "username"
+NAME_FIELD = Text(
+    ACCOUNT_NAME,
+    "The username or the email address. An email address is sent in this field, too.",
+    required=True,
+    examples=["ada"],
+)
 CODE = "code"
 CREDENTIAL = "credential"
 

@@ -162,6 +162,7 @@ def test_a_request_gets_a_mail_that_says_what_to_do_with_one_of_a_strangers(outb
     text = text_of(post)
     assert text.startswith("Create your account for example.org\n")
     assert "someone who typed your address" in text
+    assert "Open this link to create it." in text
     assert "60 minutes" in text
     assert "evil" not in text
     assert post.recipients == [EMAIL]

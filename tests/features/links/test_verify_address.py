@@ -28,7 +28,7 @@ from wsgiauth.features.links.address_links import (
     prove_address,
 )
 from wsgiauth.testing import bearer as bearer_at
-from wsgiauth.testing import logged_in
+from wsgiauth.testing import logged_in, make_user
 
 NEW = "ada@example.net"
 ROOT = MAIL["PUBLIC_URL"]
@@ -81,6 +81,15 @@ def address_of(user):
     """Return the stored address, and whether it is verified."""
     stored = User.get_by_id(user.id)
     return stored.email, stored.email_verified_at is not None
+
+
+@pytest.mark.parametrize("shown", [[EMAIL], [NEW, EMAIL]], ids=["present", "new"])
+def test_without_usernames_the_page_has_each_address_once(settings, shown):
+    site = AuthMiddleware(echo, with_mail(settings, USERNAMES=False), send_mail=Post())
+    user = make_user(site, USERNAME, email=EMAIL)
+    page = logged_in(site, user).get(link_for(user, shown[0], site), headers=BROWSER).html
+    assert [each.text for each in page.main.find_all("strong")] == shown
+    storage.discard_connection(site.database)
 
 
 @pytest.mark.every_database

@@ -297,6 +297,11 @@ def test_without_usernames_an_address_and_a_code_are_enough(make_site, later_of)
     assert re.fullmatch("u[a-z2-7]{15}", user.username)
 
 
+def test_a_program_is_told_of_the_link_and_the_code(program):
+    answer = program.client.post_json("/auth/register", NAMES, status=202)
+    assert "with a link and a code" in answer.json["detail"]
+
+
 def test_without_usernames_a_program_sends_none(make_site):
     program = Program(make_site(USERNAMES=False))
     sent = {"email": NEW, "username": "ignored"}

@@ -6,8 +6,7 @@ from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, PublicForm, Refusal, Submission, email_accepted
 from wsgiauth.forms.endpoint import require_part
-from wsgiauth.forms.fields import Text
-from wsgiauth.forms.proofs import ACCOUNT_NAME, missing_name
+from wsgiauth.forms.proofs import ACCOUNT_NAME, NAME_FIELD, missing_name
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import INVALID, THROTTLED
@@ -39,9 +38,7 @@ class ForgotSentPage(Page):
 class Forgot(PublicForm):
     """Sends a link. The answer does not depend on whether there is an account."""
 
-    fields = (
-        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
-    )
+    fields = (NAME_FIELD,)
     refusals = (INVALID, THROTTLED)
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
@@ -59,7 +56,9 @@ class Forgot(PublicForm):
             raise ValidationError({"username": [missing_name(site.settings)]})
         site.require(MailLimits).count(name, submission.networks)
         request_reset(require_part(site.outbox), name, mount=site.pages.mount)
-        detail = _("If the name belongs to an active account, an email with a link is on its way.")
+        detail = _(
+            "If there is an active account, an email with a link is on its way to its address."
+        )
         mount, destination = mount_url(submission.environ), submission.destination
         page = ForgotSentPage(
             forgot_url=with_next(f"{mount}/forgot", destination),

@@ -27,7 +27,6 @@ from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, with_next
 
-SENT = _("If the address can have an account, an email with a link is on its way.")
 _ASKED = OwnCookie("-registering", 60 * 60)  # see `forms.again`
 
 
@@ -129,7 +128,7 @@ class VerifiedRegister(Register):
             return codes.send(submission, username, email)
         outbox = require_part(site.outbox)
         request_invitation(outbox, username, email, mount=site.pages.mount)
-        detail = SENT
+        detail = _("If the address can have an account, an email with a link is on its way.")
         if submission.is_program:
             return email_accepted(submission, detail, _sent_page(submission))
         asked = {name: fields[name] for name in self.strings(site)}

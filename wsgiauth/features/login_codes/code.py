@@ -12,9 +12,9 @@ from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
 from wsgiauth.forms.again import asked_cookie
-from wsgiauth.forms.fields import Flag, Text
+from wsgiauth.forms.fields import Flag
 from wsgiauth.forms.handover import REMEMBER, GuestForm
-from wsgiauth.forms.proofs import ACCOUNT_NAME, missing_name
+from wsgiauth.forms.proofs import ACCOUNT_NAME, NAME_FIELD, missing_name
 from wsgiauth.messages import _
 from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.settings import Settings
@@ -23,7 +23,7 @@ from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url, with_next
 
 _REMEMBERED = "on"
-_DETAIL = _("If the name belongs to an active account, an email with a code is on its way.")
+_DETAIL = _("If there is an active account, an email with a code is on its way to its address.")
 
 
 class CodePage(FormPage):
@@ -43,7 +43,7 @@ class AskForCode(GuestForm):
     """Sends a code. The answer does not depend on whether there is an account."""
 
     fields = (
-        Text(ACCOUNT_NAME, "The username or the email address.", required=True, examples=["ada"]),
+        NAME_FIELD,
         Flag(REMEMBER, "For browsers: whether the login that follows outlives the browser window."),
     )
     refusals = (INVALID, THROTTLED)

@@ -38,8 +38,8 @@ from wsgiauth.web.urls import mount_url, with_next
 _SECOND = "second"  # in JSON: the code of a second factor
 _NOTICES = {
     "again": _(
-        "If the name belongs to an active account, another email is on its way. The former code no"
-        " longer works."
+        "If there is an active account, another email is on its way to its address. The former code"
+        " no longer works."
     ),
     "another": _(
         "If the address can have an account, another email is on its way. The former code no longer"

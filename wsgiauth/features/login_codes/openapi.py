@@ -11,7 +11,9 @@ CODE_REQUEST = obj(
     "CodeRequest",
     detail=text(
         "A sentence for people.",
-        examples=["If the name belongs to an active account, an email with a code is on its way."],
+        examples=[
+            "If there is an active account, an email with a code is on its way to its address."
+        ],
     ),
     request=text(
         "The secret of this request, which the code needs.",

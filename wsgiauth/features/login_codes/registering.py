@@ -17,7 +17,7 @@ from wsgiauth.endpoints.register import is_open
 from wsgiauth.exceptions import NotFoundError, ValidationError
 from wsgiauth.features.links.invitations import read_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.features.links.verified_register import SENT, RegistrationCodes
+from wsgiauth.features.links.verified_register import RegistrationCodes
 from wsgiauth.features.links.verify import create_account, welcome
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.code import hand_over_request
@@ -27,6 +27,7 @@ from wsgiauth.messages import _
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
 
+_SENT = _("If the address can have an account, an email with a link and a code is on its way.")
 _EMAIL = "email"  # among the fields that a browser keeps: only of a registration
 
 
@@ -37,7 +38,7 @@ class CodesOfRegistrations(RegistrationCodes):
         """Insert the email, and answer with the request, or lead to the field for the code."""
         if submission.is_program:
             request = codes.ask_for_registration(submission, username, email)
-            document = {"detail": SENT, "request": request}
+            document = {"detail": _SENT, "request": request}
             return json_response(document, status=HTTPStatus.ACCEPTED)
         return _send_to_browser(submission, username, email, "code/enter")
 
@@ -64,7 +65,7 @@ def register_again(submission: Submission, asked: Mapping[str, str]) -> Response
 def _send_to_browser(submission: Submission, username: str, email: str, page: str) -> Response:
     request = codes.ask_for_registration(submission, username, email)
     asked = {"username": username, _EMAIL: email}
-    return hand_over_request(submission, request, asked, SENT, page)
+    return hand_over_request(submission, request, asked, _SENT, page)
 
 
 def register(submission: Submission, right: RightCode, link: OneTimeSecret) -> Response:
