@@ -15,7 +15,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.factors import factors, recovery_codes, totp
-from wsgiauth.features.factors.passkeys import Passkey
+from wsgiauth.features.factors.passkeys import Passkey, PasskeyAccount
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.providers import identities
@@ -170,6 +170,16 @@ def test_removefactor_removes_passkeys(wsgiauth, person, passkey):
     assert wsgiauth("removefactor", "ada") == (0, output, "")
     assert not Passkey.select().exists()
     assert recovery_codes.count(person) == 0
+
+
+def test_removefactor_names_a_passkey_that_replaces_the_password(
+    wsgiauth, person, passkey, monkeypatch
+):
+    User.update(hashed_password="").execute()
+    PasskeyAccount.insert(user=person.id, registered_at=NOW).execute()
+    set_keys(monkeypatch, PASSKEYS="on", PUBLIC_URL=ORIGIN)
+    output = wsgiauth("removefactor", "ada")[1]
+    assert output.startswith("Removed 1 passkey of Ada, and revoked all sessions.\n")
 
 
 @pytest.mark.promise(73)

@@ -28,6 +28,7 @@ def obstacles_of(site):
             site.site.ways_in,
             waits=waits,
             second_factors=UserFactors.read(user),
+            has_first_key=False,
         )
         return [(str(each.text), each.action, each.until) for each in found]
 

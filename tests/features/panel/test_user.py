@@ -123,7 +123,7 @@ def test_the_page_lists_permissions_and_logins(browser, make):
 def test_the_page_lists_second_factors_and_recovery_codes(site, browser, make):
     tim = make("Tim")
     url = f"/auth/admin/users/{tim.id}"
-    browser.get(url).mustcontain("The user has not set it up.", no=["Recovery", "Turn off"])
+    browser.get(url).mustcontain("The user has not set it up.", no=["Recovery", "Remove apps"])
     add_app(site, tim, "Old phone")
     for code in recovery_codes.replace(tim, rounds=4)[:3]:
         recovery_codes.use(tim, code)
@@ -131,7 +131,7 @@ def test_the_page_lists_second_factors_and_recovery_codes(site, browser, make):
     added = datetime.fromtimestamp(Totp.get().created_at, UTC)
     assert section.startswith("Two-step verification Old phone Authenticator app, added ")
     assert f"{added.day} {added:%B %Y}" in section
-    assert section.endswith(" Recovery codes left: 7 Turn off two-step verification…")
+    assert section.endswith(" Recovery codes left: 7 Remove apps and passkeys…")
 
 
 @pytest.mark.every_database

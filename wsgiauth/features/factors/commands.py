@@ -1,5 +1,6 @@
 """The command that removes second factors."""
 
+from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.console.output import print_line
@@ -18,13 +19,13 @@ def remove_factors(arguments: Arguments) -> None:
     """Remove the second factors of a user who has lost them, and revoke all of their sessions."""
     settings = open_database(arguments)
     user = require_user(arguments.user)
+    has_first_key = bool(SecondFactors(factors.KINDS, settings).first_of(user))
     removed = factors.remove_all(user)
     if not removed:
         raise CommandError(f"{user} has no second factor")
-    print_line(
-        f"Removed {counted(removed, 'second factor')} of {user} and the recovery codes, and revoked"
-        " all sessions."
-    )
+    words = "passkey" if has_first_key else "second factor"
+    codes = "" if has_first_key else " and the recovery codes"
+    print_line(f"Removed {counted(removed, words)} of {user}{codes}, and revoked all sessions.")
     if not WaysIn(WAYS_IN, settings).has_one(user):  # not refused, because the device is lost
         print_line(
             f"With these settings, {user} can no longer log in. Run `resetlink` to print a link"

@@ -26,8 +26,13 @@ def find_obstacles(
     *,
     waits: tuple[Wait, ...],
     second_factors: UserFactors | None,
+    has_first_key: bool,
 ) -> tuple[Obstacle, ...]:
-    """Return what can keep a user from logging in, or that nothing does."""
+    """Return what can keep a user from logging in, or that nothing does.
+
+    Args:
+        has_first_key: The user logs in with a passkey: see `SecondFactors.first_of`.
+    """
     found = []
     if not user.is_active:
         found.append(Obstacle(_("The account is inactive: every login is refused."), "activate"))
@@ -36,7 +41,9 @@ def find_obstacles(
             "After too many attempts, some logins must wait: the failed logins below say which."
         )
         found.append(Obstacle(text, until=max(each.until for each in waits)))
-    if settings.PASSWORD_LOGIN and not user.has_password:
+    if has_first_key:
+        found.append(_first_key(settings))
+    elif settings.PASSWORD_LOGIN and not user.has_password:
         found.append(Obstacle(_without_password(ways_in.has_one(user)), "reset-link"))
     elif not ways_in.has_one(user):
         found.append(Obstacle(_("The user has no way to log in.")))
@@ -44,12 +51,21 @@ def find_obstacles(
         found.append(
             Obstacle(_("The user has never proven the email address here."), "verify-email")
         )
-    if second_factors is not None and second_factors.factors:
+    if second_factors is not None and second_factors.factors and not has_first_key:
         found.append(Obstacle(_second_step(second_factors.recovery_codes_left), "remove-factors"))
     if not found:
         text = _("Nothing keeps the user from logging in. They may have forgotten the password.")
         found.append(Obstacle(text, "reset-link"))
     return tuple(found)
+
+
+def _first_key(settings: Settings) -> Obstacle:
+    action = "reset-link" if settings.PASSWORD_LOGIN else ""
+    if settings.MAIL_URL is None or not (settings.PASSWORD_LOGIN or settings.LOGIN_CODES):
+        return Obstacle(_("The user logs in with a passkey. If it is lost, no email lets them in."))
+    return Obstacle(
+        _("The user logs in with a passkey. If it is lost, an email lets them in."), action
+    )
 
 
 def _without_password(has_other_way: bool) -> str:

@@ -15,6 +15,7 @@ from wsgiauth.accounts.known_permissions import (
 )
 from wsgiauth.accounts.models import User, is_proven, refusing_referenced
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import actors
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
@@ -126,6 +127,7 @@ class Account(Content):
     failed_logins: tuple[FailedLogin, ...]  # the last ones, the newest first
     waits: tuple[Wait, ...]  # why logins are refused now
     second_factors: UserFactors | None  # None on a site without second factors
+    passkeys: tuple[Factor, ...] = ()  # instead of a password; also in `second_factors`
     keys: tuple[ListedKey, ...]  # valid, the newest first
     has_password: bool
     identities: tuple[ListedIdentity, ...] | None  # None on a site without other providers
@@ -152,6 +154,7 @@ class Account(Content):
             failed_logins=tuple(failures),
             waits=tuple(site.throttle.waits(target, [each.address for each in failures])),
             second_factors=UserFactors.read(target) if are_offered(settings) else None,
+            passkeys=tuple(site.factors.first_of(target)),
             keys=tuple(list_keys(target, now)),
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
@@ -236,6 +239,7 @@ class ShowUser(PanelEndpoint):
                 site.ways_in,
                 waits=account.waits,
                 second_factors=account.second_factors,
+                has_first_key=bool(account.passkeys),
             ),
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),

@@ -110,6 +110,15 @@ def _disconnect(user: User, submission: MemberSubmission) -> None:
         raise RequestError(error.status, error.code, detail) from None
 
 
+def _remove_factors(user: User, submission: MemberSubmission) -> None:
+    site = submission.site
+    had_way_in = site.ways_in.has_one(user)
+    factors.remove_all(user)
+    if had_way_in and not site.ways_in.has_one(user):  # a passkey without a password
+        detail = _LAST_WAY_IN[site.settings.PASSWORD_LOGIN]
+        raise RequestError(HTTPStatus.CONFLICT, "last_way_in", detail)
+
+
 def _count_link(user: User, submission: MemberSubmission) -> None:
     if user.is_active:  # others are refused, and get none
         submission.site.require(MailLimits).count_by_staff(user)
@@ -228,15 +237,15 @@ _ACTIONS = (
     ),
     UserAction(
         name="remove-factors",
-        button=_("Turn off two-step verification"),
+        button=_("Remove apps and passkeys"),
         question=_(
             "The authenticator apps, passkeys and recovery codes of the user are removed, and"
-            " all of their sessions are revoked. The first step alone is then enough to log in."
-            " Make sure that the user asked for this."
+            " all of their sessions are revoked. Logins then ask for no second step. Make sure that"
+            " the user asked for this."
         ),
-        done=_("Two-step verification has been turned off, and all sessions have been revoked."),
+        done=_("The apps and passkeys have been removed, and all sessions have been revoked."),
         right=Right.MANAGE,
-        change=lambda user, submission: factors.remove_all(user),
+        change=_remove_factors,
         asks_first=True,
         exists=factors.are_offered,
     ),
