@@ -46,6 +46,10 @@ _RECOVERIES = {
         " address lets you in, but only once you have verified the address: open the link that we"
         " have sent you."
     ),
+    "codes": _(
+        "Your account has been created with a passkey. Make recovery codes now, in case you lose"
+        " your device."
+    ),
     "": _(
         "Your account has been created with a passkey. If you lose your device, only an operator of"
         " this site can help. So add a passkey on another device."
@@ -134,8 +138,9 @@ class Account(Endpoint):
         for link, url in sorted(found, key=lambda item: item[0].place):
             links[link.group][url] = link
         passkeys = [each for each in (*first, *listed) if each.method == HARDWARE_KEY]
-        notices = {**_NOTICES, REASON: _RECOVERIES[_recovery(user, site)]}
-        notice = notice_of(environ, notices)
+        recovery = _RECOVERIES[_recovery(user, site, is_second=bool(listed))]
+        notice = notice_of(environ, {**_NOTICES, REASON: recovery})
+        is_link_named = notice == _RECOVERIES["proof"]
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
         announced = just_created(environ, user)
         page = AccountPage(
@@ -150,7 +155,17 @@ class Account(Endpoint):
             has_other_ways=site.settings.PASSKEYS or federated is not None,
             factors=listed if site.factors.are_offered else None,
             codes_left=codes_left,
-            missing=tuple(_missing(user, site, mount, codes_left, lost, has_first=bool(first))),
+            missing=tuple(
+                _missing(
+                    user,
+                    site,
+                    mount,
+                    codes_left,
+                    lost,
+                    has_first=bool(first),
+                    is_link_named=is_link_named,
+                )
+            ),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
             is_new=bool(announced),
@@ -161,16 +176,29 @@ class Account(Endpoint):
         return replace(response, headers=(*response.headers, *announced))
 
 
-def _recovery(user: User, site: Site) -> str:
-    """Return the key of `_RECOVERIES` for a user without a password."""
+def _recovery(user: User, site: Site, *, is_second: bool) -> str:
+    """Return the key of `_RECOVERIES` for a user without a password.
+
+    Args:
+        is_second: The passkey is a second factor, because SECOND_FACTOR demands one.
+    """
     settings = site.settings
+    if is_second:
+        return "codes"
     if site.outbox is None or not (settings.PASSWORD_LOGIN or settings.LOGIN_CODES):
         return ""
     return "email" if is_proven_here(user) else "proof"
 
 
 def _missing(
-    user: User, site: Site, mount: str, codes_left: int | None, lost: str, *, has_first: bool
+    user: User,
+    site: Site,
+    mount: str,
+    codes_left: int | None,
+    lost: str,
+    *,
+    has_first: bool,
+    is_link_named: bool,
 ) -> Iterator[Missing]:
     """Yield what the user should do.
 
@@ -178,6 +206,7 @@ def _missing(
         codes_left: None without a second factor.
         lost: After a login with a recovery code, the path at which a lost factor is removed.
         has_first: Whether the login is a passkey, which needs the device already.
+        is_link_named: Whether the notice asks for the proof of the address.
     """
     if lost and codes_left is not None:
         text = ngettext(
@@ -186,7 +215,8 @@ def _missing(
             codes_left,
         )
         yield Missing(text, mount + lost, _("Lost your phone? Remove it."))
-    if not site.ways_in.has_one(user):
+    has_way_in = site.ways_in.has_one(user)
+    if not has_way_in:
         yield Missing(
             ngettext(
                 "After a logout, you cannot log in again: this account has no way to log in. Add"
@@ -196,10 +226,10 @@ def _missing(
                 site.settings.FRESH_MINUTES,
             )
         )
-    if site.outbox and not is_proven(user, site.settings):
+    if site.outbox and not is_link_named and not is_proven(user, site.settings):
         text = _("Your email address is not verified.")
         yield Missing(text, f"{mount}/email", _("Verify it"))
-    if codes_left is None and site.factors.are_offered and not has_first:
+    if codes_left is None and site.factors.are_offered and has_way_in and not has_first:
         text = _("Two-step verification is off. With it, your login needs your device, too.")
         yield Missing(text, mount + site.factors.set_up_path, _("Set it up"))
     elif codes_left == 0:

@@ -18,6 +18,7 @@ from tests.support.authenticators import (
     options_of,
 )
 from tests.support.factors import FACTOR_KEY
+from tests.support.identities import ENTRY
 from tests.support.mails import Clock
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, find_user, storage
@@ -177,13 +178,20 @@ def test_the_page_that_the_user_wanted_comes_after_the_account_page(register, cl
     [
         ({}, "but only once you have verified the address"),
         ({"MAIL_URL": None}, "only an operator of this site can help"),
+        ({"SECOND_FACTOR": "all"}, "Make recovery codes now, in case you lose your device."),
     ],
-    ids=["email", "no email"],
+    ids=["email", "no email", "second factor"],
 )
 def test_the_account_page_says_how_to_get_in_without_the_device(register, sentence):
     page = register().follow(headers=BROWSER)
     assert sentence in page.html.find(role="status").text
     assert "Two-step verification is off." not in page
+
+
+def test_the_notice_about_the_link_stands_for_that_about_the_address(register, client):
+    page = register().follow(headers=BROWSER)
+    assert page.text.count("verified") == 1
+    client.get("/auth/account", headers=BROWSER).mustcontain("Your email address is not verified.")
 
 
 def test_a_form_with_a_password_works_as_before(client):
@@ -528,6 +536,35 @@ def test_the_page_of_the_link_creates_the_account_with_a_passkey(client, link, k
     assert "an email to your address lets you in" in answer.follow(headers=BROWSER)
     reasons = [each.reason for each in RecordedEvent.select() if each.name == "registration"]
     assert reasons == ["passkey"]
+
+
+_KEYS_ALONE = {"VERIFICATION": True, "PASSWORD_LOGIN": False}
+
+
+def buttons_of(page):
+    """Return the visible and hidden buttons of the form, by whether they are filled."""
+    found = page.html.find("input", {"name": "token"}).find_parent("form").find_all("button")
+    return [(each.text, "quiet" not in each.get("class", ())) for each in found]
+
+
+@pytest.mark.parametrize(
+    ("options", "further"),
+    [
+        (_KEYS_ALONE, []),
+        ({**_KEYS_ALONE, "OIDC_PROVIDERS": (ENTRY,)}, [("Create account", False)]),
+    ],
+    ids=["alone", "or a provider"],
+)
+def test_where_a_new_user_could_not_log_in_again_the_passkey_comes_first(client, link, further):
+    page = client.get(link, headers=BROWSER)
+    assert buttons_of(page) == [("Create account with a passkey", True), *further]
+
+
+@pytest.mark.parametrize("options", [_KEYS_ALONE], ids=["on"])
+def test_without_a_way_in_two_step_verification_is_not_proposed(client, link):
+    accept(client, link, "")
+    page = client.get("/auth/account", headers=BROWSER)
+    page.mustcontain("you cannot log in again", no="Two-step verification is off.")
 
 
 @pytest.mark.parametrize("options", [{"VERIFICATION": True, "LOGIN_CODES": True}], ids=["on"])

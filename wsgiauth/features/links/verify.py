@@ -70,6 +70,8 @@ class InvitationPage(NewKeyPage):
     username: str  # as invited, or as it was sent
     asks_username: bool  # the user chooses a name, or another one
     needs_password: bool = True  # where people log in with passwords
+    needs_key: bool = False  # neither a password nor a code logs in here
+    has_providers: bool = False  # whose accounts the new user can connect instead
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -102,6 +104,8 @@ class InvitationLink(LinkPurpose):
         is_taken = not username and invitation.username and find_user(invitation.username)
         if asks and is_taken:
             errors.setdefault("username", [_("This username is taken.")])
+        settings = submission.site.settings
+        options = key_options(submission, secret.id, name=invitation.email)
         return InvitationPage(
             token=submission.fields[TOKEN],
             email=invitation.email,
@@ -109,11 +113,13 @@ class InvitationLink(LinkPurpose):
             asks_username=asks
             and bool(username or not invitation.username or "username" in errors),
             needs_password=not invitation.is_by_code,
+            needs_key=bool(options) and not (settings.PASSWORD_LOGIN or settings.LOGIN_CODES),
+            has_providers=bool(settings.OIDC_PROVIDERS),
             message=refusal.text_without(*submission.fields),
             errors=errors,
             fields=submission.site.registration.fields,
             values=sent_values(submission),
-            passkey_options=key_options(submission, secret.id, name=invitation.email),
+            passkey_options=options,
             unknown_key=unknown_key(submission, refusal, secret.id),
         )
 
