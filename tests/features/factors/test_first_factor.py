@@ -171,6 +171,28 @@ def test_neither_a_second_passkey_nor_another_one_turns_two_steps_on(site, brows
     assert Session.get().methods == "email"
 
 
+def test_the_notices_of_a_passkey_name_it_and_no_new_password(site, lin):
+    add_passkey(site, lin, "Key")
+    factors.remove(lin, next(each.id for each in Passkey.select() if each.name == "Key"))
+    added, removed = mailbox(site)[-2:]
+    assert (added["Subject"], removed["Subject"]) == (
+        "New passkey at localhost:8080",
+        "Passkey removed at localhost:8080",
+    )
+    for letter in (added, removed):
+        text = plain_text_of(letter)
+        assert "Which: passkey “Key”" in text
+        assert "If this was not you, log in, and revoke the sessions" in text
+        assert "two-step" not in text.lower()
+        assert "password" not in text
+
+
+def test_with_an_app_too_the_notice_is_about_two_step_verification(site, lin):
+    add_an_app(site, lin)
+    add_passkey(site, lin, "Key")
+    assert subjects(site)[-1].startswith("New two-step verification method")
+
+
 def test_the_pages_say_that_two_step_verification_is_off(browser, lin, key):
     log_in_by_passkey(browser, key)
     page = browser.get("/auth/account", headers=BROWSER).html

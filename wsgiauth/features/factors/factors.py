@@ -1,6 +1,6 @@
 """All kinds of second factors together: authenticator apps, passkeys and recovery codes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wsgiauth import events
@@ -177,8 +177,9 @@ def remove(user: User, handle: str | None = None) -> int:
     keys = Passkey.delete().where(Passkey.user == user.id)
     with database.atomic():
         lock_user(user.id)
-        removed = _remove(user, handle, apps, totp.devices(user), "otp")
-        removed += _remove(user, handle, keys, passkeys.list_passkeys(user), "passkey")
+        use = passkeys.use_of(user)
+        removed = _remove(user, handle, apps, totp.devices(user), "otp", {})
+        removed += _remove(user, handle, keys, passkeys.list_passkeys(user), "passkey", use)
         if removed:
             end_trust(user.id)
         if removed and not list_factors(user):
@@ -187,14 +188,19 @@ def remove(user: User, handle: str | None = None) -> int:
 
 
 def _remove(
-    user: User, handle: str | None, delete: Any, listed: Sequence[Totp | Passkey], reason: str
+    user: User,
+    handle: str | None,
+    delete: Any,
+    listed: Sequence[Totp | Passkey],
+    reason: str,
+    further: Mapping[str, str],
 ) -> int:
     if handle is not None:
         delete = delete.where(delete.model.id == handle)
     removed: int = delete.execute()  # not by listed ids: MariaDB's snapshot can hide rows
     if removed:
         names = ", ".join(each.name for each in listed if handle in (None, each.id))
-        details = {"factor": names}
+        details = {"factor": names, **further}
         events.emit(FACTOR_REMOVED, user_id=user.id, reason=reason, details=details)
     return removed
 

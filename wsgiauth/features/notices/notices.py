@@ -47,7 +47,9 @@ class Notice(Letter):
     time: str  # in UTC
     address: str  # of the client; empty for the staff, a command or the site's code
     browser: str  # and its system in words, for a login and a trusted browser
-    reason: str = ""  # of the event, such as `otp` for an authenticator app
+    # Of the event, such as `otp` for an authenticator app; `first passkey` for one that replaces a
+    # password.
+    reason: str = ""
     factor: str = ""  # the user's name for the app or the passkey; empty as `label`
     provider: str = ""  # the title of the other provider, or its name without an entry
     app: str = ""  # the name of an app that uses the account; empty as `factor`
@@ -150,7 +152,7 @@ class Notices:
             "at": int(event.time.timestamp()),
             "address": address.partition("%")[0] if network_of(address) else "",
             "browser": user_agent_in_words(details.get("agent", "")),
-            "reason": event.reason or "",
+            "reason": f"first {event.reason}" if "replaces" in details else event.reason or "",
             "provider": self._provider_of(event),
             "mount": self._mount,
         }
@@ -270,14 +272,14 @@ COMPOSERS: Mapping[str, Composer] = {f"{_KIND}{name}": _compose_notice for name 
 _AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 
-def _sample(event: str, **further: str) -> Notice:
+def _sample(event: str, reason: str = "passkey", **further: str) -> Notice:
     return Notice(
         event=event,
         label="ada",
         time=moment_in_words(_AT),
         address="192.0.2.1",
         browser=browser_in_words("Firefox on Linux"),
-        reason="passkey",
+        reason=reason,
         factor="Laptop",
         provider="Google",
         app="Wiki",
@@ -297,6 +299,8 @@ _RESTORE = {
 SAMPLES: tuple[Letter, ...] = (
     *map(_sample, TEMPLATES),
     _sample("names_changed", **_RESTORE),
+    _sample("factor_added", "first passkey"),
+    _sample("factor_removed", "first passkey"),
 )
 
 

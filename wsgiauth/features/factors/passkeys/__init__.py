@@ -18,6 +18,7 @@ from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.exceptions import RequestError, UnauthenticatedError, ValidationError
+from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.event_kinds import FACTOR_ADDED, PASSKEY_CLONED
 from wsgiauth.features.factors.passkeys import challenges
 from wsgiauth.features.factors.passkeys.challenges import Challenge
@@ -130,6 +131,15 @@ def are_first_factor(user: User) -> bool:
     return rows.where(User.id == user.id, User.hashed_password == NO_PASSWORD).exists()
 
 
+def use_of(user: User) -> dict[str, str]:
+    """Return the further details of an event about passkeys, for its notice.
+
+    SECOND_FACTOR does not matter here: the words for passkeys alone are true with a demand, too.
+    """
+    is_first = are_first_factor(user) and not totp.devices(user)
+    return {"replaces": "password"} if is_first else {}
+
+
 def can_log_in(user: User, settings: Settings) -> bool:
     """Return whether a user has a passkey that works on this site."""
     keys = list_passkeys(user) if settings.PASSKEYS else []
@@ -170,7 +180,8 @@ def add(
             raise ValidationError({"name": [_("You have too many passkeys. Remove one first.")]})
         if not _insert(owner, new, name, challenge, relying_party=relying_party, now=now):
             raise ValidationError({"credential": [_("This passkey has already been added.")]})
-        events.emit(FACTOR_ADDED, user_id=owner.id, reason="passkey", details={"factor": name})
+        details = {"factor": name, **use_of(owner)}
+        events.emit(FACTOR_ADDED, user_id=owner.id, reason="passkey", details=details)
 
 
 def add_first(
