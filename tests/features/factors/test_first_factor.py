@@ -205,6 +205,22 @@ def test_the_pages_say_that_two_step_verification_is_off(browser, lin, key):
     assert "Recovery codes left" not in page
 
 
+def test_a_second_passkey_of_the_same_browser_gets_a_name_of_its_own(site, browser, lin, key):
+    log_in_by_passkey(browser, key)
+    add_passkey(site, lin, "Unknown browser 2")
+    page = browser.get("/auth/passkeys", headers=BROWSER)
+    assert page.html.find("input", {"name": "name"})["value"] == "Unknown browser 3"
+    page.mustcontain("You log in with one of your passkeys.", no="in case you lose this one")
+
+
+def test_the_page_of_the_apps_warns_that_logins_then_have_two_steps(site, browser, lin, key):
+    warning = "With an app, two-step verification is on: every other login also asks for its code"
+    log_in_by_passkey(browser, key)
+    browser.get("/auth/totp", headers=BROWSER).mustcontain(warning)
+    add_an_app(site, lin)
+    browser.get("/auth/totp", headers=BROWSER).mustcontain(no=warning)
+
+
 def test_a_passkey_confirms_who_it_is_and_so_does_a_code(site, browser, lin, key):
     log_in_by_passkey(browser, key)
     make_stale()
@@ -215,7 +231,12 @@ def test_a_passkey_confirms_who_it_is_and_so_does_a_code(site, browser, lin, key
     browser.post("/auth/confirm", sent, headers=SAME_ORIGIN, status=303)
     browser.get("/auth/passkeys", headers=BROWSER, status=200)
     make_stale()
-    browser.post("/auth/confirm", {"send_code": "on"}, headers=SAME_ORIGIN, status=303)
+    sent = {"send_code": "on"}
+    answer = browser.post("/auth/confirm", sent, headers=SAME_ORIGIN, status=303)
+    page = answer.follow(headers=BROWSER)
+    page.mustcontain("enter the code from the email that we have sent you.")
+    assert page.html.find("input", {"name": "code"}).has_attr("autofocus")
+    assert not page.html.find("button", string="Use a passkey").has_attr("data-focused")
     sent = {"code": mailbox(site).codes[-1], "request": "this browser"}
     browser.post("/auth/confirm", sent, headers=SAME_ORIGIN, status=303)
     browser.get("/auth/passkeys", headers=BROWSER, status=200)
@@ -315,7 +336,9 @@ def test_an_app_or_a_password_makes_the_passkey_a_second_factor(site, browser, l
     answer = log_in_by_code(site, browser)
     assert "/auth/second" in answer.headers["Location"]
     assert not browser.get("/").json["user"]
-    sent = {"credential": key.get(options_of(answer.follow(headers=BROWSER)))}
+    page = answer.follow(headers=BROWSER)
+    page.mustcontain("Lost your phone and codes?" if turn_on is add_an_app else "Lost your device?")
+    sent = {"credential": key.get(options_of(page))}
     browser.post("/auth/second", sent, headers=SAME_ORIGIN, status=303)
     assert Session.get().methods == "email hwk user"
     assert not RecordedEvent.select().where(RecordedEvent.name == "passkey_skipped").exists()

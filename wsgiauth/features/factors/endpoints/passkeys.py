@@ -1,7 +1,7 @@
 """GET, POST /auth/passkeys: list, add and remove the user's passkeys."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import NamedTuple
@@ -168,7 +168,6 @@ class Passkeys(FactorForm):
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
         party, rows = submission.site.require(RelyingParty), list_passkeys(user)
-        agent = submission.environ.get("HTTP_USER_AGENT", "")
         is_first = bool(submission.site.factors.first_of(user))
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(
@@ -177,10 +176,17 @@ class Passkeys(FactorForm):
             is_last=not is_first and len(factors.list_factors(user)) == 1,
             is_first=is_first,
             passkey_options="" if is_full else party.creation_options(user, now),
-            name=submission.fields["name"] if refusal.text else user_agent_in_words(agent),
+            name=submission.fields["name"] if refusal.text else _proposal(submission, rows),
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
             message=refusal.text_without("name"),
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )
+
+
+def _proposal(submission: MemberSubmission, rows: Sequence[Passkey]) -> str:
+    """Return a name for a new passkey that no other passkey of the user has."""
+    browser = user_agent_in_words(submission.environ.get("HTTP_USER_AGENT", ""))
+    proposals = (browser, *(f"{browser} {number}" for number in range(2, len(rows) + 2)))
+    return next(each for each in proposals if each not in {row.name for row in rows})

@@ -86,6 +86,7 @@ class TotpPage(FormPage):
     name: str  # of another app: a proposal, or as it was sent
     logout_url: str = ""  # for users who must have a second factor first
     passkeys_url: str = ""  # to add a passkey instead
+    has_first_key: bool = False  # passkeys replace the password; see `SecondFactors.first_of`
 
 
 class AuthenticatorApps(FactorForm):
@@ -166,6 +167,7 @@ class AuthenticatorApps(FactorForm):
             next=next_after_set_up(submission),
             logout_url=f"{mount}/logout" if must_add else "",
             passkeys_url=passkeys_url if must_add and settings.PASSKEYS else "",
+            has_first_key=bool(submission.site.factors.first_of(user)),
             message=refusal.text_without("name", *([] if waiting is None else [CODE])),
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),

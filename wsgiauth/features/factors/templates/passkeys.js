@@ -153,8 +153,11 @@
   document.querySelectorAll("[data-options]").forEach(prepare);
 
   // Remove a passkey that was made in vain, where the browser can (level 3, section 5.1.10).
-  for (const { dataset } of document.querySelectorAll("[data-unknown]")) {
+  for (const each of document.querySelectorAll("[data-unknown]")) {
     const forget = window.PublicKeyCredential?.signalUnknownCredential;
-    forget?.call(PublicKeyCredential, JSON.parse(dataset.unknown)).catch(() => {});
+    forget?.call(PublicKeyCredential, JSON.parse(each.dataset.unknown)).then(
+      () => (each.hidden = true),
+      () => {},
+    );
   }
 })();
