@@ -299,6 +299,7 @@ def site(sample, settings, stage):
 @pytest.fixture
 def visitor(browser, address, site):
     browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
+    browser.remove_all_credentials()
     # A person presses the button: the device would answer a question among the names at once.
     source = "PublicKeyCredential.isConditionalMediationAvailable = async () => false"
     command = "Page.addScriptToEvaluateOnNewDocument"

@@ -54,7 +54,7 @@ WORDS = {
         parseFromString preventDefault querySelector querySelectorAll remove repeat replace
         replaceState revokeObjectURL round selectAllChildren set setCustomValidity setItem
         setSelectionRange setTimeout slice some split stringify submit text toLowerCase toString
-        trim writeText atob btoa getSelection print reportValidity call
+        trim writeText atob btoa getSelection print reportValidity call then
     """,
     "class": """
         AbortController Blob Boolean DOMParser Date DateTimeFormat Error Intl JSON Locale Map Math
