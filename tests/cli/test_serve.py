@@ -148,6 +148,7 @@ def serve_while(folder, monkeypatch):
         return create_server(application, connections, **options)
 
     monkeypatch.setattr(waitress, "create_server", create)
+    monkeypatch.setattr(graceful, "GRACE", 60)  # on a busy machine, a test takes its time
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a late one must not end the tests
 
     def serve(ask, *arguments, listen="127.0.0.1:0"):
