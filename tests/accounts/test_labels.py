@@ -146,3 +146,8 @@ def test_a_script_reads_the_setting_of_the_environment(monkeypatch, tmp_path, va
 def test_the_setting_is_on_or_off():
     assert Settings.from_mapping({"USERNAMES": "off"}).USERNAMES is False
     assert Settings().USERNAMES is True
+
+
+def test_a_password_like_the_address_is_refused_in_words_about_the_address(site):
+    with pytest.raises(ValidationError, match="too similar to the email address"):
+        create_user(email=EMAIL, password=EMAIL, settings=site.site.settings)
