@@ -110,7 +110,7 @@ def test_the_layout_signs_every_mail(tmp_path):
 
 def test_the_preview_prints_what_is_shown(run):
     ((command, output),) = shown(PAGE, "Texts")
-    assert run(command) == output
+    assert run(command).startswith(output)  # then the variants
 
 
 def test_the_command_sends_what_is_due(run, accounts, environ):

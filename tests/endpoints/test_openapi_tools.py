@@ -134,10 +134,10 @@ def test_the_generated_client_has_a_type_for_each_failure(api, imported):
     models = imported("models")
     register(api)
     taken = register(api, email="grace@example.org")
-    assert isinstance(taken, models.TakenProblem)
+    assert isinstance(taken, models.TakenOrPasskeyUsedProblem)
     assert taken.errors["username"] == ["This username is taken."]
     invalid = register(api, username="a b", email="grace@example.org")
-    assert isinstance(invalid, models.InvalidProblem)
+    assert isinstance(invalid, models.InvalidOrBrowserProblem)
     assert invalid.errors.additional_keys == ["username"]
     assert isinstance(register(api, username="x" * 20_000), models.TooLargeProblem)
     assert isinstance(register(api, username=None), models.MalformedProblem)
