@@ -273,7 +273,7 @@ def _register(arrival: _Arrival) -> Response:
 
 
 def _wait(arrival: _Arrival, refusal: str = "") -> Response:
-    """Let the account wait for its user, for whom a page asks, perhaps with a message."""
+    """Keep the account for its user, and lead to the page that asks for more."""
     submission, site = arrival.submission, arrival.submission.site
     cookie = unclaimed.start(
         arrival.account,
