@@ -7,9 +7,12 @@ import pytest
 from tests.support.identities import ENTRY
 from wsgiauth.authentication.descriptions import DescribedClaims, DescribedStrings
 from wsgiauth.authentication.federated_logins import FederatedLogins
+from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.exceptions import ConfigurationError, NotFoundError
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.features.registry import FEATURES
+from wsgiauth.figures import Figures
+from wsgiauth.figures.event_counts import EventCounts
 from wsgiauth.parts import Parts
 from wsgiauth.site import Site
 from wsgiauth.staff.event_reasons import EventReasons
@@ -33,7 +36,7 @@ def test_a_site_has_no_part_of_a_feature_that_is_off(settings):
 
 def test_a_kernel_without_features_has_no_part_but_its_own(settings):
     site = Site.from_settings(settings, "/auth", ())
-    assert site.parts.all(object) == (site.sessions,)
+    assert {type(each) for each in site.parts.all(object)} == {Sessions, Figures, EventCounts}
     assert not site.factors.are_offered
 
 

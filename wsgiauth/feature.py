@@ -19,6 +19,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
+from wsgiauth.figures import Figure, Waiting
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
 from wsgiauth.parts import PartFactories, conflict
@@ -157,6 +158,10 @@ class Feature:
             the rows of a user. See `Records`.
         expiring: Its models whose rows have an `expires_at`, by what a row is: `python -m wsgiauth
             purge` deletes the expired ones.
+        at_restore: Ends what it has issued, when a backup has been restored, by what a row is: each
+            function deletes all rows, in transactions of its own, and returns their number.
+        figures: Returns its figures; see `figures.Figures`.
+        waiting: Returns the functions that count what it has to send, by the name of the queue.
         commands: Its commands of `python -m wsgiauth`, by name.
         questions: The questions of `python -m wsgiauth check` about it.
         openapi: The name of the module that describes its endpoints for the OpenAPI document, in
@@ -188,6 +193,9 @@ class Feature:
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)
+    at_restore: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    figures: Callable[[Settings], Iterable[Figure]] = lambda settings: ()
+    waiting: Callable[[Settings], Mapping[str, Callable[[], Waiting]]] = lambda settings: {}
     commands: Mapping[str, Command] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     openapi: str = ""
@@ -288,6 +296,32 @@ def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
 def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
     """Return the models whose rows expire, by what a row is."""
     return joined(features, "the row", lambda each: each.expiring)
+
+
+def at_restore_of(features: Iterable[Feature]) -> dict[str, Callable[[], int]]:
+    """Return what ends all that features have issued, by what a row is."""
+    return joined(features, "the row", lambda each: each.at_restore)
+
+
+def figures_of(
+    features: Iterable[Feature], settings: Settings, kernel: Mapping[str, Figure]
+) -> dict[str, Figure]:
+    """Return the figures by name."""
+    return joined(
+        features,
+        "the figure",
+        lambda of: {each.name: each for each in of.figures(settings)},
+        kernel=kernel,
+    )
+
+
+def waiting_of(
+    features: Iterable[Feature],
+    settings: Settings,
+    kernel: Mapping[str, Callable[[], Waiting]],
+) -> dict[str, Callable[[], Waiting]]:
+    """Return what counts the messages that wait, by the name of the queue."""
+    return joined(features, "the queue", lambda of: of.waiting(settings), kernel=kernel)
 
 
 def commands_of(features: Iterable[Feature], kernel: Mapping[str, Command]) -> dict[str, Command]:

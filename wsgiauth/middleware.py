@@ -37,6 +37,7 @@ from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
 from wsgiauth.feature import Feature, Inviter, WellKnown, joined
+from wsgiauth.figures.event_counts import EventCounts
 from wsgiauth.gate import GatedApp, PathRules, Require
 from wsgiauth.mail.transports import Transport
 from wsgiauth.mail.worker import Queue
@@ -176,7 +177,7 @@ class AuthMiddleware:
         self.database: AccountDatabase = opened
         self._scope = RequestScope(self.database)
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
-        subscribe(self.database, subscribers)
+        subscribe(self.database, (*self.site.parts.all(EventCounts), *subscribers))
         record(self.database, recorders(settings, self.site))
         queues: tuple[Queue, ...] = self.site.parts.all(Queue)
         self._queues = queues if self.site.outbox is None else (self.site.outbox, *queues)

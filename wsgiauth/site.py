@@ -31,18 +31,23 @@ from wsgiauth.feature import (
     changes_of,
     composers_of,
     credential_kinds_of,
+    figures_of,
     headlines_of,
     letter_samples_of,
     named,
     personal_data_of,
     staff_sections_of,
+    waiting_of,
     ways_in_of,
 )
+from wsgiauth.figures import Figures
+from wsgiauth.figures.accounts import figures_of_kernel, waiting_of_kernel
+from wsgiauth.figures.event_counts import EventCounts
 from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
-from wsgiauth.parts import PartFactories, Parts
+from wsgiauth.parts import Parts
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
@@ -118,7 +123,16 @@ class Site:
         kinds = credential_kinds_of(features, settings)
         identifier = Identifier(settings, tokens, sessions, kinds)
         form_accounts = FormAccounts(settings)
-        own: PartFactories = {Sessions: lambda _: sessions}
+        waiting = waiting_of(features, settings, waiting_of_kernel(settings))
+        figures = Figures(
+            figures_of(features, settings, figures_of_kernel(waiting)).values(), clock=tokens.now
+        )
+        own: dict[type, Callable[[Parts], object]] = {
+            Sessions: lambda _: sessions,
+            Figures: lambda _: figures,
+        }
+        if settings.ADMIN_PANEL or settings.METRICS:  # which show them
+            own[EventCounts] = lambda _: EventCounts(tokens.now)
         parts = Parts(
             {
                 KERNEL: own,

@@ -25,6 +25,7 @@ from wsgiauth.console.parser import USER, Parser
 from wsgiauth.events import Recorder, actors
 from wsgiauth.exceptions import ConfigurationError, InUseError, LastSuperuserError, ValidationError
 from wsgiauth.feature import Command, commands_of, personal_data_of
+from wsgiauth.figures.event_counts import Tally
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
@@ -113,8 +114,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.middleware_of = _middleware_of
         arguments.personal_data = _personal_data
         arguments.read_former_hash = _read_former_hash
+        arguments.tally = tally = Tally()
         with actors.acting(actors.command_line()):
-            run(arguments)
+            try:
+                run(arguments)
+            finally:
+                _add_counts(tally)
         sys.stdout.flush()
     except UsageError as error:
         arguments.parser.error(str(error))
@@ -175,6 +180,14 @@ def _personal_data() -> PersonalData:
     from wsgiauth.features.registry import FEATURES  # likewise
 
     return PersonalData(personal_data_of(FEATURES))
+
+
+def _add_counts(tally: Tally) -> None:
+    """Add the events of a command to their counts, which must not fail what it has done."""
+    try:
+        tally.flush()
+    except DATABASE_ERRORS as error:
+        print_error(f"warning: the events were not counted: {reason_of(error)}")
 
 
 def _print_refusal(reason: str) -> int:

@@ -20,7 +20,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
 from wsgiauth.console.output import print_error
-from wsgiauth.events import Event, Recorder, record
+from wsgiauth.events import Event, Recorder, record, subscribe_once
 from wsgiauth.exceptions import WsgiAuthError
 from wsgiauth.settings import Settings
 from wsgiauth.storage import context
@@ -90,6 +90,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     record(opened, _made_at_first_change(lambda: arguments.recorders(settings)))
+    subscribe_once(opened, arguments.tally)
     return settings
 
 

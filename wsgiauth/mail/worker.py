@@ -154,6 +154,11 @@ class Queue(Several):
         thread = threading.current_thread()
         return isinstance(thread, _Sender) and thread.is_ended
 
+    def is_finishing(self) -> bool:
+        """Return whether this is a thread that shall end when it has sent what is due."""
+        thread = threading.current_thread()
+        return isinstance(thread, _Sender) and thread.is_finishing
+
     def wake_after_commit(self) -> None:
         """Deliver after this transaction, or now outside of one."""
         chosen = storage.current()

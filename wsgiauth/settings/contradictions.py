@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from wsgiauth.settings import checks, oidc
+from wsgiauth.settings import checks, oidc, webhook_entries
 from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.secret_keys import unmet_requirement
 from wsgiauth.settings.service_entries import scopes_of, wrong_scope
@@ -84,6 +84,11 @@ def _missing(settings: "Declared", *, sends_mail: bool) -> Iterator[tuple[str, s
     if settings.SERVICE_KEYS and not (settings.SERVICES or settings.OAUTH_SERVER):
         yield "SERVICES", "set, because SERVICE_KEYS is and OAUTH_SERVER is not on"
     yield from _unfit_services(settings)
+    urls = [each.url for each in webhook_entries.entries_of(settings.WEBHOOKS)]
+    if len(set(urls)) < len(urls):
+        yield "WEBHOOKS", webhook_entries.EXPECTED
+    if len(settings.WEBHOOK_KEY) > webhook_entries.MOST_KEYS:
+        yield "WEBHOOK_KEY", webhook_entries.EXPECTED_KEYS
 
 
 def _unfit_services(settings: "Declared") -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
 from wsgiauth.languages.catalogues import folder_problem, is_language
-from wsgiauth.settings import checks, mail, oidc
+from wsgiauth.settings import checks, mail, oidc, webhook_entries
 from wsgiauth.settings.contradictions import contradictions
 from wsgiauth.settings.kinds import (
     choice,
@@ -355,6 +355,24 @@ class Declared:
         is_secret=True,
     )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
+    METRICS: bool = switch(False, "whether /auth/metrics has figures for Prometheus")
+    WEBHOOKS: tuple[str, ...] = words(
+        "the URLs to which changes of accounts are sent",
+        expected=webhook_entries.EXPECTED,
+        is_valid=webhook_entries.is_entry,
+        separator=" ",
+        is_secret=True,
+        risk=webhook_entries.insecure,
+        needs="WEBHOOK_KEY",
+    )
+    WEBHOOK_KEY: tuple[str, ...] = words(
+        "the key that signs webhooks; perhaps with the former one, which signs, too",
+        expected=webhook_entries.EXPECTED_KEYS,
+        is_valid=webhook_entries.is_key,
+        separator=" ",
+        is_secret=True,
+    )
+    WEBHOOK_EMAILS: bool = switch(False, "whether webhooks have the email addresses of users")
 
     def __post_init__(self) -> None:
         problems: dict[str, str] = {}

@@ -31,10 +31,15 @@ class AttemptCount(Model):
     # the old count: MariaDB assigns in order.
     count = peewee.IntegerField()
     expires_at = peewee.BigIntegerField(index=True)
+    # `NAME`, or None for other counts and those of the version before.
+    kind = peewee.CharField(max_length=16, null=True)
 
     class Meta:
         table_name = "wsgiauth_attempt_count"
+        indexes = ((("kind", "retry_at"), False),)
 
+
+NAME = "name"  # the kind of the counts of strangers, one for each name
 
 _TOO_MANY = _("There were too many attempts.")
 
@@ -230,6 +235,12 @@ class Counters:
         site_limit = replace(limit, free=SITE_SHARE * limit.free)
         narrowest, *wider = networks
         return [self.one(limit, narrowest), *(self.one(site_limit, each) for each in wider)]
+
+
+def locked_names(now: int) -> int:
+    """Return how many names must wait before strangers can try them again."""
+    waiting = (AttemptCount.kind == NAME) & (AttemptCount.retry_at > now)
+    return int(AttemptCount.select().where(waiting).count())
 
 
 def row_id(key: bytes, *what: str) -> str:

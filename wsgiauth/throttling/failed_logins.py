@@ -39,6 +39,8 @@ class FailedLogins(Model):
     # oldest, atomic under concurrency.
     lines = peewee.CharField(max_length=_LINES_MAX_LENGTH)
     expires_at = peewee.BigIntegerField(index=True)
+    # The user who had the name at the last failure.
+    user_id = peewee.BigIntegerField(null=True)
 
     class Meta:
         table_name = "wsgiauth_failed_logins"

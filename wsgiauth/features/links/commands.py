@@ -120,7 +120,7 @@ def print_reset_link(arguments: Arguments) -> None:
 def _send(outbox: Outbox, email: str) -> None:
     """Send due emails here: the process ends before the thread of the outbox sends them."""
     noted: list[events.Event] = []
-    events.subscribe(storage.current(), [noted.append])
+    events.subscribe_once(storage.current(), noted.append)
     outbox.stop()
     outbox.deliver()
     failures = [str(event.reason) for event in noted if event.name == "mail_failed"]

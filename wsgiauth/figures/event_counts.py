@@ -1,0 +1,142 @@
+"""How many events of each kind happened in each minute, refused attempts included.
+
+A process counts in memory, and a thread of its own adds the numbers to the table every few seconds:
+a flood of refusals changes no row that a login would wait for. A process that is killed loses the
+last seconds. A command adds its numbers when it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection
+from typing import Any
+
+import peewee
+
+from wsgiauth.events import Event
+from wsgiauth.mail.worker import Queue
+from wsgiauth.storage import database
+from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.models import Model
+
+MINUTE, HOUR = 60, 3600  # seconds
+INTERVAL = 10  # seconds between two additions
+KEPT = 48 * HOUR
+
+
+class EventCount(Model):
+    """The number of events of one name in one minute."""
+
+    minute: peewee.BigIntegerField[int] = peewee.BigIntegerField()  # since the epoch
+    name: peewee.CharField[str] = peewee.CharField(max_length=32)
+    count: peewee.BigIntegerField[int] = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "wsgiauth_event_count"
+        primary_key = peewee.CompositeKey("minute", "name")
+
+
+class Tally:
+    """The numbers of events that this process has not added to the table yet; a subscriber."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers: Counter[tuple[int, str]] = Counter()
+
+    def __call__(self, event: Event) -> None:
+        """Count an event."""
+        with self._lock:
+            self._numbers[int(event.time.timestamp()) // MINUTE, event.name] += 1
+
+    def __bool__(self) -> bool:
+        """Return whether there is anything to add."""
+        return bool(self._numbers)
+
+    def flush(self) -> None:
+        """Add the numbers to the table; numbers that it does not take stay."""
+        with self._lock:
+            added, self._numbers = self._numbers, Counter()
+        try:
+            for (minute, name), number in sorted(added.items()):
+                add(minute, name, number)
+                del added[minute, name]
+        finally:
+            with self._lock:
+                self._numbers.update(added)
+
+
+class EventCounts(Queue):
+    """Counts the events of a site, as a subscriber; see `events.subscribe`."""
+
+    name = "counts"
+    content = "counts of events"
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
+        self.now = clock  # seconds since the epoch
+        self.tally = Tally()
+        self._due_at = 0.0
+
+    def __call__(self, event: Event) -> None:
+        """Count an event."""
+        is_first = not self.tally
+        self.tally(event)
+        if is_first:
+            self._due_at = self.now() + INTERVAL
+            self.wake_after_commit()
+
+    def deliver(self) -> float | None:
+        """Add the numbers, if they are due or the process ends; return the seconds until then."""
+        if not self.tally:
+            return None
+        wait = self._due_at - self.now()
+        if 0 < wait <= INTERVAL and not self.is_finishing():
+            return wait
+        self.tally.flush()
+        purge(self.now())
+        return None
+
+
+@repeated_after_conflict
+def add(minute: int, name: str, number: int) -> None:
+    """Add to the number of events of a name in a minute."""
+    with database.atomic():
+        same = (EventCount.minute == minute) & (EventCount.name == name)
+        more = EventCount.update(count=EventCount.count + number).where(same)
+        if more.execute():
+            return
+        row = {"minute": minute, "name": name, "count": number}
+        inserted = EventCount.insert(row).on_conflict_ignore().as_rowcount().execute()
+        if not inserted:  # another process was faster
+            more.execute()
+
+
+def by_name(since: int) -> dict[str, int]:
+    """Return the numbers of events since a time in seconds, by name; costs one SELECT."""
+    total = peewee.fn.SUM(EventCount.count)
+    rows: Any = EventCount.select(EventCount.name, total).where(
+        EventCount.minute >= since // MINUTE
+    )
+    return {name: int(number) for name, number in rows.group_by(EventCount.name).tuples()}
+
+
+def by_hour(names: Collection[str], now: int, hours: int = 24) -> list[dict[str, int]]:
+    """Return the numbers of events of the last hours, the present one last, by name."""
+    first = now // HOUR - hours + 1
+    rows: Any = EventCount.select(EventCount.minute, EventCount.name, EventCount.count).where(
+        EventCount.minute >= first * 60, EventCount.name.in_([*names])
+    )
+    found: list[dict[str, int]] = [dict.fromkeys(names, 0) for _ in range(hours)]
+    for minute, name, number in rows.tuples():
+        hour = minute // 60 - first
+        if hour < hours:  # the clock of another host can be ahead
+            found[hour][name] += int(number)
+    return found
+
+
+def purge(now: float) -> None:
+    """Delete the counts that are too old."""
+    oldest = int(now - KEPT) // MINUTE
+    EventCount.delete().where(EventCount.minute < oldest).execute()
