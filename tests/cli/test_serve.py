@@ -16,6 +16,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from tempfile import TemporaryFile
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -78,6 +79,27 @@ except ConnectionRefusedError:
 def application(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [seen]
+"""
+LOGGING = """
+import logging, sys, threading, warnings
+from wsgiauth import AuthMiddleware
+
+logging.basicConfig(level=logging.INFO)
+
+def fail():
+    raise ValueError("in a thread")
+
+def view(environ, start_response):
+    logging.getLogger("site").info("asked\\nfor")
+    print("printed", file=sys.stderr)
+    print("error of the view", file=environ["wsgi.errors"])
+    warnings.warn("old")
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    raise ValueError("in the view")
+
+application = AuthMiddleware(view)
 """
 SERVING = re.compile(r"Serving on (http://(.+):(\d+)/)\n")
 
@@ -679,3 +701,36 @@ def test_wrong_usage_is_refused(capsys):
             main(["serve", *arguments.split()])
         assert exited.value.code == 2
         assert reason in capsys.readouterr().err
+
+
+def test_with_the_option_each_line_of_the_log_is_json(folder):
+    (folder / "logging_site.py").write_text(LOGGING)
+    arguments = ("logging_site:application", "--listen", "127.0.0.1:0", "--log", "json")
+    with process(*arguments) as served:
+        address, _, _ = address_of(served)
+        guess = json.dumps({"username": "ada", "password": "a guess"}).encode()
+        for path, body in (("auth/login", guess), ("view", None)):
+            with pytest.raises(HTTPError):
+                urlopen(Request(address + path, body, {"Content-Type": "application/json"}))
+        served.send_signal(signal.SIGTERM)
+        assert served.wait() == 0
+        logged = [json.loads(line) for line in messages_of(served).splitlines()]
+    event, *others = logged
+    assert (event["event"], event["reason"]) == ("login_failed", "no such user")
+    assert [(each["logger"], each["message"].partition(":")[0]) for each in others] == [
+        ("site", "asked\nfor"),
+        ("stderr", "printed"),
+        ("stderr", "error of the view"),
+        ("py.warnings", f"{folder}/logging_site.py"),
+        ("wsgiauth", "uncaught exception in the thread Thread-1 (fail)"),
+        ("waitress", "Exception while serving /view"),
+    ]
+    assert others[-1]["exception"].endswith("ValueError: in the view")
+
+
+def test_an_application_that_cannot_be_imported_is_two_objects(folder):
+    with process("mistaken:application", "--log", "json") as served:
+        assert served.wait() == 1
+        mistake, refusal = [json.loads(line) for line in messages_of(served).splitlines()]
+    assert 'mistaken.py", line 3' in mistake["exception"]
+    assert refusal["message"].startswith("wsgiauth: 'mistaken' cannot be imported: NameError")

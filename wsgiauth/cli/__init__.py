@@ -14,6 +14,7 @@ from wsgiauth.accounts.former import FormerHash
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData
+from wsgiauth.console import json_log
 from wsgiauth.console.command import (
     Arguments,
     CommandError,
@@ -107,6 +108,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if arguments.verbose:
         parser.error("--verbose needs --version")
+    if arguments.log == "json":
+        json_log.start()
     run: Callable[[Arguments], None] = arguments.run
     try:
         arguments.database = read_database_option(arguments.database)
@@ -209,7 +212,7 @@ def _parser(typed: Sequence[str]) -> Parser:
     parser.add_argument(
         "--verbose", action="store_true", help="with --version: also of Python and the packages"
     )
-    parser.set_defaults(run=lambda _: parser.print_help(), database=None)
+    parser.set_defaults(run=lambda _: parser.print_help(), database=None, log="text")
     subparsers = parser.add_subparsers(metavar="COMMAND")
     # Features are not imported for a command of the kernel.
     known = COMMANDS if typed and typed[0] in COMMANDS else all_commands()

@@ -8,7 +8,6 @@ import os
 import re
 import socket
 import sys
-import traceback
 from collections.abc import Iterable, Mapping
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -169,7 +168,7 @@ def _imported(path: str) -> WSGIApplication:
         application = import_application(path)
     except CommandError as error:
         if error.__cause__ is not None:  # a mistake in the application's code: show where
-            traceback.print_exception(error.__cause__)
+            sys.excepthook(type(error.__cause__), error.__cause__, error.__cause__.__traceback__)
         raise
     if not callable(application):
         raise CommandError(

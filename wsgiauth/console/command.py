@@ -19,6 +19,7 @@ from wsgiauth.accounts import find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
+from wsgiauth.console import json_log
 from wsgiauth.console.output import print_error
 from wsgiauth.events import Event, Recorder, record, subscribe_once
 from wsgiauth.exceptions import WsgiAuthError
@@ -176,6 +177,7 @@ def import_application(path: str) -> object:
         raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
     finally:
         sys.path.remove("")
+        json_log.keep()
     if name and not hasattr(module, name):
         raise CommandError(
             f"{module_name!r} has no {name!r}; name its WSGI application, as in"

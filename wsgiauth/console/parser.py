@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         """Return the parser of a command, with some of the arguments in `SHARED`."""
         added = self.commands[name]
         added.set_defaults(run=run, parser=added)
-        added.share("--database", *shared)
+        added.share("--database", "--log", *shared)
         return added
 
     def with_actions(self, name: str, actions: Mapping[str, str]) -> "Parser":
@@ -131,6 +131,12 @@ SHARED: Mapping[str, Mapping[str, Any]] = {
         " input, where other users cannot see its password",
     },
     "--json": {"action": "store_true", "help": "print JSON, for programs"},
+    "--log": {
+        "choices": ("text", "json"),
+        "default": "text",
+        "help": "how to write to standard error (text): json is a JSON object a line, for programs"
+        " that collect logs; stdout stays as it is",
+    },
     "--mount": {
         "metavar": "PATH",
         "type": _mount,
