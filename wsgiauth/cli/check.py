@@ -1,8 +1,10 @@
 """The command that checks the settings and the database as a server start does."""
 
+import argparse
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from itertools import islice
 from urllib.parse import parse_qsl, urlsplit
@@ -36,10 +38,24 @@ def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     added = parser.command("check", check)
     added.add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
+    added.add_argument(
+        "--url",
+        metavar="URL",
+        type=_url,
+        help="ask the site that is served at this URL, such as https://www.example.org, as an"
+        " anonymous client; needs no settings",
+    )
+    added.share("--mount")
 
 
 def check(arguments: Arguments) -> None:
     """Report errors of a server start and risks, and change nothing."""
+    if arguments.url is not None:
+        from wsgiauth.cli.check_url import Served, findings  # whose imports few checks need
+
+        found = [*findings(Served(arguments.url, arguments.mount))]
+        _report(found, arguments, "The site answers as it should.")
+        return
     environ = environment(arguments)
     misspelt = misspelt_settings(environ)
     for risk in misspelt:  # first, because they can cause an error below
@@ -50,11 +66,28 @@ def check(arguments: Arguments) -> None:
     found = [*map(Finding, settings.risks()), *_answers(site, needs_database=False)]
     found += _empty_settings(environ)
     found += _check_database(site)
-    for each in sorted(found, key=lambda each: not each.is_risk):  # warnings first
+    _report(found, arguments, "The settings are valid and the database is ready.", misspelt)
+
+
+def _report(
+    found: list[Finding], arguments: Arguments, success: str, printed: Sequence[str] = ()
+) -> None:
+    """Print the findings, warnings first, and fail if `--strict` demands it."""
+    for each in sorted(found, key=lambda each: not each.is_risk):
         print_line(f"{'warning' if each.is_risk else 'note'}: {each.sentence}")
-    if arguments.strict and (misspelt or any(each.is_risk for each in found)):
+    if arguments.strict and (printed or any(each.is_risk for each in found)):
         raise CommandError("there are warnings")
-    print_line("The settings are valid and the database is ready.")
+    print_line(success)
+
+
+def _url(text: str) -> str:
+    """Return the typed URL of a site, without a slash at its end."""
+    with suppress(ValueError):  # of a malformed host or port
+        parts = urlsplit(text)
+        is_plain = "@" not in parts.netloc and not parts.query and not parts.fragment
+        if parts.scheme in ("http", "https") and parts.hostname and is_plain and parts.port != 0:
+            return text.rstrip("/")
+    raise argparse.ArgumentTypeError("not the URL of a site, such as https://www.example.org")
 
 
 def _answers(site: Site, *, needs_database: bool) -> Iterator[Finding]:
