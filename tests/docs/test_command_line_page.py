@@ -9,6 +9,7 @@ import pytest
 
 from tests.docs.pages import PAGES, code, commands
 from tests.docs.rows import filled
+from tests.support.sites import serving
 from wsgiauth import storage
 from wsgiauth.cli import main
 from wsgiauth.testing import make_user
@@ -43,12 +44,16 @@ def run_here(folder, environ, monkeypatch, capsys):
 
 
 def test_the_commands_print_what_is_shown_and_only_check_needs_the_key(
-    run, run_here, two_users, environ
+    run, run_here, accounts, two_users, environ
 ):
     key = environ.pop("SECRET_KEY")
     blocks = code(COMMAND_LINE, "console")
     for command, output in [each for block in blocks for each in commands(block)]:
-        if "check" in command or "--app" in command:
+        if "--url" in command:
+            with serving(accounts.app) as address:
+                printed = run_here(command.replace("https://www.example.org", address))
+            assert printed.endswith("The site answers as it should.\n")
+        elif "check" in command or "--app" in command:
             with pytest.raises(AssertionError, match="SECRET_KEY must be set"):
                 run(command)
             printed = run(f"SECRET_KEY={key} {command}")

@@ -24,6 +24,7 @@ from tests.support.service_keys import new_key, pem_of, write_key
 from tests.support.sites import PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.authentication import one_time
+from wsgiauth.cli import main
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, app_client, make_user
@@ -39,6 +40,7 @@ def test_every_program_of_the_deployment_page_is_run():
         "nginx": 2,  # the second is the location for uWSGI
         "apache": 1,
         "ini": 1,
+        "json": 1,  # in tests/cli/test_json_log.py
         "sql": 4,  # after a restore
     }
 
@@ -202,6 +204,52 @@ def test_two_processes_behind_nginx_are_one_site(serve, ada, folder):
             assert answer.headers["Content-Encoding"] == "gzip"
         (jar,) = [each.cookiejar for each in opener.handlers if hasattr(each, "cookiejar")]
         assert [cookie.name for cookie in jar] == ["__Host-wsgiauth"]
+
+
+FORWARDED = "x-forwarded-for x-forwarded-proto"
+READY = "note: /auth/health/ready has the status 404"  # the site need not have it
+WRONG = {  # each with the directive that it replaces, and what is said
+    "nothing": ("", "", None),
+    "no Host": ("proxy_set_header Host $http_host;", "", "code cross_origin: the proxy must pass"),
+    "no scheme": ("proxy_set_header X-Forwarded-Proto $scheme;", "", "Cookies are not Secure"),
+    "no HSTS": ('add_header Strict-Transport-Security "max-age=31536000" always;', "", "Strict-"),
+    "no compression": ("gzip on;", "", "The login page is not compressed (34 kB)"),
+    "no cookies": ("gzip on;", "gzip on; proxy_hide_header Set-Cookie;", "removes Set-Cookie"),
+    "no origin": ("gzip on;", 'gzip on; SET Origin "";', "does the proxy remove Origin?"),
+    "no Authorization": ("gzip on;", 'gzip on; SET Authorization "";', "does not arrive"),
+    "a header twice": (
+        "gzip on;",
+        "gzip on; add_header X-Content-Type-Options nosniff;",
+        "X-Content-Type-Options of the login page comes twice",
+    ),
+    "changed pages": ("gzip on;", "gzip on; sub_filter '<style>' '<style> ';", "their style"),
+    "a changed path": ("gzip on;", "gzip on; proxy_cookie_path / /auth;", "changes the path"),
+}
+
+
+@pytest.mark.parametrize(("written", "instead", "sentence"), WRONG.values(), ids=WRONG)
+def test_the_check_of_a_url_finds_what_is_wrong_with_nginx(
+    settings, tmp_path, monkeypatch, capsys, written, instead, sentence
+):
+    site = AuthMiddleware(echo, settings)
+    trusted = {"trusted_proxy": "127.0.0.1", "clear_untrusted_proxy_headers": True}
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    with serving(site, trusted_proxy_headers=FORWARDED, **trusted) as address:
+        block = servers([urlsplit(address).port] * 2)
+        assert written in block
+        block = block.replace(written, instead)
+        if "SET" in block:  # in the location, whose directives replace those of the server
+            directive = re.search("SET (.*?;)", block)[1]
+            block = block.replace(f"SET {directive}", "").replace(
+                "proxy_pass", f"proxy_set_header {directive} proxy_pass"
+            )
+        with nginx(tmp_path, block) as port:
+            assert main(["check", "--url", f"https://127.0.0.1:{port}"]) == 0
+    storage.discard_connection(site.database)
+    *findings, _ = capsys.readouterr().out.splitlines()
+    others = [each for each in findings if not each.startswith(READY)]
+    assert len(others) == (sentence is not None)
+    assert sentence is None or sentence in others[0]
 
 
 @pytest.mark.parametrize("is_configured", [True, False])
