@@ -22,7 +22,7 @@ from wsgiauth.authentication.methods import (
     has_second_factor,
     with_method,
 )
-from wsgiauth.events import kinds
+from wsgiauth.events.kinds import EventKind
 from wsgiauth.exceptions import INSUFFICIENT_AUTHENTICATION, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -59,6 +59,7 @@ class FactorKind(ABC):
     """A kind of second factor, or of codes that can replace one."""
 
     set_up_path: str  # where a user adds and removes them, below the mount
+    skipped: EventKind  # of a login by email without it, if it can replace a password
     code_methods: str = ONE_TIME_CODE  # that a code proves: see `methods`
 
     @abstractmethod
@@ -144,8 +145,9 @@ class SecondFactors:
 
         Call this in the transaction that uses the code or the link.
         """
-        if self._first_kind(user) is not None:
-            events.emit(kinds.PASSKEY_SKIPPED, user_id=user.id, reason=methods)
+        kind = self._first_kind(user)
+        if kind is not None:
+            events.emit(kind.skipped, user_id=user.id, reason=methods)
 
     def _first_kind(self, user: User) -> FactorKind | None:
         """Return the kind of the factors of `first_of`."""

@@ -172,9 +172,6 @@ FACTOR_GUESSED = Change(
         ),
     },
 )
-PASSKEY_SKIPPED = Change(
-    "passkey_skipped", _("Logged in by email instead of the passkey"), is_methods=True
-)
 
 KINDS: tuple[EventKind, ...] = (
     LOGIN_FAILED,
@@ -198,5 +195,4 @@ KINDS: tuple[EventKind, ...] = (
     KEY_ENDED,
     TRUST_ENDED,
     FACTOR_GUESSED,
-    PASSKEY_SKIPPED,
 )

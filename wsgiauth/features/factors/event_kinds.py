@@ -16,6 +16,9 @@ FACTOR_REMOVED = Change(
 )
 RECOVERY_CODE_USED = Change("recovery_code_used", _("Recovery code used"))
 PASSKEY_CLONED = Change("passkey_cloned", _("Passkey possibly copied"), is_warning=True)
+PASSKEY_SKIPPED = Change(
+    "passkey_skipped", _("Logged in by email instead of the passkey"), is_methods=True
+)
 
-EVENTS = (FACTOR_ADDED, FACTOR_REMOVED, RECOVERY_CODE_USED, PASSKEY_CLONED)
+EVENTS = (FACTOR_ADDED, FACTOR_REMOVED, RECOVERY_CODE_USED, PASSKEY_CLONED, PASSKEY_SKIPPED)
 REGISTRATION_REASONS: Reasons = {"passkey": _FACTORS["passkey"]}

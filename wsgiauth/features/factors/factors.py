@@ -13,7 +13,7 @@ from wsgiauth.authentication.second_factors import Factor, FactorKind, Risk
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import UnauthenticatedError
 from wsgiauth.features.factors import passkeys, recovery_codes, totp
-from wsgiauth.features.factors.event_kinds import FACTOR_REMOVED
+from wsgiauth.features.factors.event_kinds import FACTOR_REMOVED, PASSKEY_SKIPPED
 from wsgiauth.features.factors.passkeys import Passkey, PasskeyAccount
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.totp import Totp
@@ -79,6 +79,7 @@ class _Passkeys(FactorKind):
     """
 
     set_up_path = "/passkeys"
+    skipped = PASSKEY_SKIPPED
 
     def is_asked_for(self, settings: Settings) -> bool:
         return settings.PASSKEYS
