@@ -32,6 +32,9 @@ _OF_KERNEL = {
     ),
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
+    ("throttling/failed_logins.py", "users_who_failed", "part of wsgiauth_failed_logins"): (
+        "the failures of an hour or two are sorted, and each has cost a hash"
+    ),
 }
 
 

@@ -39,6 +39,8 @@ def library(site):
     User.update(hashed_password=outdated).where(User.id == boss.id).execute()
     headers = {"Accept-Language": "de"}
     post(site, "/login", {"username": "head", "password": PASSWORD}, headers, status=200)
+    post(site, "/login", {"username": "head", "password": "wrong"}, status=401)
+    site.site.throttle.locked_users()
     boss.delete_instance()
 
 

@@ -9,7 +9,7 @@ from webob import Request
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
-from wsgiauth.accounts import update_user
+from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.storage import context
 from wsgiauth.storage.models import from_timestamp
@@ -25,7 +25,7 @@ from wsgiauth.throttling.failed_logins import (
     Wait,
     list_failures,
 )
-from wsgiauth.throttling.throttle import Throttle
+from wsgiauth.throttling.throttle import CANDIDATES, LockedUser, Throttle
 from wsgiauth.web.clients import networks_of
 
 pytestmark = pytest.mark.promise(12)
@@ -241,6 +241,31 @@ def test_a_name_without_an_account_makes_the_same_statements(client, ada, querie
         assert ("UPDATE", "wsgiauth_failed_logins") in known
 
 
+def users_of_rows():
+    return [row.user_id for row in FailedLogins.select()]
+
+
+@pytest.mark.every_database
+def test_a_row_has_the_number_of_the_last_user_who_was_found(database):
+    for user_id, expected in [(None, None), (7, 7), (None, 7), (2**40, 2**40)]:
+        LOG.add(NOW, "wrong password", user_id)
+        assert users_of_rows() == [expected]
+
+
+def test_only_a_failure_of_a_user_has_a_number(site, client, ada):
+    log_in(client, "nobody")
+    assert users_of_rows() == [None]
+    log_in(client, USERNAME)
+    assert sorted(users_of_rows(), key=str) == [ada.id, None]
+
+
+def test_a_wrong_code_has_the_number_of_its_user(site, client, ada):
+    add_app(site, ada)
+    right = {**WRONG, "password": PASSWORD, "code": "000000"}
+    client.post_json("/auth/login", right, status=401)
+    assert users_of_rows() == [ada.id]
+
+
 # Waits
 
 
@@ -376,3 +401,60 @@ def test_failures_and_waits_cost_one_query_each(throttle, ada, queries):
     fail()
     assert len(queries(lambda: throttle.failed_logins(ada))) == 1
     assert len(queries(lambda: throttle.waits(ada, [HOME, THERE]))) == 1
+
+
+# Users who are locked out
+
+
+def be_locked_out(throttle, user):
+    """Fail under the username until strangers must wait."""
+    for _ in range(FREE):
+        attempt = throttle.login(user.username, (HOME,))
+        attempt.begin()
+        attempt.failed("wrong password", user.id)
+
+
+@pytest.mark.every_database
+def test_users_who_are_locked_out_are_listed_with_the_newest_failure_first(
+    throttle, settings, ada, grace, queries
+):
+    assert throttle.locked_users() == []
+    be_locked_out(throttle, ada)
+    throttle.failure_log(EMAIL).add(NOW, "wrong password", ada.id)
+    later = Throttle(settings, clock=lambda: NOW + 1)
+    be_locked_out(later, grace)
+    # Not `ada`, whose wait of a second is over.
+    assert later.locked_users() == [LockedUser(grace, from_timestamp(NOW + 2))]
+    until = [(ada, from_timestamp(NOW + 1)), (grace, from_timestamp(NOW + 2))]
+    assert sorted(throttle.locked_users(), key=lambda each: each.until) == until
+    assert [each.user for each in throttle.locked_users(1)] == [grace]
+    assert len(queries(throttle.locked_users)) == 3
+
+
+def test_the_longest_wait_of_a_user_is_listed(throttle, ada):
+    be_locked_out(throttle, ada)
+    AttemptCount.update(retry_at=NOW + 90).where(AttemptCount.kind == "name").execute()
+    attempt = throttle.second_factor(ada, (THERE,))
+    for _ in range(FREE):
+        attempt.begin()
+        attempt.failed("wrong code", ada.id)
+    assert throttle.locked_users() == [LockedUser(ada, from_timestamp(NOW + 90))]
+
+
+def test_a_user_who_failed_without_a_wait_is_not_locked_out(throttle, ada):
+    throttle.failure_log(USERNAME).add(NOW, "wrong password", ada.id)
+    assert throttle.locked_users() == []
+
+
+def test_a_deleted_user_is_not_locked_out(throttle, ada):
+    be_locked_out(throttle, ada)
+    delete_user(ada)
+    assert throttle.locked_users() == []
+
+
+def test_locked_users_are_sought_among_some_of_the_newest_failures(throttle, ada):
+    be_locked_out(throttle, ada)
+    for number in range(CANDIDATES):
+        throttle.failure_log(f"name{number}").add(NOW + 1, "wrong password", 10**6 + number)
+    assert throttle.locked_users(1) == []
+    assert [each.user for each in throttle.locked_users(2)] == [ada]

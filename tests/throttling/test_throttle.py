@@ -21,7 +21,7 @@ from wsgiauth.authentication import sessions
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.site import Site
-from wsgiauth.throttling.counts import AttemptCount, Counter
+from wsgiauth.throttling.counts import NAME, AttemptCount, Counter, locked_names
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 
@@ -985,3 +985,36 @@ def test_of_forty_guesses_at_once_in_eight_processes_five_are_compared(
     statuses = [status for some, _ in results for status in some]
     assert sorted(statuses) == [401] * FREE + [429] * (GUESSES - FREE)
     assert sum(compared for _, compared in results) == FREE
+
+
+# Locked names
+
+
+@pytest.mark.every_database
+def test_names_with_which_strangers_must_wait_are_counted(throttle, clock, ada):
+    throttle.recognise(ada, (HOME,))
+    fail(throttle, address=HOME, times=FREE)  # which is known
+    for number in range(10 * FREE):  # the address must wait, with no name
+        fail(throttle, f"name{number}")
+    assert locked_names(START) == 0
+    fail(throttle, address=ELSEWHERE, times=FREE)
+    fail(throttle, "nobody", ELSEWHERE, times=FREE)
+    assert locked_names(START) == 2
+    clock.now += 1
+    assert locked_names(START + 1) == 0
+    fail(throttle, address=ELSEWHERE)
+    assert (locked_names(START + 1), locked_names(START + 2), locked_names(START + 3)) == (1, 1, 0)
+
+
+@pytest.mark.every_database
+def test_a_password_in_a_session_is_counted_for_the_name(throttle, ada):
+    for _ in range(FREE):
+        throttle.confirmation(ada, "session", (THERE,)).begin()
+    assert locked_names(START) == 1
+    assert AttemptCount.select().where(AttemptCount.kind == NAME).count() == 1
+
+
+def test_a_name_is_free_when_its_count_has_expired(throttle, ada):
+    fail(throttle, times=FREE)
+    AttemptCount.update(expires_at=START).execute()
+    assert locked_names(START) == 0

@@ -22,6 +22,8 @@ from wsgiauth.accounts.tables import forget_former_password
 from wsgiauth.events import kinds
 from wsgiauth.storage import database
 
+OnFailure = Callable[[str, int | None], object]
+
 
 def authenticate(
     name: str,
@@ -29,7 +31,7 @@ def authenticate(
     *,
     rounds: int,
     former: FormerPasswords | None = None,
-    on_failure: Callable[[str], object] = lambda reason: None,
+    on_failure: OnFailure = lambda reason, user_id: None,
 ) -> User | None:
     """Return the active user with this username or email address and password, or None.
 
@@ -37,8 +39,8 @@ def authenticate(
     same result and costs exactly one bcrypt, or two for a password that was not typed in NFC. On a
     site with former passwords, it can cost a former hash in addition: for an unknown name as often
     as for users. So neither the result nor its time reveals whether an account exists (OWASP
-    Authentication Cheat Sheet, "Authentication Responses"). `on_failure` gets the reason, and must
-    not depend on it.
+    Authentication Cheat Sheet, "Authentication Responses"). `on_failure` gets the reason and the
+    number of the user, if there is one, and must do the same for all.
 
     A success replaces a former hash, a hash whose cost is not `rounds`, and one that is not of the
     password in NFC. A former hash stays if only a compatibility form of the password matches it.
@@ -56,7 +58,7 @@ def authenticate_user(
     name: str,
     rounds: int,
     former: FormerPasswords | None = None,
-    on_failure: Callable[[str], object] = lambda reason: None,
+    on_failure: OnFailure = lambda reason, user_id: None,
 ) -> User | None:
     """Do as `authenticate` for a user who has been found already, such as the one logged in."""
     stored, scheme = None if user is None else user.hashed_password, None
@@ -76,7 +78,7 @@ def authenticate_user(
         if user is not None:
             user_id, reason = user.id, "inactive" if is_right else "wrong password"
         events.emit(kinds.LOGIN_FAILED, user_id=user_id, reason=reason)
-        on_failure(reason)
+        on_failure(reason, user_id)
         return None
     is_former = stored is not None and (not is_current or needs_rehash(stored, rounds=rounds))
     if is_former and is_replaced:

@@ -159,7 +159,7 @@ def require_factor(
     events.emit(kinds.SECOND_FACTOR_FAILED, user_id=user.id, reason=reason)
     other_step = "email, " if has_entered_email_code else "provider, "
     after = "" if has_entered_password else other_step
-    attempt.failed(f"{after}wrong {reason or 'code'}")
+    attempt.failed(f"{after}wrong {reason or 'code'}", user.id)
     if attempt.is_last_free():
         known = None if has_entered_password else "without the password"
         events.emit(kinds.FACTOR_GUESSED, user_id=user.id, reason=known)

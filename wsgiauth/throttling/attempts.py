@@ -84,10 +84,10 @@ class Attempt:
         for counter in self._counted_by:
             counter.take_back()
 
-    def failed(self, reason: str) -> None:
+    def failed(self, reason: str, user_id: int | None = None) -> None:
         """Record for the staff panel that the attempt failed; its count stays."""
         if self.failures is not None:
-            self.failures.add(int(self.now()), reason)
+            self.failures.add(int(self.now()), reason, user_id)
 
 
 @dataclass(eq=False, repr=False)

@@ -77,6 +77,7 @@ class Counter(NamedTuple):
 
     id: str
     limit: Limit
+    kind: str | None = None  # see `AttemptCount`
 
     def exists(self, now: int) -> bool:
         """Return whether the row exists and has not expired."""
@@ -151,6 +152,7 @@ class Counter(NamedTuple):
             retry_at=0 if self.limit.free > 1 else _after(now, self.limit.waits[0]),
             count=1,
             expires_at=int(now) + self.limit.window,
+            kind=self.kind,
         ).on_conflict_ignore()
         is_first = bool(inserted.as_rowcount().execute())
         if is_first:
@@ -226,9 +228,9 @@ class Counters:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def one(self, limit: Limit, *what: str) -> Counter:
+    def one(self, limit: Limit, *what: str, kind: str | None = None) -> Counter:
         """Return the counter for the subject of a limit, such as a name."""
-        return Counter(row_id(self._key, "throttle", limit.reason, *what), limit)
+        return Counter(row_id(self._key, "throttle", limit.reason, *what), limit, kind)
 
     def of_networks(self, limit: Limit, networks: Networks) -> list[Counter]:
         """Return one counter for each of the client's networks."""
@@ -240,7 +242,7 @@ class Counters:
 def locked_names(now: int) -> int:
     """Return how many names must wait before strangers can try them again."""
     waiting = (AttemptCount.kind == NAME) & (AttemptCount.retry_at > now)
-    return int(AttemptCount.select().where(waiting).count())
+    return int(AttemptCount.select().where(waiting, AttemptCount.expires_at > now).count())
 
 
 def row_id(key: bytes, *what: str) -> str:

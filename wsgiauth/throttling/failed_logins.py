@@ -11,7 +11,7 @@ number. A passkey that fails without a name is not recorded, because it has no u
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import peewee
 
@@ -39,7 +39,7 @@ class FailedLogins(Model):
     # oldest, atomic under concurrency.
     lines = peewee.CharField(max_length=_LINES_MAX_LENGTH)
     expires_at = peewee.BigIntegerField(index=True)
-    # The user who had the name at the last failure.
+    # The user who had the name at the last failure for which an account was looked up.
     user_id = peewee.BigIntegerField(null=True)
 
     class Meta:
@@ -77,34 +77,57 @@ class FailureLog(NamedTuple):
         """Return the id of the row about an hour, counted since the epoch."""
         return row_id(self.id.encode(), str(hour))
 
-    def add(self, now: int, reason: str) -> None:
+    def add(self, now: int, reason: str, user_id: int | None = None) -> None:
         """Record a failure of the client that sent this request.
 
-        A database error is only logged, because the count, which limits guesses, is written before.
+        The statements are the same whether there is a user or not. A database error is only logged,
+        because the count, which limits guesses, is written before.
         """
         line = f"{now}\t{reason}\t{printable(context.client_address()) or ''}\n"
         try:
             # Twice, because a concurrent failure can insert the row between the two statements.
-            any(self._add_line(line, now) or self._add_row(line, now) for _ in range(2))
+            any(
+                self._add_line(line, now, user_id) or self._add_row(line, now, user_id)
+                for _ in range(2)
+            )
         except DATABASE_ERRORS as error:
             report_failure(error)
 
-    def _add_line(self, line: str, now: int) -> bool:
+    def _add_line(self, line: str, now: int, user_id: int | None) -> bool:
         lines = peewee.Value(line).concat(FailedLogins.lines)
-        updated = FailedLogins.update(lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH)).where(
-            FailedLogins.id == self.row_of(now // HOUR)
-        )
+        updated = FailedLogins.update(
+            lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH),
+            user_id=peewee.fn.COALESCE(peewee.Value(user_id), FailedLogins.user_id),
+        ).where(FailedLogins.id == self.row_of(now // HOUR))
         return bool(updated.execute())
 
-    def _add_row(self, line: str, now: int) -> bool:
+    def _add_row(self, line: str, now: int, user_id: int | None) -> bool:
         hour = now // HOUR
         inserted = FailedLogins.insert(
-            id=self.row_of(hour), lines=line, expires_at=(hour + 1) * HOUR + KEPT_FOR
+            id=self.row_of(hour), lines=line, expires_at=_end_of(hour), user_id=user_id
         ).on_conflict_ignore()
         is_first = bool(inserted.as_rowcount().execute())
         if is_first:
             purge_some(FailedLogins, now)
         return is_first
+
+
+def users_who_failed(since: int, most: int) -> list[int]:
+    """Return the numbers of the users with the newest failures since a time, the newest first.
+
+    Reads up to `most` rows. A user has several, for the names and the second factor.
+    """
+    # A line begins with its time. A row of an earlier hour has no line since then.
+    rows: Any = (
+        FailedLogins.select(FailedLogins.user_id)
+        .where(
+            FailedLogins.expires_at >= _end_of(since // HOUR), FailedLogins.user_id.is_null(False)
+        )
+        .order_by(FailedLogins.lines.desc())
+        .limit(most)
+        .tuples()
+    )
+    return list(dict.fromkeys(user_id for (user_id,) in rows))
 
 
 def list_failures(logs: Collection[FailureLog], now: int, most: int = LISTED) -> list[FailedLogin]:
@@ -121,3 +144,8 @@ def list_failures(logs: Collection[FailureLog], now: int, most: int = LISTED) ->
         if int(time) > now - KEPT_FOR
     ]
     return sorted(failures, key=lambda each: each.time, reverse=True)[:most]
+
+
+def _end_of(hour: int) -> int:
+    """Return when the rows about an hour expire."""
+    return (hour + 1) * HOUR + KEPT_FOR

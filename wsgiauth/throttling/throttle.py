@@ -60,6 +60,9 @@ addresses (OWASP Authentication Cheat Sheet, "Account Lockout").
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
@@ -69,13 +72,22 @@ from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.storage.models import from_timestamp
 from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
-from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks, read_waits
+from wsgiauth.throttling.counts import (
+    CLOCK_MARGIN,
+    NAME,
+    Counter,
+    Counters,
+    Limit,
+    Networks,
+    read_waits,
+)
 from wsgiauth.throttling.failed_logins import (
     LISTED,
     FailedLogin,
     FailureLog,
     Wait,
     list_failures,
+    users_who_failed,
 )
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.clients import networks_of
@@ -91,6 +103,17 @@ CODE_FAILURES = 5  # wrong codes of a second factor before a wait
 
 # All sessions of a user together have this many times the free failures of one.
 SESSIONS_SHARE = 10
+
+# Rows of failures that are read to list a user who is locked out: most users who fail need not
+# wait.
+CANDIDATES = 10
+
+
+class LockedUser(NamedTuple):
+    """A user for whom strangers, or codes of a second factor, must wait."""
+
+    user: User
+    until: datetime  # in UTC
 
 
 class Throttle:
@@ -139,7 +162,7 @@ class Throttle:
         known = self._failures_of_known(account, networks[0])
         if known is not None:
             return self._login_of_known(account, known, networks)
-        shared = self.counters.one(self._account, account)
+        shared = self._of_strangers(account)
         return PasswordAttempt(
             self._now,
             [shared, *self.counters.of_networks(self._address, networks)],
@@ -159,7 +182,7 @@ class Throttle:
             return self._login_of_known(account, known, networks)
         own = self.counters.one(self._account, user_id, "session", session_id)
         all_sessions = self.counters.one(self._account_of_sessions, user_id, "sessions")
-        shared = self.counters.one(self._account, account)
+        shared = self._of_strangers(account)
         return PasswordAttempt(
             self._now,
             [own, all_sessions, *self.counters.of_networks(self._address, networks)],
@@ -214,11 +237,8 @@ class Throttle:
     def waits(self, user: User, addresses: Iterable[str | None]) -> list[Wait]:
         """Return why logins of a user are refused now, also from these addresses; one SELECT."""
         now, one, user_id = int(self._now()), self.counters.one, str(user.id)
-        asked: dict[Counter, tuple[str | None, str | None]] = {}
-        for name, value in (("username", user.username), ("email", user.email)):
-            for limit in (self._account, self._logins):
-                asked[one(limit, names.key(value))] = name, None
-        asked[one(self._codes, user_id)] = None, None
+        asked: dict[Counter, tuple[str | None, str | None]]
+        asked = {each: (name, None) for each, name in self._waiting_for(user).items()}
         clients: dict[Counter, list[Counter]] = {}
         for networks in {networks_of(each): None for each in addresses if each}:
             known = self._of_user(user.id, user.security_stamp, networks[0])
@@ -232,6 +252,25 @@ class Throttle:
             Wait(counter.limit.reason, from_timestamp(now + wait), *asked[counter])
             for counter, wait in waits.items()
             if wait and (counter in strangers or counter.limit.reason != self._address.reason)
+        ]
+
+    def locked_users(self, most: int = 10) -> list[LockedUser]:
+        """Return users whom strangers or codes keep waiting now, the newest failures first.
+
+        Costs three SELECTs. During a flood of failures, users with older ones can be missing.
+        """
+        now = int(self._now())
+        # A failure begins a wait, and attempts that must wait are no failures.
+        ids = users_who_failed(now - DOUBLING[-1] - CLOCK_MARGIN, most=most * CANDIDATES)
+        users = {each.id: each for each in User.select().where(User.id.in_(ids))} if ids else {}
+        asked = {each: user_id for user_id in users for each in self._waiting_for(users[user_id])}
+        waits: dict[int, int] = {}
+        for counter, wait in read_waits(asked, now).items() if asked else ():
+            waits[asked[counter]] = max(wait, waits.get(asked[counter], 0))
+        locked = (user_id for user_id in ids if waits.get(user_id))
+        return [
+            LockedUser(users[user_id], from_timestamp(now + waits[user_id]))
+            for user_id in islice(locked, most)
         ]
 
     def recognise(self, user: User, networks: Networks) -> None:
@@ -318,6 +357,18 @@ class Throttle:
 
     def _under_name(self, name_key: str, network: str) -> Counter:
         return self.counters.one(self._account, name_key, network)
+
+    def _waiting_for(self, user: User) -> dict[Counter, str | None]:
+        """Return the counters of a user for all clients, with the name that each is about."""
+        found: dict[Counter, str | None] = {}
+        for name, value in (("username", user.username), ("email", user.email)):
+            found[self._of_strangers(names.key(value))] = name
+            found[self.counters.one(self._logins, names.key(value))] = name
+        found[self.counters.one(self._codes, str(user.id))] = None
+        return found
+
+    def _of_strangers(self, name_key: str) -> Counter:
+        return self.counters.one(self._account, name_key, kind=NAME)
 
     def _failures_of(self, user: User) -> FailureLog:
         return FailureLog.of(self._key, "user", str(user.id))
