@@ -580,6 +580,20 @@ BY_COMMAND = [
         id="logout --all",
     ),
     pytest.param(
+        lambda scene: (scene.log_in(), scene.command("restored", "--yes")),
+        [
+            LOGIN,
+            (
+                "restored",
+                None,
+                None,
+                "0 API keys, 0 waiting emails, 0 one-time secrets, 0 app grants, 0 consents,"
+                " 0 devices, 0 authorization requests, 0 trusted browsers, 1 session",
+            ),
+        ],
+        id="restored",
+    ),
+    pytest.param(
         run("set", "ada", "--username", "Augusta", "--staff"),
         [
             ("names_changed", "Augusta", None, "username"),

@@ -158,8 +158,8 @@ class Feature:
             the rows of a user. See `Records`.
         expiring: Its models whose rows have an `expires_at`, by what a row is: `python -m wsgiauth
             purge` deletes the expired ones.
-        at_restore: Ends what it has issued, when a backup has been restored, by what a row is: each
-            function deletes all rows, in transactions of its own, and returns their number.
+        at_restore: Its models with what it has issued, by what a row is: `python -m wsgiauth
+            restored` deletes all rows.
         figures: Returns its figures; see `figures.Figures`.
         waiting: Returns the functions that count what it has to send, by the name of the queue.
         commands: Its commands of `python -m wsgiauth`, by name.
@@ -193,7 +193,7 @@ class Feature:
     confirmations: Mapping[str, ConfirmationWay] = field(default_factory=dict)
     personal_data: Mapping[str, Records] = field(default_factory=dict)
     expiring: Mapping[str, type[Model]] = field(default_factory=dict)
-    at_restore: Mapping[str, Callable[[], int]] = field(default_factory=dict)
+    at_restore: Mapping[str, type[Model]] = field(default_factory=dict)
     figures: Callable[[Settings], Iterable[Figure]] = lambda settings: ()
     waiting: Callable[[Settings], Mapping[str, Callable[[], Waiting]]] = lambda settings: {}
     commands: Mapping[str, Command] = field(default_factory=dict)
@@ -298,8 +298,8 @@ def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
     return joined(features, "the row", lambda each: each.expiring)
 
 
-def at_restore_of(features: Iterable[Feature]) -> dict[str, Callable[[], int]]:
-    """Return what ends all that features have issued, by what a row is."""
+def at_restore_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
+    """Return the models with what features have issued, by what a row is."""
     return joined(features, "the row", lambda each: each.at_restore)
 
 

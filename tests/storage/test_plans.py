@@ -30,6 +30,20 @@ _OF_KERNEL = {
     ("authentication/sessions.py", "revoke_every_session", "wsgiauth_session"): (
         "all of them are deleted"
     ),
+    ("cli/restored.py", "_print_unknown", "wsgiauth_one_time"): "the command `restored` counts",
+    ("cli/restored.py", "_raise_stamps", "wsgiauth_key"): "all of them are deleted",
+    ("cli/restored.py", "_raise_stamps", "wsgiauth_user"): "all of them are changed",
+    ("cli/restored.py", "_newest_event", "wsgiauth_event"): (
+        "only the events of the command itself are passed over"
+    ),
+    ("cli/restored.py", "_end", "part of wsgiauth_one_time"): "recovery codes are passed over",
+    **{
+        ("cli/restored.py", "_end", f"wsgiauth_{name}"): "all of them are deleted"
+        for name in (
+            *("mail", "one_time", "session", "trusted_browser"),
+            *("oauth_grant", "oauth_consent", "oauth_device", "oauth_request"),
+        )
+    },
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
     ("throttling/failed_logins.py", "users_who_failed", "part of wsgiauth_failed_logins"): (

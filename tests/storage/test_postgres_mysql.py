@@ -222,3 +222,12 @@ def test_waits_for_a_connection_where_all_are_in_use(kind, open_pool):
             waiting = thread.submit(database.fetchone, "SELECT 1", ())
         assert waiting.result() == (1,)
         thread.submit(storage.discard_connection, database).result()
+
+
+def test_on_postgresql_a_table_without_a_sequence_is_named(server_urls):
+    opened = make_database(server_urls("postgresql"))
+    with closing(opened), opened.atomic() as transaction:
+        opened.execute_sql("ALTER SEQUENCE wsgiauth_group_id_seq OWNED BY NONE")
+        with pytest.raises(peewee.OperationalError, match=r"no sequence belongs to wsgiauth_group"):
+            opened.skip_numbers("wsgiauth_group", 1)
+        transaction.rollback()

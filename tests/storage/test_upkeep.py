@@ -4,9 +4,10 @@ from contextlib import closing
 
 import pytest
 
+from wsgiauth.accounts.tables import Permission
 from wsgiauth.storage import Statement
 from wsgiauth.storage.databases import make_database
-from wsgiauth.storage.upkeep import SOME, purge_expired, purge_some
+from wsgiauth.storage.upkeep import SOME, delete_all, purge_expired, purge_some
 from wsgiauth.throttling.counts import AttemptCount
 
 NOW = 2_000_000_000  # seconds since the epoch, when these tests happen
@@ -88,3 +89,32 @@ def test_what_cannot_be_deleted_by_the_way_is_logged_in_one_line(database, caplo
     (record,) = caplog.records
     expected = "expired rows of wsgiauth_attempt_count stay for now: OperationalError"
     assert (record.levelname, record.getMessage()) == ("WARNING", expected)
+
+
+# Everything
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("limit", [1, 2, 3, 1000])
+def test_all_rows_are_deleted_in_batches_of_any_size(database, limit):
+    keep(*range(5))
+    assert delete_all(AttemptCount, limit=limit) == 5
+    assert expirations() == []
+    assert delete_all(AttemptCount, limit=limit) == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("limit", [1, 2, 3, 1000])
+def test_rows_to_which_a_condition_does_not_apply_stay(database, limit):
+    keep(*range(6))
+    is_even = AttemptCount.expires_at.in_((0, 2, 4))
+    assert delete_all(AttemptCount, is_even, limit=limit) == 3
+    assert expirations() == [1, 3, 5]
+
+
+@pytest.mark.every_database
+def test_rows_with_a_key_of_two_columns_are_deleted(database, ada, grace):
+    for user in (ada, grace):
+        user.grant("a.b", "c.d", "e.f")
+    assert delete_all(Permission, limit=2) == 6
+    assert not Permission.select().exists()

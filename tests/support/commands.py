@@ -41,6 +41,7 @@ LAST = (
     "logout cli",
     "deleteuser cli --yes",
     "logout --all",
+    "restored --yes --end-recovery-codes",
 )
 
 

@@ -31,6 +31,7 @@ RESET = "reset"
 RESTORE = "restore"
 
 CODE = "login code"  # of the secret of a client that has asked for a code in an email
+RECOVERY = "recovery"  # of the codes that replace a lost device, which outlive new passwords
 REGISTRATION = "registration"  # of emails with a link and a code
 
 _Row = TypeVar("_Row", bound=peewee.Model)

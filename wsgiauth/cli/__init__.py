@@ -78,6 +78,11 @@ COMMANDS = {
         "delete expired sessions, API keys, links, grants of apps and counts of attempts, and old"
         " events",
     ),
+    "restored": Command(
+        "wsgiauth.cli.restored",
+        "after the restore of a backup, revoke everything that was issued, and skip numbers that"
+        " were given since",
+    ),
     "migrate": Command("wsgiauth.cli.upkeep", "create or update the database's tables"),
     "secret": Command("wsgiauth.cli.upkeep", "print a new SECRET_KEY"),
     "check": Command(

@@ -172,6 +172,7 @@ FACTOR_GUESSED = Change(
         ),
     },
 )
+RESTORED = Change("restored", _("Backup restored"), is_warning=True)
 
 KINDS: tuple[EventKind, ...] = (
     LOGIN_FAILED,
@@ -195,4 +196,5 @@ KINDS: tuple[EventKind, ...] = (
     KEY_ENDED,
     TRUST_ENDED,
     FACTOR_GUESSED,
+    RESTORED,
 )

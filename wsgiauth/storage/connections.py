@@ -121,6 +121,13 @@ class AccountDatabase(peewee.Database):
         """Cancel the SELECT in a `with` block, outside a transaction, with a TimeLimitError."""
 
     @abstractmethod
+    def skip_numbers(self, table: str, skip: int) -> int:
+        """Leave out the next numbers of a table whose rows have numbers, outside a transaction.
+
+        Return the last of them. Also of deleted rows, no number is given again.
+        """
+
+    @abstractmethod
     def _is_in_transaction(self, connection: Any) -> bool:
         """Ask the driver, which also knows of a BEGIN that Peewee did not send."""
 

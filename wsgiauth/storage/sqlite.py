@@ -3,7 +3,7 @@
 import itertools
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any, Self
@@ -136,6 +136,20 @@ class SQLite(AccountDatabase, peewee.SqliteDatabase):
             raise TimeLimitError from error
         finally:
             self.connection().set_progress_handler(None, 0)
+
+    def skip_numbers(self, table: str, skip: int) -> int:
+        """Leave out the next numbers of a table."""
+        execute: Callable[..., Any] = self.execute_sql
+        with self.atomic():
+            (last,) = execute(
+                "SELECT MAX((SELECT COALESCE(MAX(seq), 0) FROM sqlite_sequence WHERE name = ?),"  # noqa: S608
+                f" (SELECT COALESCE(MAX(id), 0) FROM {table}))",
+                (table,),
+            ).fetchone()
+            # A table that never had a row is not in it.
+            execute("DELETE FROM sqlite_sequence WHERE name = ?", (table,))
+            execute("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", (table, last + skip))
+        return int(last) + skip
 
     def _is_in_transaction(self, connection: sqlite3.Connection) -> bool:
         return connection.in_transaction

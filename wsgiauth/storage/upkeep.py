@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import peewee
 
 from wsgiauth.storage import Statement, current, database
+from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
 SOME = 10  # rows that `purge_some` deletes at most
@@ -82,6 +83,34 @@ def _purge_batch(
     with database.atomic():
         number = model.delete().where(doomed).execute()
     return number, [time for _, time in rows]
+
+
+def delete_all(model: Any, *conditions: Any, limit: int = 1000) -> int:
+    """Delete every row, in transactions of about `limit` rows; return their number.
+
+    Args:
+        model: Any model; its rows are deleted in the order of the first column of the primary key.
+        conditions: Of the rows.
+        limit: More rows are deleted at once if they have the same value in that column.
+    """
+    key = model._meta.primary_key
+    first = getattr(model, key.field_names[0]) if isinstance(key, peewee.CompositeKey) else key
+    deleted, after = 0, first.is_null(False)  # true of each row
+    while True:
+        remaining = (*conditions, after)
+        rows = model.select(first).where(*remaining).order_by(first)
+        last = rows.offset(limit - 1).limit(1).scalar()
+        batch = remaining if last is None else (*remaining, first <= last)
+        deleted += _delete(model, batch)
+        if last is None:
+            return deleted
+        after = first > last  # not again the rows that stay
+
+
+@repeated_after_conflict
+def _delete(model: Any, conditions: tuple[Any, ...]) -> int:
+    with database.atomic():
+        return int(model.delete().where(*conditions).execute())
 
 
 class OptionalWrites:

@@ -13,7 +13,7 @@ from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.passwords import has_hash, hash_code, hash_codes
-from wsgiauth.accounts.tables import OneTimeSecret, end_trust
+from wsgiauth.accounts.tables import RECOVERY, OneTimeSecret, end_trust
 from wsgiauth.authentication.one_time import digest
 from wsgiauth.authentication.typed_codes import letters_in
 from wsgiauth.exceptions import UnauthenticatedError
@@ -39,7 +39,6 @@ _CODE = re.compile(f"[{_ALPHABET}]{{{LENGTH}}}")
 _FORMER_LENGTH = 24
 _FORMER_LOOK_ALIKES = str.maketrans("018", "OIB")
 
-_PURPOSE = "recovery"
 _NEVER = 2**62  # seconds since the epoch
 
 
@@ -62,7 +61,7 @@ def replace(user: User, *, rounds: int = ROUNDS) -> list[str]:
     rows = [
         {
             "id": hashed,
-            "purpose": _PURPOSE,
+            "purpose": RECOVERY,
             "user": user.id,
             "stamp": user.security_stamp,
             "data": set_id,
@@ -137,7 +136,7 @@ def remove_all(user: User) -> None:
 
 
 def _of(user: User) -> tuple[object, ...]:
-    return OneTimeSecret.user == user.id, OneTimeSecret.purpose == _PURPOSE
+    return OneTimeSecret.user == user.id, OneTimeSecret.purpose == RECOVERY
 
 
 def _new_code() -> str:

@@ -7,6 +7,7 @@ from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
 from wsgiauth.feature import Command, Feature
+from wsgiauth.features.oauth_server import tables
 from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
 from wsgiauth.features.oauth_server.apps import OfflineApps, own_consents, own_grants
 from wsgiauth.features.oauth_server.asking_clients import ClientsWithSecrets
@@ -130,6 +131,12 @@ FEATURE = Feature(
         "device": DeviceRequest,
         "app document": Document,
         "unused app": Client,
+        "authorization request": StoredRequest,
+    },
+    at_restore={
+        "app grant": Grant,
+        "consent": tables.Consent,
+        "device": DeviceRequest,
         "authorization request": StoredRequest,
     },
     questions=QUESTIONS,
