@@ -8,6 +8,7 @@ itself. Then one transaction raises all stamps, which ends everything that carri
 the API keys, which carry none. Deletions follow in batches. Another run completes them.
 """
 
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.storage.upkeep import delete_all
 
 SKIP = 1_000_000
-MAX_SKIP = 100_000_000  # a stamp has room for twenty restores
+MAX_SKIP = 100_000_000  # a stamp has room for ten restores, or for a thousand by the usual skip
 NUMBERED = {"users": User, "groups": Group, "events": RecordedEvent}
 
 
@@ -105,10 +106,12 @@ def _raise_stamps(skip: int) -> int:
     """End everything that carries a stamp, and all API keys; return the number of keys.
 
     A stamp that is raised by one could equal a stamp from after the backup. Signed values without a
-    row, such as cookies, would be valid again.
+    row, such as cookies, would be valid again. The random part makes the stamps differ from those
+    after an earlier restore of the same backup.
     """
+    raised = User.security_stamp + skip + secrets.randbelow(skip)
     with database.atomic():
-        User.update(security_stamp=User.security_stamp + skip).execute()
+        User.update(security_stamp=raised).execute()
         return int(Key.delete().execute())
 
 
