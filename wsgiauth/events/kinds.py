@@ -172,7 +172,7 @@ FACTOR_GUESSED = Change(
         ),
     },
 )
-RESTORED = Change("restored", _("Backup restored"), is_warning=True)
+RESTORED = Change("restored", _("Backup restored"))
 
 KINDS: tuple[EventKind, ...] = (
     LOGIN_FAILED,
