@@ -35,8 +35,11 @@ from wsgiauth.settings.oidc import trusted_issuers
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
 
-# The columns of the filters and orders of the staff panel.
-_FILTERED_BY = ("is_active", "is_staff", "is_superuser", "email_verified_at", "last_login_at")
+# The columns of the filters, orders and figures of the staff panel.
+_FILTERED_BY = (
+    *("is_active", "is_staff", "is_superuser"),
+    *("created_at", "email_verified_at", "last_login_at"),
+)
 
 
 class User(UserRights):

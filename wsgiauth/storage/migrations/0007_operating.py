@@ -1,4 +1,4 @@
-"""Waiting webhooks, counts of events, and what the staff and metrics count of attempts.
+"""Waiting webhooks, counts of events, and what the staff and metrics count.
 
 A process of the version before neither reads nor writes the tables and the columns. The models are
 copies, frozen as they were when this migration was written.
@@ -8,6 +8,7 @@ import peewee
 from playhouse.migrate import migrate
 
 MYSQL_TABLE = ["ENGINE=InnoDB", "DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
+USER = "wsgiauth_user"
 COUNT, FAILURES = "wsgiauth_attempt_count", "wsgiauth_failed_logins"
 
 
@@ -17,6 +18,8 @@ def up(migrator, db):
         migrate(migrator.add_column(COUNT, "kind", peewee.CharField(max_length=16, null=True)))
     if ["kind", "retry_at"] not in [each.columns for each in db.get_indexes(COUNT)]:
         migrate(migrator.add_index(COUNT, ("kind", "retry_at")))
+    if ["created_at", "id"] not in [each.columns for each in db.get_indexes(USER)]:
+        migrate(migrator.add_index(USER, ("created_at", "id")))
     if "user_id" not in {each.name for each in db.get_columns(FAILURES)}:
         migrate(migrator.add_column(FAILURES, "user_id", peewee.BigIntegerField(null=True)))
 
