@@ -83,10 +83,18 @@ class Finding(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question of `python -m wsgiauth check`."""
+    """A question of `python -m wsgiauth check`.
+
+    Attributes:
+        needs_database: Whether it needs a database with an up-to-date schema.
+        is_for_panel: Whether the staff panel shows its warnings to superusers: it asks no other
+            server, reads no whole table, and no warning has the value of a setting, a path or a
+            host.
+    """
 
     ask: Callable[["Site"], Iterable[Finding]]
-    needs_database: bool = True  # with an up-to-date schema
+    needs_database: bool = True
+    is_for_panel: bool = False
 
 
 class Command(NamedTuple):

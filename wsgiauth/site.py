@@ -27,6 +27,7 @@ from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
     KERNEL,
     Feature,
+    Question,
     at_first_proof_of,
     changes_of,
     composers_of,
@@ -86,6 +87,7 @@ class Site:
     id_claims: IdClaims
     changes: Mapping[str, Change]  # by name, for the words of the audit trail
     parts: Parts  # of the features
+    questions: Sequence[Question]  # of the features, for `check`
 
     @classmethod
     def from_settings(
@@ -191,6 +193,7 @@ class Site:
             IdClaims(id_claims),
             changes_of(features),
             parts,
+            [question for each in features for question in each.questions],
         )
 
     @property

@@ -239,9 +239,8 @@ class SecondFactors:
         if not demands_second_factor(self._settings):
             return ""
         return (
-            f" Where SECOND_FACTOR={self._settings.SECOND_FACTOR} demands a second factor, users"
-            f" without another one cannot log in: {risk.remedy}, or run `python -m wsgiauth"
-            " removefactor USER` for each."
+            " Users without another second factor cannot log in if SECOND_FACTOR demands one:"
+            f" {risk.remedy}, or run `python -m wsgiauth removefactor USER` for each."
         )
 
 

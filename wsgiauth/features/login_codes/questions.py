@@ -12,8 +12,8 @@ def _limits(site: Site) -> Iterator[Finding]:
     settings = site.settings
     if settings.LOGIN_CODES and not settings.MAILS_PER_ACCOUNT:
         yield Finding(
-            "LOGIN_CODES is on and MAILS_PER_ACCOUNT is 0, so nothing limits how many codes of one"
-            " account can be guessed."
+            "LOGIN_CODES is on, but MAILS_PER_ACCOUNT sets no limit: nothing limits how many codes"
+            " of one account can be guessed."
         )
 
 
@@ -33,4 +33,4 @@ def _unproven(site: Site) -> Iterator[Finding]:
         )
 
 
-QUESTIONS = (Question(_limits, needs_database=False), Question(_unproven))
+QUESTIONS = (Question(_limits, needs_database=False, is_for_panel=True), Question(_unproven))

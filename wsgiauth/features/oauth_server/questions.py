@@ -79,11 +79,11 @@ def _overdue_logouts(site: Site) -> Iterator[Finding]:
 
 
 QUESTIONS = (
-    Question(_lacks_rsa, needs_database=False),
+    Question(_lacks_rsa, needs_database=False, is_for_panel=True),
     Question(_lacks_clients),
     Question(_lacks_algorithms),
     Question(_without_pkce),
     Question(_lacks_services),
     Question(_joined_services, needs_database=False),
-    Question(_overdue_logouts),
+    Question(_overdue_logouts, is_for_panel=True),
 )

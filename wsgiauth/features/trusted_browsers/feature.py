@@ -30,5 +30,5 @@ FEATURE = Feature(
     events=(TRUST_GIVEN,),
     personal_data={"wsgiauth_trusted_browser": Records("trusted_browsers", own_browsers)},
     expiring={"trusted browser": TrustedBrowser},
-    questions=(Question(_useless, needs_database=False),),
+    questions=(Question(_useless, needs_database=False, is_for_panel=True),),
 )
