@@ -1,4 +1,4 @@
-"""The staff panel below /auth/admin: users, groups and the audit trail.
+"""The staff panel at /auth/admin: an overview, users, groups and the audit trail.
 
 Members of the staff see everything. A change is a POST, and needs a right (see
 `administration`) and a recent proof of identity. For other users, the panel does not
@@ -41,6 +41,7 @@ from wsgiauth.web.urls import ID, ROUTING_ARGS, mount_url, root_url
 
 _Row = TypeVar("_Row", bound=User | Group)
 
+OVERVIEW = ""
 USERS = "users"
 GROUPS = "groups"
 EVENTS = "events"

@@ -150,7 +150,7 @@ class SiteLinks(NamedTuple):
 class StaffSection(NamedTuple):
     """A section of the staff panel, in the navigation of its pages."""
 
-    name: str  # in the path, below /auth/admin
+    name: str  # in the path, below /auth/admin; empty for its first page
     title: str
 
 

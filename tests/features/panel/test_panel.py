@@ -17,9 +17,9 @@ PANEL = [path for path in ROUTES if path.startswith("/admin") and not path.start
 PATHS = [path.replace("{id}", "1").replace("{action}", "grant") for path in PANEL]
 
 
-def test_the_panel_begins_with_the_users(browser):
-    answer = browser.get("/auth/admin", status=303)
-    assert answer.headers["Location"] == "/auth/admin/users"
+def test_the_panel_begins_with_the_overview(browser):
+    assert browser.get("/auth/admin").click("Users").request.path == "/auth/admin/users"
+    assert browser.get("/auth/admin/users").click("Overview").request.path == "/auth/admin"
     browser.get("/auth/admin/", status=404)
 
 
@@ -79,7 +79,7 @@ def test_the_staff_see_an_error_in_the_panel_with_the_way_back(make, browser_of)
     ):
         html = browser.get(f"/auth/admin/{path}", status=status).html
         sections = [each.text for each in html.header.nav.find_all("a")]
-        assert sections == ["Users", "Groups", "Audit trail"], path
+        assert sections == ["Overview", "Users", "Groups", "Audit trail"], path
         assert html.header.find(attrs={"aria-current": True}).text == section, path
         back, *others = html.main.find_all("a")
         assert (back.text, back["href"]) == (text, f"/auth/admin/{url}"), path

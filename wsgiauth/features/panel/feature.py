@@ -6,7 +6,7 @@ from wsgiauth.feature import Feature
 from wsgiauth.features.links.invitations_page import Invitations
 from wsgiauth.features.links.invite import Invite
 from wsgiauth.features.panel.groups import ChangeGroup, Groups, ShowGroup
-from wsgiauth.features.panel.panel import Panel
+from wsgiauth.features.panel.overview import Overview
 from wsgiauth.features.panel.several import ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser
@@ -14,7 +14,7 @@ from wsgiauth.features.panel.users import USERS_EXPORTED, Users, UsersCsv
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.staff.administration import MANAGE_USERS
-from wsgiauth.staff.frame import EVENTS, GROUPS, USERS
+from wsgiauth.staff.frame import EVENTS, GROUPS, OVERVIEW, USERS
 from wsgiauth.web.pages import Page, StaffSection
 
 
@@ -32,6 +32,7 @@ def _sections(settings: Settings) -> tuple[StaffSection, ...]:
     if not settings.ADMIN_PANEL:
         return ()
     return (
+        StaffSection(OVERVIEW, _("Overview")),
         StaffSection(USERS, _("Users")),
         StaffSection(GROUPS, _("Groups")),
         StaffSection(EVENTS, _("Audit trail")),
@@ -42,7 +43,7 @@ FEATURE = Feature(
     name="panel",
     openapi="wsgiauth.features.panel.openapi",
     urls={
-        "/admin": Panel(),
+        "/admin": Overview(),
         "/admin/users": Users(),
         "/admin/users.csv": UsersCsv(),
         "/admin/users/several": ChangeSeveral(),

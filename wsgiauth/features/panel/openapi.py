@@ -3,9 +3,9 @@
 from wsgiauth.authentication.session_list import LISTED
 from wsgiauth.features.keys.api_keys import MAX_KEYS
 from wsgiauth.features.keys.openapi import API_KEY
-from wsgiauth.features.panel import several, trail, user_search
+from wsgiauth.features.panel import overview, several, trail, user_search
 from wsgiauth.features.panel.groups import GROUP_ACTIONS, ChangeGroup, Groups, ShowGroup
-from wsgiauth.features.panel.panel import Panel
+from wsgiauth.features.panel.overview import Overview
 from wsgiauth.features.panel.several import SHARED_ACTIONS, ChangeSeveral
 from wsgiauth.features.panel.trail import Events
 from wsgiauth.features.panel.user import ChangeUser, ShowUser
@@ -206,6 +206,46 @@ EVENTS = obj(
     events=array(EVENT, maxItems=trail.PAGE),
     next=nullable(text("The path and query of the next page. Null: this is the last.")),
 )
+HOUR = obj(
+    "Hour",
+    start=time("In UTC."),
+    logins=integer(minimum=0),
+    failures=integer("Wrong passwords and wrong second factors.", minimum=0),
+)
+LOCKED_USER = obj(
+    "LockedUser",
+    id=row_id(),
+    label=LABEL,
+    until=time("In UTC."),
+)
+WAITING = obj(
+    "WaitingMessages",
+    queue=text(examples=["emails"]),
+    number=integer(minimum=0),
+    oldest_seconds=integer("For how long the oldest waits.", minimum=0),
+)
+USERS = obj(
+    "NumbersOfUsers",
+    active=integer("Users who can log in.", minimum=0),
+    inactive=integer(minimum=0),
+)
+OVERVIEW = obj(
+    "Overview",
+    users={"anyOf": [USERS, {"type": "null"}]},
+    new_users=nullable(integer("Created in the last seven days.", minimum=0)),
+    sessions=nullable(integer("Sessions that have not expired.", minimum=0)),
+    age=integer("How old the figures are, in seconds.", minimum=0),
+    hours=array(HOUR, "The last 24 hours, the present one last.", minItems=24, maxItems=24),
+    locked=array(
+        LOCKED_USER,
+        "Users with whose names strangers must wait to log in.",
+        maxItems=overview.LISTED,
+    ),
+    waiting=nullable(array(WAITING, "The messages that wait to be sent.")),
+    warnings=nullable(
+        array(text(), "Warnings of `python -m wsgiauth check`. Null: the caller is no superuser.")
+    ),
+)
 
 _MAX_ID = 10**18 - 1  # of a path; see `web.urls.is_number`
 _USER = in_path("id", "The id of the user.", row_id(maximum=_MAX_ID))
@@ -240,12 +280,13 @@ _SEARCH = (
 )
 
 OPERATIONS = {
-    Panel: {
+    Overview: {
         "get": Operation(
-            "openPanel",
-            "The beginning of the staff panel",
-            "Redirects to the list of users.",
-            answers=(leads(303, "`Location` is the list of users."),),
+            "showOverview",
+            "How the site is",
+            "The first page of the staff panel. The figures are counted at most every 15 seconds;"
+            " one that cannot be counted in time is null.",
+            answers=(answer_or_page("The figures.", OVERVIEW),),
         )
     },
     Users: {

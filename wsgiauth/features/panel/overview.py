@@ -113,9 +113,7 @@ class WaitingMessages(NamedTuple):
         """For how long the oldest message waits, in words."""
         minutes, hours = self.oldest_seconds // _MINUTE, self.oldest_seconds // HOUR
         if hours > 1:
-            return ngettext(
-                "the oldest for %(num)s hour", "the oldest for %(num)s hours", hours
-            )
+            return ngettext("the oldest for %(num)s hour", "the oldest for %(num)s hours", hours)
         return ngettext("the oldest for %(num)s minute", "the oldest for %(num)s minutes", minutes)
 
 
@@ -221,9 +219,7 @@ def _warnings(site: Site) -> Iterator[str]:
     """Yield what `check` would warn of, as far as it shows no value of a setting."""
     names = [each.partition(" ")[0] for each in site.settings.risks()]
     if names:
-        yield (
-            f"Settings with a risk: {', '.join(names)}. `python -m wsgiauth check` says which it is."
-        )
+        yield f"Settings with a risk: {', '.join(names)}. `python -m wsgiauth check` says more."
     for question in questions_of(site):
         if question.is_for_panel:
             yield from (each.sentence for each in _findings(question, site) if each.is_risk)

@@ -1,6 +1,6 @@
 """An example of each page of the panel."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from wsgiauth.accounts.known_permissions import HeldPermission
 from wsgiauth.authentication.second_factors import Factor
@@ -18,6 +18,12 @@ from wsgiauth.features.panel.groups import (
     SizedGroup,
 )
 from wsgiauth.features.panel.help import Obstacle
+from wsgiauth.features.panel.overview import (
+    Chart,
+    LockedUser,
+    OverviewPage,
+    WaitingMessages,
+)
 from wsgiauth.features.panel.several import SHARED_ACTIONS, Outcome, SeveralPage
 from wsgiauth.features.panel.trail import EventsPage, TrailRow
 from wsgiauth.features.panel.user import Account, ListOfUser, UserPage
@@ -28,7 +34,7 @@ from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.features.providers.identities import ListedIdentity
 from wsgiauth.messages import _
 from wsgiauth.staff.actions import ActionPage
-from wsgiauth.staff.frame import USERS, Frame
+from wsgiauth.staff.frame import OVERVIEW, USERS, Frame
 from wsgiauth.staff.groups import ListedGroup
 from wsgiauth.staff.people import Person
 from wsgiauth.staff.user_lists import UserRow
@@ -117,8 +123,26 @@ _OUTCOMES = (
     Outcome(8, "lin", "unchanged", "The account is inactive already."),
     Outcome(9, "", "refused", "There is no user with this id."),
 )
+_HOURS = tuple(_REGISTERED_AT.replace(minute=0) + timedelta(hours=each) for each in range(24))
+_LOGINS = (*(12, 4, 2, 0, 0, 1, 3, 18, 64, 121, 98, 87), *(73, 90, 102, 96), *(81, 66, 40, 38) * 2)
+_FAILURES = (1, 0, 0, 0, 0, 0, 0, 2, 5, 9, 6, 4, 3, 7, 5, 61, 48, 12, 2, 3, 1, 2, 1, 0)
 
 PAGES: tuple[Page, ...] = (
+    OverviewPage(
+        frame=_FRAME._replace(section=OVERVIEW),
+        active=18_204,
+        inactive=311,
+        new_users=129,
+        sessions=4_120,
+        age=40,
+        charts=(
+            Chart.of(_("Logins"), _HOURS, _LOGINS),
+            Chart.of(_("Failed logins"), _HOURS, _FAILURES),
+        ),
+        locked=(LockedUser(7, "grace", THEN),),
+        waiting=(WaitingMessages("emails", 3, 130), WaitingMessages("logout_tokens", 0, 0)),
+        warnings=("2 emails overdue: `python -m wsgiauth mail` sends them.",),
+    ),
     UsersPage(
         frame=_FRAME,
         users=(_USER,),
