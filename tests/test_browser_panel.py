@@ -1,16 +1,18 @@
 """The staff panel in a real browser: the sample's site in Chromium."""
 
 import re
+import time
 
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.support.browser import Visitor, start_browser
+from tests.support.browser import Visitor, set_screen, start_browser
 from tests.support.gallery import bare_sample
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, Group, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import User
+from wsgiauth.figures.event_counts import add
 
 GROUPS = "/auth/admin/groups"
 
@@ -117,6 +119,21 @@ def test_a_long_name_is_cut_in_the_header_and_whole_elsewhere(visitor, settings)
     (name,) = visitor.find_all(".names a")
     script = "return new Set([...arguments[0].getClientRects()].map((each) => each.left)).size"
     assert (name.text, visitor.run(script, name)) == ("L" * 150, 1)
+
+
+def test_the_charts_of_the_overview_fit_a_phone(visitor):
+    set_screen(visitor.browser, 360)
+    add(int(time.time()) // 60 - 120, "login", 2)
+    visitor.open("/auth/admin")
+    svg, bar = visitor.find("figure svg"), visitor.find("figure rect")
+    assert svg.size["width"] > 300
+    assert bar.size["height"] == pytest.approx(svg.size["height"], abs=2)
+    visitor.find("summary").click()
+    hour, logins, _failures = visitor.find_all(".numbers tr:nth-last-child(3) > *")
+    assert (logins.text, logins.location["y"]) == ("2", hour.location["y"])
+    width = "return document.documentElement.scrollWidth"
+    assert visitor.run(width) == 360
+    visitor.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 HAS_BY_NAME = """

@@ -45,6 +45,9 @@ _OF_KERNEL = {
         )
     },
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
+    ("figures/event_counts.py", "by_hour", "part of wsgiauth_event_count"): (
+        "a day has at most 1,440 counts of an event"
+    ),
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
     ("throttling/failed_logins.py", "users_who_failed", "part of wsgiauth_failed_logins"): (
         "the failures of an hour or two are sorted, and each has cost a hash"

@@ -68,6 +68,9 @@ def drive(site, provider):
 
 
 WHOLE_READS = {
+    ("overview.py", "_new_users", "part of wsgiauth_user"): (
+        "it counts the users of a week, until its time limit"
+    ),
     ("user_search.py", "_select", "wsgiauth_user"): (
         "a search of the list can examine all users, until its time limit"
     ),

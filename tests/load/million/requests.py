@@ -207,6 +207,7 @@ MEASURED: dict[str, Callable[[Filled], float]] = {
     "/auth/forgot": forgot,
     "purge of 1,000 rows of 3 tables": purge,
     "an email claimed and sent": send_mail,
+    "the overview": lambda site: site.page("/auth/admin"),
     "a user": lambda site: site.page(f"/auth/admin/users/{site.number()}"),
     "groups": lambda site: site.page("/auth/admin/groups"),
     "a large group": lambda site: site.page("/auth/admin/groups/1"),
