@@ -194,7 +194,6 @@ def test_superusers_alone_see_what_check_would_warn_of(program, client, site, ma
     boss.mustcontain("Warnings", "<code>x</code> is wrong.", no=["A note.", "A long"])
 
 
-@pytest.mark.promise(102)
 def test_a_warning_about_a_setting_names_it_without_its_value(program, site):
     asking(site)
     (warning,) = program(OVERVIEW).json["warnings"]
