@@ -90,6 +90,9 @@ _ANY = "*"  # as a method: every one
 _MAP = SiteMap(ROUTES)
 
 _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
+_WITHOUT_CREDENTIALS = Router(
+    {path: each for path, each in ROUTES.items() if each.ignores_credentials}
+)
 
 
 class _Route(NamedTuple):
@@ -150,6 +153,9 @@ class AuthApp:
 
     def _answer(self, environ: WSGIEnvironment) -> Response:
         """Return the response to a request, also if it fails."""
+        if _WITHOUT_CREDENTIALS.find(environ.get("PATH_INFO", "")) is not None:
+            for name in ("HTTP_AUTHORIZATION", "HTTP_COOKIE"):
+                environ.pop(name, None)
         try:
             with actors.acting(actors.OWNER):
                 response = self._respond_to_present(environ)

@@ -8,6 +8,7 @@ from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
 from wsgiauth.features.former_passwords.people import read_hash
 from wsgiauth.features.forward_auth.feature import FEATURE as FORWARD_AUTH
+from wsgiauth.features.health.feature import FEATURE as HEALTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
 from wsgiauth.features.login_codes.feature import FEATURE as LOGIN_CODES
@@ -41,6 +42,7 @@ FEATURES = (
     TERMS,
     TRANSFER,
     FORMER_PASSWORDS,
+    HEALTH,
 )
 
 CHANGES = changes_of(FEATURES)

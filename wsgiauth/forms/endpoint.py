@@ -83,6 +83,8 @@ class Endpoint:
     needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
     answers_any_method: ClassVar[bool] = False  # as it does GET
     answers_head: ClassVar[bool] = True  # as it does GET, without a body
+    # No credentials are looked up, whatever the method, so that they cost no query.
+    ignores_credentials: ClassVar[bool] = False
     # Links of emails and other sites lead a browser here. So GET and HEAD are for people whatever
     # `Accept` says, and have the session of the cookie alone.
     is_navigation: ClassVar[bool] = False

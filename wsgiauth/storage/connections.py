@@ -110,6 +110,13 @@ class AccountDatabase(peewee.Database):
         return nullcontext()
 
     @abstractmethod
+    def make_probe(self, timeout: int) -> "AccountDatabase":
+        """Return the same database for one connection, which waits at most `timeout` seconds.
+
+        The limit is of each wait: for the server to accept and to answer, and for a lock.
+        """
+
+    @abstractmethod
     def without_waiting(self) -> AbstractContextManager[None]:
         """Leave a `with` block with one change, outside a transaction, rather than wait for a lock.
 

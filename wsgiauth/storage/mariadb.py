@@ -52,6 +52,13 @@ class MariaDB(Server, peewee.MySQLDatabase):
             if not conflicts.is_conflict(error):
                 raise
 
+    def make_probe(self, timeout: int) -> "MariaDB":
+        """Return the same database, without a pool."""
+        limits = {"connect_timeout": timeout, "write_timeout": timeout}
+        probe = MariaDB(self.database, **self.connect_params | limits)
+        probe.read_timeout = probe.lock_timeout = timeout
+        return probe
+
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
         """Leave a `with` block rather than wait for a lock; MySQL waits for a second at least."""

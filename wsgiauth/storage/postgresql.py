@@ -35,6 +35,13 @@ class PostgreSQL(SynchronousServer, peewee.PostgresqlDatabase):
             connection.read_timeout = db.read_timeout
             return connection
 
+    def make_probe(self, timeout: int) -> "PostgreSQL":
+        """Return the same database, without a pool."""
+        parameters = self.connect_params | {"connect_timeout": timeout}
+        probe = PostgreSQL(self.database, prefer_psycopg3=True, **parameters)
+        probe.read_timeout = probe.lock_timeout = timeout
+        return probe
+
     @contextmanager
     def without_waiting(self) -> Iterator[None]:
         """Leave a `with` block with one change rather than wait for a lock or the disk."""

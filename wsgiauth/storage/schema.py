@@ -14,7 +14,7 @@ from typing import Any
 import peewee
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage.connections import discard_connection
+from wsgiauth.storage.connections import AccountDatabase, discard_connection
 from wsgiauth.storage.sqlite import Memory
 
 MIGRATIONS = Path(__file__).with_name("migrations")
@@ -77,27 +77,36 @@ def migrate(database: peewee.Database) -> list[str]:
 
 def pending(database: peewee.Database) -> list[str]:
     """Return the names of the migrations that are not applied yet, in order."""
-    applied: set[str] = set()  # also migrations of a newer version
+    found: set[str] = set()  # also migrations of a newer version
     if database.table_exists(_TABLE):
-        applied |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
-    if applied and applied.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
+        found |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
+    if found and found.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
         raise ConfigurationError(
             "DATABASE_URL names a database of a version before 1.0: first upgrade it as the"
             ' changelog of 1.0.0rc1 says below "Coming from a checkout of 0.x".'
         )
-    known = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}
-    return sorted(known - applied)
+    return sorted(known() - found)
+
+
+def known() -> frozenset[str]:
+    """Return the names of the migrations of this version."""
+    return frozenset(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
+
+
+def applied(database: AccountDatabase) -> set[str]:
+    """Return the names of the applied migrations, also of a newer version, in one SELECT."""
+    return {name for (name,) in database.fetchall(f"SELECT name FROM {_TABLE}", ())}  # noqa: S608
 
 
 def _apply_pending(database: peewee.Database) -> list[str]:
-    applied: list[str] = []
+    names: list[str] = []
     while missing := pending(database):
         from playhouse.migrations import Runner  # few starts need it
 
         with _migration_lock(database):
             runner = Runner(database, str(MIGRATIONS), table_name=_TABLE)
-            applied += runner.up(missing[0])
-    return applied
+            names += runner.up(missing[0])
+    return names
 
 
 def _check_server_settings(database: peewee.Database) -> None:

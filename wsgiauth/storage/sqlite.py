@@ -161,6 +161,10 @@ class File(SQLite):
     An old connection would work without an error, but all its changes would be lost.
     """
 
+    def make_probe(self, timeout: int) -> "File":
+        """Return the same file, without a pool."""
+        return File(self.database, timeout=timeout, factory=FileConnection, **OPTIONS)
+
     def execute_sql(self, sql: str, params: Any = None) -> Any:
         """Execute, on a new connection if the file was replaced."""
         self._reconnect_if_replaced()
@@ -214,6 +218,10 @@ class Memory(SQLite):
         super().__init__(name, uri=True, factory=Connection, **OPTIONS)
         # SQLite deletes the database with its last connection.
         self.anchor = sqlite3.connect(name, uri=True, factory=Connection, check_same_thread=False)
+
+    def make_probe(self, timeout: int) -> "Memory":
+        """Return this database: each thread has a connection of its own."""
+        return self
 
 
 def _code(error: peewee.OperationalError) -> int:

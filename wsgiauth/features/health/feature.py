@@ -1,0 +1,13 @@
+"""What the feature `health` declares: see `wsgiauth.feature`."""
+
+from wsgiauth.feature import Feature
+from wsgiauth.features.health.live import Live
+from wsgiauth.features.health.ready import Ready
+from wsgiauth.storage.readiness import Readiness
+
+FEATURE = Feature(
+    name="health",
+    urls={"/health/live": Live(), "/health/ready": Ready()},
+    openapi="wsgiauth.features.health.openapi",
+    parts=lambda settings, tokens: {Readiness: lambda _: Readiness()},
+)
