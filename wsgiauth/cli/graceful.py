@@ -16,11 +16,12 @@ from typing import Any
 
 from waitress import wasyncore
 
+from wsgiauth.cli import systemd
 from wsgiauth.cli.connections import close_stalled, make_room
 from wsgiauth.mail import worker
 
 PATIENCE = 0.5  # seconds for a request on a connection that has just been made
-PAUSE = 1.0  # seconds between two looks for clients that read nothing
+PAUSE = 1.0  # seconds between two looks for clients that read nothing, and signs of life
 GRACE = 9  # seconds for requests in progress and what they send: a container is killed after ten
 
 Connections = dict[int, Any]  # waitress's "map"
@@ -43,6 +44,8 @@ class Loop:
     def run(self) -> None:
         """Serve until the process is terminated; a KeyboardInterrupt ends requests in progress."""
         looked_at = time.monotonic()
+        is_watched = systemd.is_watched()
+        systemd.notify(systemd.READY)
         try:
             while not self._is_terminated:
                 timeout = self._server.adj.asyncore_loop_timeout
@@ -51,6 +54,9 @@ class Loop:
                 if time.monotonic() - looked_at > PAUSE:
                     looked_at = time.monotonic()
                     close_stalled(self._server)
+                    if is_watched:
+                        systemd.notify(systemd.ALIVE)
+            systemd.notify(systemd.STOPPING)
             _finish(self._server, self._connections)
         finally:
             self._server.task_dispatcher.shutdown(timeout=1)

@@ -39,11 +39,12 @@ class Readiness:
 
     Attributes:
         now: The clock, in seconds.
+        limit: Seconds that a request waits.
     """
 
     def __init__(self, *, limit: float = LIMIT) -> None:
         self.now = time.monotonic
-        self._limit = limit
+        self.limit = limit
         # Those of the running code: a newer version can replace the files.
         self._migrations = schema.known()
         self._is_ready = True  # the start has used the database
@@ -72,7 +73,7 @@ class Readiness:
             ).start()
         except RuntimeError:  # too many threads
             self._end(check, "the thread of the check cannot be started")
-        if not check.ended.wait(self._limit):
+        if not check.ended.wait(self.limit):
             self._give_up(check)
         return self._is_ready
 
@@ -120,7 +121,7 @@ class Readiness:
         with self._lock:
             if self._running is check:  # it can have ended just now
                 check.is_late = True
-                self._record(f"no answer within {self._limit} seconds")
+                self._record(f"no answer within {self.limit} seconds")
 
     def _record(self, failure: str) -> None:
         was_ready, self._is_ready = self._is_ready, not failure
