@@ -240,6 +240,37 @@ def test_it_serves_from_when_it_says_so_until_a_signal(folder, monkeypatch, numb
     assert {each.name for each in folder.glob("*.db")} == {"accounts.db", "chosen.db"}
 
 
+@pytest.fixture
+def manager(tmp_path, monkeypatch):
+    """Return the socket of a service manager; see `systemd`."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiver:
+        receiver.settimeout(60)
+        receiver.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        yield receiver
+
+
+@pytest.mark.parametrize("is_watched", [False, True], ids=["", "watchdog"])
+def test_the_service_manager_gets_to_know_when_it_serves_lives_and_ends(
+    serve_while, manager, monkeypatch, is_watched
+):
+    if is_watched:
+        monkeypatch.setenv("WATCHDOG_USEC", "30000000")
+        monkeypatch.setattr(graceful, "PAUSE", 0.0)
+
+    def ask(address):
+        assert manager.recv(100) == b"READY=1"
+        assert urlopen(address).read() == b"Hello"
+        if is_watched:
+            assert manager.recv(100) == b"WATCHDOG=1"
+
+    serve_while(ask, "hello:application")
+    said = b""
+    while said != b"STOPPING=1":
+        said = manager.recv(100)
+        assert said == b"STOPPING=1" or (is_watched and said == b"WATCHDOG=1")
+
+
 def test_a_terminated_process_answers_requests_in_progress_and_refuses_others(folder, serve_while):
     (folder / "slow.py").write_text(SLOW)
 
