@@ -174,6 +174,7 @@ KEYWORDS = {
     "docs/deployment#backups": "restore backup, restore a backup",
     "docs/deployment#behind-nginx-or-another-proxy": "https, nginx, reverse proxy, subpath",
     "docs/deployment#containers": "docker, kubernetes, podman",
+    "docs/deployment#health": "liveness, readiness, health check, healthz, haproxy, systemd",
     "docs/deployment#key-rotation": "secret key rotation",
     "docs/deployment#one-host": "gunicorn, production",
     "docs/endpoints#get-authopenapijson": "openapi, swagger",

@@ -38,6 +38,7 @@ def test_every_program_of_the_deployment_page_is_run():
         "apache": 1,
         "ini": 1,
         "json": 1,  # in tests/cli/test_json_log.py
+        **dict.fromkeys(("yaml", "systemd", "cfg"), 1),  # of health
     }
 
 
