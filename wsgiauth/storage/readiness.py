@@ -77,7 +77,7 @@ class Readiness:
             self._give_up(check)
         return self._is_ready
 
-    def forget_thread(self) -> None:
+    def forget_thread(self) -> None:  # pragma: no cover - in a forked process
         """Forget the check, the lock and the connection, which are of the parent process."""
         _inherited.append(self._connection)
         self._connection = self._running = None

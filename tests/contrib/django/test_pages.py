@@ -89,3 +89,8 @@ def test_login_required_middleware_lets_only_users_in(site, make, browser, visit
     user = make()
     headers = testing.bearer(site.application, user)
     assert client.get("/who", headers=headers).json["user"] == user.username
+
+
+@pytest.mark.parametrize("path", ["/auth/health/live", "/auth/health/ready"])
+def test_django_has_the_probes_of_health(site, path):
+    assert TestApp(site.application).get(path, status=200).json == {"status": "ok"}

@@ -1,8 +1,8 @@
 """What the feature `health` declares: see `wsgiauth.feature`."""
 
 from wsgiauth.feature import Feature
-from wsgiauth.features.health.live import Live
-from wsgiauth.features.health.ready import Ready
+from wsgiauth.features.health.health_live import Live
+from wsgiauth.features.health.health_ready import Ready
 from wsgiauth.storage.readiness import Readiness
 
 FEATURE = Feature(

@@ -1,7 +1,7 @@
 """What the OpenAPI document says of the health of a process."""
 
-from wsgiauth.features.health.live import OK, Live
-from wsgiauth.features.health.ready import UNAVAILABLE, Ready
+from wsgiauth.features.health.health_live import OK, Live
+from wsgiauth.features.health.health_ready import UNAVAILABLE, Ready
 from wsgiauth.openapi.answers import JSON, Answer, Operation, Tag, answer
 from wsgiauth.openapi.schemas import obj, text
 

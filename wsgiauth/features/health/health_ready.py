@@ -4,7 +4,7 @@ from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth import storage
-from wsgiauth.features.health.live import OK, Probe
+from wsgiauth.features.health.health_live import OK, Probe
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import AccountDatabase
 from wsgiauth.storage.readiness import Readiness
