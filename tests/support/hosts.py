@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.conftest import skip_or_fail
@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
 LIBRARIES = "*/faketime/libfaketimeMT.so.1"
 LISTENING = re.compile(r"Serving on http://(.+)/\n")
 PORT = 8080
+NO_DEVICE = "02:00:00:00:00:99"
 NETWORK = "198.18.0.0/15"  # RFC 2544: of no other host
 APPLICATION = """
 import logging
@@ -44,13 +45,13 @@ class Host:
     def __init__(self, number, skew):
         self.skew = skew  # seconds by which the clock is ahead
         self._name = f"wsgiauth-{os.getpid()}-{number}"
-        self._has_network = os.geteuid() == 0 and shutil.which("ip") is not None
-        if not self._has_network:
+        self.has_network = os.geteuid() == 0 and shutil.which("ip") is not None
+        if not self.has_network:
             self.address, self.outside = f"127.0.0.{number + 2}", "127.0.0.1"
             return
         subnet = f"198.{18 + secrets.randbelow(2)}.{secrets.randbelow(256)}"
         self.address, self.outside = f"{subnet}.2", f"{subnet}.1"
-        outer = f"wa{os.getpid()}-{number}"
+        outer = self._outer = f"wa{os.getpid()}-{number}"
         _ip("netns", "add", self._name)
         _ip("link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", self._name)
         _ip("address", "add", f"{self.outside}/24", "dev", outer)
@@ -60,12 +61,26 @@ class Host:
             _ip("-n", self._name, "link", "set", device, "up")
 
     def close(self):
-        if self._has_network:
+        if self.has_network:
             _ip("netns", "delete", self._name)
+
+    def further_address(self):
+        """Return another address of this machine, as it is seen from there."""
+        address = f"{self.address.removesuffix('.2')}.3"
+        _ip("address", "add", f"{address}/24", "dev", self._outer)
+        return address
+
+    @contextmanager
+    def dropping_packets_to(self, address):
+        """Send the packets to an address to a device that does not exist, as if a firewall did."""
+        neighbour = ("-n", self._name, "neighbour")
+        _ip(*neighbour, "replace", address, "lladdr", NO_DEVICE, "nud", "permanent", "dev", "eth0")
+        yield
+        _ip(*neighbour, "delete", address, "dev", "eth0")
 
     def command(self, *arguments):
         """Return a command that runs on this host."""
-        inside = ("ip", "netns", "exec", self._name) if self._has_network else ()
+        inside = ("ip", "netns", "exec", self._name) if self.has_network else ()
         return ending_with_parent([*inside, *arguments])
 
     def clock(self):
