@@ -113,23 +113,32 @@ class Readiness:
     def _end(self, check: _Check, failure: str) -> None:
         with self._lock:
             self._running = None
-            if not check.is_late:
-                self._record(failure)
+            has_changed = not check.is_late and self._record(failure)
+        if has_changed:
+            _report(failure)
         check.ended.set()
 
     def _give_up(self, check: _Check) -> None:
+        failure = f"no answer within {self.limit} seconds"
         with self._lock:
-            if self._running is check:  # it can have ended just now
-                check.is_late = True
-                self._record(f"no answer within {self.limit} seconds")
+            check.is_late = self._running is check  # it can have ended just now
+            has_changed = check.is_late and self._record(failure)
+        if has_changed:
+            _report(failure)
 
-    def _record(self, failure: str) -> None:
+    def _record(self, failure: str) -> bool:
+        """Record the result of a check, and return whether the answer has changed."""
         was_ready, self._is_ready = self._is_ready, not failure
         self._answered_at = self.now()
-        if was_ready and failure:
-            logger.warning("not ready, as the account database failed: %s", failure)
-        elif self._is_ready and not was_ready:
-            logger.info("ready again: the account database answers")
+        return self._is_ready is not was_ready
+
+
+def _report(failure: str) -> None:
+    """Log a change, without the lock, because a handler can be slow."""
+    if failure:
+        logger.warning("not ready, as the account database failed: %s", failure)
+    else:
+        logger.info("ready again: the account database answers")
 
 
 def _forget_threads() -> None:  # pragma: no cover - tested in a process that ends at once
