@@ -32,6 +32,7 @@ from wsgiauth.feature import (
     changes_of,
     composers_of,
     credential_kinds_of,
+    event_kinds_of,
     figures_of,
     headlines_of,
     letter_samples_of,
@@ -126,9 +127,8 @@ class Site:
         identifier = Identifier(settings, tokens, sessions, kinds)
         form_accounts = FormAccounts(settings)
         waiting = waiting_of(features, settings, waiting_of_kernel(settings))
-        figures = Figures(
-            figures_of(features, settings, figures_of_kernel(waiting)).values(), clock=tokens.now
-        )
+        own_figures = figures_of_kernel(waiting, [each.name for each in event_kinds_of(features)])
+        figures = Figures(figures_of(features, settings, own_figures).values(), clock=tokens.now)
         own: dict[type, Callable[[Parts], object]] = {
             Sessions: lambda _: sessions,
             Figures: lambda _: figures,

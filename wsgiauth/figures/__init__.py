@@ -2,12 +2,14 @@
 
 The kernel and each feature declare theirs. All come from the database, so every process has the
 same. They are counted together, at most once in `KEPT` seconds by a process, and the count is
-cancelled after `LIMIT` seconds: then the figures that it has not reached keep their last values.
+cancelled after `LIMIT` seconds: then the figures that it has not reached keep their last values,
+and those that took too long are the last ones of the next count.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from wsgiauth import storage
@@ -36,30 +38,46 @@ class Figure(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What waits to be sent."""
+    """The messages of a queue that wait to be sent."""
 
     number: int
-    oldest: int | None  # when the oldest was due first, in seconds since the epoch
+    oldest: int | None  # when the oldest began to wait, in seconds since the epoch
 
 
 class Reading(NamedTuple):
-    """The values of figures, by name; a figure that could not be counted in time is missing."""
+    """The values of figures, by name; a figure that was never counted in time is missing."""
 
     values: Mapping[str, Value]
-    age: float  # seconds since they were counted
+    age: float  # seconds since the oldest of them was counted
+
+
+class _Counted(NamedTuple):
+    value: Value
+    at: float  # of `time.monotonic`
 
 
 class Figures:
-    """Counts the figures of a site."""
+    """Counts the figures of a site.
+
+    Args:
+        clock: Returns the seconds since the epoch.
+        monotonic: Returns seconds that never go back.
+    """
 
     def __init__(
-        self, declared: Iterable[Figure], *, clock: Callable[[], float] = time.time
+        self,
+        declared: Iterable[Figure],
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.declared: tuple[Figure, ...] = tuple(declared)
         self.now = clock
+        self._monotonic = monotonic
         self._changed = threading.Condition()
-        self._values: dict[str, Value] = {}
-        self._counted_at: float | None = None  # of `time.monotonic`
+        self._counted: dict[str, _Counted] = {}
+        self._began_at: float | None = None  # the last count that succeeded
+        self._slow: set[str] = set()  # the figures that the last count did not reach
         self._is_counting = False
 
     def read(self) -> Reading:
@@ -69,45 +87,51 @@ class Figures:
             peewee.DatabaseError: The database failed.
         """
         with self._changed:
-            if self._counted_at is None and self._is_counting:
+            if self._is_counting and self._began_at is None:
                 self._changed.wait_for(lambda: not self._is_counting, LIMIT)
-            age = self._age()
-            if self._is_counting or (age is not None and age < KEPT):
-                return Reading(self._values, age or 0)
+            if self._is_counting or self._is_fresh():
+                return self._reading()
             self._is_counting = True
-        found: dict[str, Value] = {}
+        began_at = self._monotonic()
         try:
-            self._count_into(found)
-        finally:
+            found = self._count(began_at + LIMIT)
+        except BaseException:
             with self._changed:
                 self._is_counting = False
-                if found:
-                    self._values = {**self._values, **found}
-                    self._counted_at = time.monotonic()
                 self._changed.notify_all()
-        return Reading(self._values, 0)
+            raise
+        with self._changed:
+            self._is_counting = False
+            self._began_at = began_at
+            self._counted |= found
+            self._slow = {each.name for each in self.declared} - found.keys()
+            self._changed.notify_all()
+            return self._reading()
 
-    def _age(self) -> float | None:
-        return None if self._counted_at is None else time.monotonic() - self._counted_at
+    def _is_fresh(self) -> bool:
+        return self._began_at is not None and self._monotonic() - self._began_at < KEPT
 
-    def _count_into(self, found: dict[str, Value]) -> None:
-        end = time.monotonic() + LIMIT
+    def _reading(self) -> Reading:
+        oldest = min((each.at for each in self._counted.values()), default=self._monotonic())
+        values = {name: each.value for name, each in self._counted.items()}
+        return Reading(values, self._monotonic() - oldest)
+
+    def _count(self, end: float) -> dict[str, _Counted]:
+        found: dict[str, _Counted] = {}
         opened: AccountDatabase = storage.current()  # type: ignore[assignment]
-        for figure in self.declared:
-            left = end - time.monotonic()
+        for figure in sorted(self.declared, key=lambda each: each.name in self._slow):
+            left = end - self._monotonic()
             if left <= 0:
-                return
-            try:
-                with opened.time_limit(left):
-                    found[figure.name] = figure.measure(int(self.now()))
-            except TimeLimitError:
-                return
+                break
+            with suppress(TimeLimitError), opened.time_limit(left):
+                found[figure.name] = _Counted(figure.measure(int(self.now())), self._monotonic())
+        return found
 
 
 def figures_of_waiting(
     queues: Mapping[str, Callable[[], Waiting]],
 ) -> list[Figure]:
-    """Return the figures about what waits to be sent, by queue."""
+    """Return the figures about the messages that wait to be sent, by queue."""
 
     def numbers(_now: int) -> Value:
         return {name: count().number for name, count in queues.items()}
@@ -117,10 +141,10 @@ def figures_of_waiting(
         return {name: 0 if at is None else max(now - at, 0) for name, at in oldest.items()}
 
     return [
-        Figure("waiting", "Messages that wait to be sent.", numbers, "queue"),
+        Figure("waiting", "Messages that wait to be sent, by queue.", numbers, "queue"),
         Figure(
             "oldest_waiting_seconds",
-            "For how long the oldest of these messages waits.",
+            "Seconds since the oldest waiting message was made, by queue; 0: none waits.",
             ages,
             "queue",
         ),

@@ -1,35 +1,49 @@
 """The kernel's own figures."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import peewee
 
+from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.figures import Figure, Value, Waiting, figures_of_waiting
-from wsgiauth.mail.outbox import Mail
+from wsgiauth.figures import Figure, Value, Waiting, event_counts, figures_of_waiting
+from wsgiauth.mail.outbox import LIFETIME, Mail
 from wsgiauth.settings import Settings
+from wsgiauth.storage import schema
 from wsgiauth.throttling.counts import locked_names
 
+RECENT = 5 * event_counts.MINUTE  # seconds
 
-def figures_of_kernel(waiting: Mapping[str, Callable[[], Waiting]]) -> dict[str, Figure]:
+
+def figures_of_kernel(
+    waiting: Mapping[str, Callable[[], Waiting]], events: Collection[str]
+) -> dict[str, Figure]:
     """Return the figures by name.
 
     Args:
-        waiting: What counts the messages that wait, by the name of the queue.
+        waiting: The functions that count the messages that wait, by the name of the queue.
+        events: The names of all events.
     """
+
+    def recent_events(now: int) -> Value:
+        counted = event_counts.by_name(now - RECENT, now)
+        return {name: counted.get(name, 0) for name in events}
+
     declared = (
         Figure("users", "Users, by whether they can log in.", _users, "state"),
         Figure("sessions", "Sessions that have not expired.", _sessions),
         Figure("locked_names", "Names with which strangers must wait to log in.", locked_names),
         *figures_of_waiting(waiting),
+        Figure("events_5m", "Events of the last five minutes, by name.", recent_events, "event"),
+        Figure("schema_info", "The newest migration of the database.", _version, "version"),
     )
     return {each.name: each for each in declared}
 
 
 def waiting_of_kernel(settings: Settings) -> dict[str, Callable[[], Waiting]]:
-    """Return what counts the emails that wait, if the site sends any."""
+    """Return the function that counts the emails that wait, if the site sends any."""
     return {} if settings.MAIL_URL is None else {"emails": _emails}
 
 
@@ -46,6 +60,11 @@ def _sessions(now: int) -> Value:
 
 
 def _emails() -> Waiting:
-    rows: Any = Mail.select(peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MIN(Mail.due_at))
-    number, oldest = rows.tuples().get()
-    return Waiting(int(number), oldest)
+    # `due_at` moves with each attempt.
+    rows: Any = Mail.select(peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MIN(Mail.expires_at))
+    number, expires_at = rows.tuples().get()
+    return Waiting(int(number), None if expires_at is None else expires_at - LIFETIME)
+
+
+def _version(_now: int) -> Value:
+    return {schema.newest(storage.current()): 1}

@@ -7,8 +7,10 @@ last seconds. A command adds its numbers when it ends.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
@@ -17,8 +19,6 @@ import peewee
 
 from wsgiauth.events import Event
 from wsgiauth.mail.worker import Queue
-from wsgiauth.storage import database
-from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model
 
 MINUTE, HOUR = 60, 3600  # seconds
@@ -41,9 +41,12 @@ class EventCount(Model):
 class Tally:
     """The numbers of events that this process has not added to the table yet; a subscriber."""
 
+    _lock: threading.Lock
+    _numbers: Counter[tuple[int, str]]
+
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers: Counter[tuple[int, str]] = Counter()
+        _tallies.add(self)
+        self.forget()
 
     def __call__(self, event: Event) -> None:
         """Count an event."""
@@ -66,6 +69,14 @@ class Tally:
             with self._lock:
                 self._numbers.update(added)
 
+    def forget(self) -> None:
+        """Forget the numbers and the lock: after a fork, the parent adds the numbers."""
+        self._lock = threading.Lock()
+        self._numbers = Counter()
+
+
+_tallies: weakref.WeakSet[Tally] = weakref.WeakSet()
+
 
 class EventCounts(Queue):
     """Counts the events of a site, as a subscriber; see `events.subscribe`."""
@@ -77,7 +88,7 @@ class EventCounts(Queue):
         super().__init__()
         self.now = clock  # seconds since the epoch
         self.tally = Tally()
-        self._due_at = 0.0
+        self._due_at = self._purged_at = 0.0
 
     def __call__(self, event: Event) -> None:
         """Count an event."""
@@ -85,7 +96,7 @@ class EventCounts(Queue):
         self.tally(event)
         if is_first:
             self._due_at = self.now() + INTERVAL
-            self.wake_after_commit()
+            self.wake_if_begun()
 
     def deliver(self) -> float | None:
         """Add the numbers, if they are due or the process ends; return the seconds until then."""
@@ -94,30 +105,38 @@ class EventCounts(Queue):
         wait = self._due_at - self.now()
         if 0 < wait <= INTERVAL and not self.is_finishing():
             return wait
+        self._due_at = self.now() + INTERVAL  # of numbers that the table does not take
         self.tally.flush()
-        purge(self.now())
+        if not 0 <= self.now() - self._purged_at < HOUR:
+            purge(self.now())
+            self._purged_at = self.now()
         return None
 
 
-@repeated_after_conflict
 def add(minute: int, name: str, number: int) -> None:
-    """Add to the number of events of a name in a minute."""
-    with database.atomic():
-        same = (EventCount.minute == minute) & (EventCount.name == name)
-        more = EventCount.update(count=EventCount.count + number).where(same)
-        if more.execute():
-            return
-        row = {"minute": minute, "name": name, "count": number}
-        inserted = EventCount.insert(row).on_conflict_ignore().as_rowcount().execute()
-        if not inserted:  # another process was faster
-            more.execute()
+    """Add to the number of events of a name in a minute.
+
+    Outside a transaction, in which MariaDB's UPDATE of a missing row would lock a gap: processes
+    that begin a minute at the same time would deadlock.
+    """
+    same = (EventCount.minute == minute) & (EventCount.name == name)
+    more = EventCount.update(count=EventCount.count + number).where(same)
+    if more.execute():
+        return
+    row = {"minute": minute, "name": name, "count": number}
+    if not EventCount.insert(row).on_conflict_ignore().as_rowcount().execute():
+        more.execute()  # another process was faster
 
 
-def by_name(since: int) -> dict[str, int]:
-    """Return the numbers of events since a time in seconds, by name; costs one SELECT."""
+def by_name(since: int, until: int) -> dict[str, int]:
+    """Return the numbers of events by name, in whole minutes; costs one SELECT.
+
+    Args:
+        since, until: Seconds since the epoch. The clock of another host can be ahead.
+    """
     total = peewee.fn.SUM(EventCount.count)
     rows: Any = EventCount.select(EventCount.name, total).where(
-        EventCount.minute >= since // MINUTE
+        EventCount.minute.between(since // MINUTE, until // MINUTE + 1)
     )
     return {name: int(number) for name, number in rows.group_by(EventCount.name).tuples()}
 
@@ -140,3 +159,12 @@ def purge(now: float) -> None:
     """Delete the counts that are too old."""
     oldest = int(now - KEPT) // MINUTE
     EventCount.delete().where(EventCount.minute < oldest).execute()
+
+
+def _forget_numbers() -> None:  # pragma: no cover - tested in a process that ends at once
+    for tally in list(_tallies):
+        tally.forget()
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch - Windows cannot fork
+    os.register_at_fork(after_in_child=_forget_numbers)

@@ -98,6 +98,12 @@ def applied(database: AccountDatabase) -> set[str]:
     return {name for (name,) in database.fetchall(f"SELECT name FROM {_TABLE}", ())}  # noqa: S608
 
 
+def newest(database: peewee.Database) -> str:
+    """Return the name of the newest migration that the database has, perhaps of a later version."""
+    ((name,),) = database.execute_sql(f"SELECT MAX(name) FROM {_TABLE}").fetchall()  # noqa: S608
+    return str(name)
+
+
 def _apply_pending(database: peewee.Database) -> list[str]:
     names: list[str] = []
     while missing := pending(database):

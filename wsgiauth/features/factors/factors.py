@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import peewee
+
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
@@ -20,7 +22,7 @@ from wsgiauth.features.factors.totp import Totp
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
-from wsgiauth.storage.models import from_timestamp
+from wsgiauth.storage.models import NO_PASSWORD, from_timestamp
 
 _APP, _PASSKEY = _("Authenticator app"), _("Passkey")
 
@@ -154,6 +156,22 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
         if confirmed and is_first:
             recovery_codes.remove_all(user)
     return confirmed
+
+
+def count_users() -> int:
+    """Return how many users have a second factor; see `SecondFactors.of`.
+
+    Recovery codes alone are none, nor are the passkeys of a user who registered with a passkey and
+    has no password, unless the user has an app, too: such passkeys replace the password.
+    """
+    is_first = peewee.fn.EXISTS(
+        PasskeyAccount.select(peewee.SQL("1"))
+        .join(User)
+        .where(PasskeyAccount.user == Passkey.user, User.hashed_password == NO_PASSWORD)
+    )
+    apps = Totp.select(Totp.user).where(Totp.confirmed_at > 0)
+    keys = Passkey.select(Passkey.user).where(~is_first)
+    return int((apps | keys).count())  # UNION, so each user once
 
 
 def add_passkey(party: RelyingParty, user: User, name: str, credential: str, now: float) -> None:

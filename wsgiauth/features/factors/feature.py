@@ -12,9 +12,10 @@ from wsgiauth.features.factors.endpoints.recovery_codes import RecoveryCodes
 from wsgiauth.features.factors.endpoints.second import SecondStep
 from wsgiauth.features.factors.endpoints.totp import AuthenticatorApps
 from wsgiauth.features.factors.event_kinds import EVENTS, REGISTRATION_REASONS
-from wsgiauth.features.factors.factors import KINDS, remove_unproven
+from wsgiauth.features.factors.factors import KINDS, count_users, remove_unproven
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.features.factors.questions import QUESTIONS
+from wsgiauth.figures import Figure
 from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
@@ -59,6 +60,14 @@ FEATURE = Feature(
         "wsgiauth_passkey": Records("passkeys", passkeys.own_passkeys),
         "wsgiauth_passkey_account": Records("registrations_by_passkey", passkeys.own_registration),
     },
+    figures=lambda settings: [
+        Figure(
+            "users_with_second_factor",
+            "Users with a confirmed authenticator app, or a passkey that does not replace a"
+            " password.",
+            lambda now: count_users(),
+        )
+    ],
     questions=QUESTIONS,
     headlines={
         "no_second_factor": _("Two-step verification is not set up"),

@@ -7,11 +7,12 @@ from wsgiauth.features.links import letters
 from wsgiauth.features.links.email import Email
 from wsgiauth.features.links.forgot import Forgot
 from wsgiauth.features.links.mail_limits import MailLimits
-from wsgiauth.features.links.open_invitations import INVITATION_ENDED
+from wsgiauth.features.links.open_invitations import INVITATION_ENDED, count_invitations
 from wsgiauth.features.links.reset import Reset
 from wsgiauth.features.links.restore import Restore
 from wsgiauth.features.links.verified_register import Registration
 from wsgiauth.features.links.verify import Verify
+from wsgiauth.figures import Figure
 from wsgiauth.messages import _
 from wsgiauth.web.pages import Page
 
@@ -48,6 +49,9 @@ FEATURE = Feature(
     },
     pages=_pages,
     events=(INVITATION_ENDED,),
+    figures=lambda settings: [
+        Figure("open_invitations", "Invitations that can be used.", count_invitations)
+    ],
     event_reasons=letters.REASONS,
     composers=letters.composers,
     letter_samples=letters.SAMPLES,

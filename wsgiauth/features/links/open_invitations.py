@@ -63,6 +63,14 @@ def open_invitations(now: float, limit: int | None = None) -> list[OpenInvitatio
     return [*newest.values()][:limit]
 
 
+def count_invitations(now: int) -> int:
+    """Return how many invitations are open, or wait to be sent."""
+    secrets = OneTimeSecret.select().where(
+        OneTimeSecret.user.is_null(), _is_secret(), _is_valid(now)
+    )
+    return int(secrets.count()) + int(Mail.select().where(_is_mail()).count())
+
+
 def find_invitations(email: str, now: float) -> list[OpenInvitation]:
     """Return the open invitations of an address."""
     rows: Any = OneTimeSecret.select(OneTimeSecret.data, OneTimeSecret.expires_at)

@@ -17,6 +17,7 @@ from wsgiauth.accounts.tables import Membership, Session, insert_new
 from wsgiauth.authentication.lifetimes import DAY, MINUTE
 from wsgiauth.events import Event
 from wsgiauth.features.oauth_server.tables import AppSession, Client
+from wsgiauth.figures import Waiting
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -172,6 +173,16 @@ def delete(row: AppSession) -> None:
 def count_overdue(now: float) -> int:
     """Return how many logout tokens should have been sent a while ago."""
     return int(AppSession.select().where(AppSession.due_at <= int(now) - OVERDUE).count())
+
+
+def waiting() -> Waiting:
+    """Return how many logout tokens wait to be sent, and since when the oldest one does."""
+    # `due_at` moves with each attempt.
+    rows: Any = AppSession.select(
+        peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MIN(AppSession.expires_at)
+    )
+    number, expires_at = rows.where(AppSession.due_at.is_null(False)).tuples().get()
+    return Waiting(int(number), None if expires_at is None else expires_at - KEPT - LIFETIME)
 
 
 def own_app_sessions(user: User, settings: Settings) -> Iterator[object]:

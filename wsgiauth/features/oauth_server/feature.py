@@ -8,7 +8,7 @@ from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import Recorder
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.oauth_server import tables
-from wsgiauth.features.oauth_server.app_sessions import own_app_sessions
+from wsgiauth.features.oauth_server.app_sessions import own_app_sessions, waiting
 from wsgiauth.features.oauth_server.apps import OfflineApps, own_consents, own_grants
 from wsgiauth.features.oauth_server.asking_clients import ClientsWithSecrets
 from wsgiauth.features.oauth_server.devices import own_devices
@@ -139,6 +139,7 @@ FEATURE = Feature(
         "device": DeviceRequest,
         "authorization request": StoredRequest,
     },
+    waiting=lambda settings: {"logout_tokens": waiting} if settings.OAUTH_SERVER else {},
     questions=QUESTIONS,
     headlines={
         "invalid_client": _("This app is not known here"),
