@@ -16,7 +16,7 @@ help:
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[oidc,passkeys,totp]'
 	@touch $@
 
-EXTRAS := argon2,mysql,oidc,passkeys,postgres,services,testing,totp
+EXTRAS := argon2,metrics,mysql,oidc,passkeys,postgres,services,testing,totp
 .venv/dev: GROUPS := dev
 .venv/check: GROUPS := dev apps docs
 .venv/docs: GROUPS := dev docs

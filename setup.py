@@ -38,6 +38,7 @@ DRIVERS = {"postgres": ["psycopg[binary]>=3.2.11"], "mysql": ["PyMySQL>=1.1.1"]}
 SERVICES = {"services": ["pyjwt[crypto]", CRYPTOGRAPHY]}  # asymmetric signatures
 ARGON2 = {"argon2": ["argon2-cffi>=23"]}  # reads such hashes of other software
 OIDC = {"oidc": ["pyjwt[crypto]", CRYPTOGRAPHY]}  # signatures of providers
+METRICS = {"metrics": ["prometheus-client>=0.20"]}  # the text format of Prometheus
 TESTING = {"testing": ["pytest>=8", "webtest>=3.0.4"]}  # of applications: see wsgiauth.testing
 
 # What a reader of the index cannot follow, because it is about the files of the checkout.
@@ -235,6 +236,7 @@ with TemporaryDirectory() as build:
             **SERVICES,
             **OIDC,
             **ARGON2,
+            **METRICS,
             **TESTING,
         },
         entry_points={

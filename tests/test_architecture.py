@@ -148,6 +148,7 @@ DOORS_OF_LIBRARIES = {
         "testing.settings",
     },
     "fido2": {"features.factors.passkeys.webauthn"},
+    "prometheus_client": {"features.metrics.exposition"},
     # A value that a client gets and sends back has the format of `signed_values`.
     "hmac": {
         "signed_values",

@@ -231,7 +231,17 @@ def test_the_metadata_have_the_addresses_that_setup_py_knows(checkout, tools, tm
 
 def test_every_extra_is_for_users(wheel):
     assert sorted(metadata_of(wheel).get_all("Provides-Extra")) == [
-        *("argon2", "mysql", "oidc", "passkeys", "postgres", "services", "testing", "totp"),
+        *(
+            "argon2",
+            "metrics",
+            "mysql",
+            "oidc",
+            "passkeys",
+            "postgres",
+            "services",
+            "testing",
+            "totp",
+        ),
     ]
 
 

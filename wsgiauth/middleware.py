@@ -38,6 +38,7 @@ from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
 from wsgiauth.feature import Feature, Inviter, WellKnown, joined
 from wsgiauth.figures.event_counts import EventCounts
+from wsgiauth.figures.requests import CountingScope, RequestCounts
 from wsgiauth.gate import GatedApp, PathRules, Require
 from wsgiauth.mail.transports import Transport
 from wsgiauth.mail.worker import Queue
@@ -175,7 +176,12 @@ class AuthMiddleware:
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
         self.database: AccountDatabase = opened
-        self._scope = RequestScope(self.database)
+        counts = self.site.part(RequestCounts)
+        self._scope = (
+            RequestScope(self.database)
+            if counts is None
+            else CountingScope(self.database, counts, mount)
+        )
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, (*self.site.parts.all(EventCounts), *subscribers))
         record(self.database, recorders(settings, self.site))

@@ -19,7 +19,7 @@ from tests.load.bench import print_table
 from tests.support.versions import CACHE, ROOT
 
 UV = (sys.executable, "-m", "uv")
-EXTRAS = {"argon2", "mysql", "oidc", "passkeys", "postgres", "services", "totp"}
+EXTRAS = {"argon2", "metrics", "mysql", "oidc", "passkeys", "postgres", "services", "totp"}
 SETS = ("lowest", "newest")
 WHEELS = ("--only-binary", ":all:", "--no-binary", "wsgi-accounts")
 TESTS = ("--target", "test", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")

@@ -12,7 +12,7 @@ from wsgiauth.version import __version__
 _DISTRIBUTIONS = (
     *("WebOb", "PyJWT", "bcrypt", "peewee", "Jinja2", "MarkupSafe", "waitress"),
     *("psycopg", "psycopg-binary", "PyMySQL"),
-    *("segno", "fido2", "cryptography", "argon2-cffi"),
+    *("segno", "fido2", "cryptography", "argon2-cffi", "prometheus-client"),
     *("Flask", "Werkzeug", "Django", "pyramid", "bottle", "falcon", "CherryPy"),
 )
 

@@ -12,6 +12,7 @@ from wsgiauth.features.health.feature import FEATURE as HEALTH
 from wsgiauth.features.keys.feature import FEATURE as KEYS
 from wsgiauth.features.links.feature import FEATURE as LINKS
 from wsgiauth.features.login_codes.feature import FEATURE as LOGIN_CODES
+from wsgiauth.features.metrics.feature import FEATURE as METRICS
 from wsgiauth.features.notices.feature import FEATURE as NOTICES
 from wsgiauth.features.oauth_server.feature import FEATURE as OAUTH_SERVER
 from wsgiauth.features.panel.feature import FEATURE as PANEL
@@ -43,6 +44,7 @@ FEATURES = (
     TRANSFER,
     FORMER_PASSWORDS,
     HEALTH,
+    METRICS,
 )
 
 CHANGES = changes_of(FEATURES)

@@ -112,6 +112,11 @@ class HashSlots:
         self._known_in_a_row = 0
         self._changed = threading.Condition()
 
+    @property
+    def free(self) -> int:
+        """How many further passwords could be hashed now."""
+        return self._slots - len(self._hashing)
+
     def require_patience(self, networks: tuple[str, ...]) -> None:
         """Refuse (503) a client that floods and was refused less than Retry-After ago.
 

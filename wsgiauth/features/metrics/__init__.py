@@ -1,0 +1,1 @@
+"""Metrics: the figures of a site for Prometheus."""
