@@ -3,9 +3,10 @@
 The kernel and each feature declare theirs. All come from the database, so every process has the
 same. They are counted together, at most once in `KEPT` seconds by a process, and the count is
 cancelled after `LIMIT` seconds: then the figures that it has not reached keep their last values,
-and those that took too long are the last ones of the next count.
+and are the first ones of the next count. Those that took too long are its last ones.
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -77,7 +78,8 @@ class Figures:
         self._changed = threading.Condition()
         self._counted: dict[str, _Counted] = {}
         self._began_at: float | None = None  # the last count that succeeded
-        self._slow: set[str] = set()  # the figures that the last count did not reach
+        self._tried_at: dict[str, float] = {}  # by the name of the figure
+        self._slow: set[str] = set()  # those that took too long when they were last tried
         self._is_counting = False
 
     def read(self) -> Reading:
@@ -104,7 +106,6 @@ class Figures:
             self._is_counting = False
             self._began_at = began_at
             self._counted |= found
-            self._slow = {each.name for each in self.declared} - found.keys()
             self._changed.notify_all()
             return self._reading()
 
@@ -119,13 +120,20 @@ class Figures:
     def _count(self, end: float) -> dict[str, _Counted]:
         found: dict[str, _Counted] = {}
         opened: AccountDatabase = storage.current()  # type: ignore[assignment]
-        for figure in sorted(self.declared, key=lambda each: each.name in self._slow):
-            left = end - self._monotonic()
-            if left <= 0:
+        for figure in sorted(self.declared, key=self._place):
+            began_at = self._monotonic()
+            if began_at >= end:
                 break
-            with suppress(TimeLimitError), opened.time_limit(left):
-                found[figure.name] = _Counted(figure.measure(int(self.now())), self._monotonic())
+            self._tried_at[figure.name] = began_at
+            self._slow.add(figure.name)
+            with suppress(TimeLimitError), opened.time_limit(end - began_at):
+                found[figure.name] = _Counted(figure.measure(int(self.now())), began_at)
+                self._slow.discard(figure.name)
         return found
+
+    def _place(self, figure: Figure) -> tuple[bool, float]:
+        """Return what orders the figures: the slow ones last, and those first that wait longest."""
+        return figure.name in self._slow, self._tried_at.get(figure.name, -math.inf)
 
 
 def figures_of_waiting(
