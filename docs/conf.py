@@ -176,6 +176,7 @@ KEYWORDS = {
     "docs/deployment#containers": "docker, kubernetes, podman",
     "docs/deployment#health": "liveness, readiness, health check, healthz, haproxy, systemd",
     "docs/deployment#key-rotation": "secret key rotation",
+    "docs/deployment#metrics": "alerts, metrics, monitoring, prometheus, prometheus metrics",
     "docs/deployment#one-host": "gunicorn, production",
     "docs/endpoints#get-authopenapijson": "openapi, swagger",
     "docs/factors": "mfa, totp, two factor, two-factor, two-factor authentication",
@@ -206,8 +207,8 @@ KEYWORDS = {
     "docs/migration#from-flask-login": "flask login, flask-login",
     "docs/not-included": (
         "active directory, asgi, captcha, fastapi, health, health check, impersonate, "
-        "impersonation, kerberos, ldap, lock user out, metrics, multi tenant, multi-tenancy, "
-        "multiple email addresses, mysql, organizations, prometheus, prometheus metrics, "
+        "impersonation, kerberos, ldap, lock user out, multi tenant, multi-tenancy, "
+        "multiple email addresses, mysql, organizations, "
         "recaptcha, saml, scim, security questions, sms, sms code, starlette, tenants, several "
         "email addresses"
     ),

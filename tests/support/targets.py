@@ -65,6 +65,7 @@ FILES = {
         "docs/test_mail_page.py",
         "docs/test_migration.py",
         "docs/test_own_data_page.py",
+        "docs/test_prometheus.py",
         "docs/test_pyramid_page.py",
         "docs/test_readme.py",
         "docs/test_remote_user.py",
