@@ -90,6 +90,7 @@ def prometheus(folder, site, key):
             return json.loads(ask(url)[1])["data"]
 
         with started(["prometheus", *options], port):
+            wait_for(lambda: ask(f"http://127.0.0.1:{port}/-/ready")[0] == 200)
             yield get
 
 
@@ -139,6 +140,8 @@ def test_prometheus_is_refused_with_a_revoked_key(folder, site):
             return targets and targets[0]["lastError"]
 
         assert "401" in wait_for(refused)
-        assert "WsgiauthUnreachable" in {
-            each["labels"]["alertname"] for each in wait_for(lambda: get("alerts")["alerts"])
-        }
+        wait_for(lambda: "WsgiauthUnreachable" in alerts(get))
+
+
+def alerts(get):
+    return {each["labels"]["alertname"] for each in get("alerts")["alerts"]}
