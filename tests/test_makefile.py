@@ -129,6 +129,7 @@ def calls(monkeypatch):
                 "dev",
                 ".venv/bin/python -m tests.load.million",
                 ".venv/bin/python -m tests.load.million.apps",
+                ".venv/bin/python -m tests.load.million.metrics",
             ],
         ),
         (["weight"], ["weight", ".venv/weight/bin/python -m tests.load.weight"]),

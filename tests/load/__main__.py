@@ -81,9 +81,9 @@ MEASUREMENTS = {
         ("load.mail_soak",),
     ),
     "million": Measurement(
-        "Time a million users and grants of apps; needs PostgreSQL, MariaDB and 6 GB.",
+        "Time a million users, metrics, and grants of apps; needs PostgreSQL, MariaDB and 6 GB.",
         "20 minutes",
-        ("load.million", "load.million.apps"),
+        ("load.million", "load.million.apps", "load.million.metrics"),
     ),
     "mutants": Measurement(
         "Count the faults in the code of accounts that no test notices.",

@@ -16,6 +16,7 @@ from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation, request_invitation
 from wsgiauth.features.links.open_invitations import (
     OpenInvitation,
+    count_invitations,
     end_invitations,
     find_invitations,
     open_invitations,
@@ -143,3 +144,13 @@ def test_an_email_that_is_revoked_while_it_is_sent_gets_no_link(invite, outbox, 
     monkeypatch.setattr(letters, "find_user", revoke)
     invite(EMAIL)
     assert (post.recipients, OneTimeSecret.select().count()) == ([], 0)
+
+
+def test_sent_and_waiting_invitations_are_counted_until_they_expire(invite, clock):
+    assert count_invitations(clock()) == 0
+    invite(JOAN)
+    invite("eve@example.org", is_requested=True)
+    invite("lin@example.org", is_sent=False)
+    assert count_invitations(clock()) == 2
+    clock.move(HOURS * 3600)
+    assert count_invitations(clock()) == 1

@@ -20,7 +20,7 @@ from wsgiauth.features.metrics.exposition import declared_metrics
 from wsgiauth.features.metrics.metrics import PERMISSION
 from wsgiauth.features.metrics.questions import QUESTIONS
 from wsgiauth.features.registry import FEATURES
-from wsgiauth.figures import Figures
+from wsgiauth.figures import Figures, Reading
 from wsgiauth.testing import add_authenticator, api_key, bearer, logged_in, make_user
 
 PATH = "/auth/metrics"
@@ -181,3 +181,11 @@ def test_the_permission_is_listed(site):
     with storage.context.using(site.database):
         listed = [each.name for each in known_permissions.known_permissions()]
     assert PERMISSION in listed
+
+
+def test_a_figure_that_was_not_counted_in_time_is_missing(scrape, monkeypatch):
+    monkeypatch.setattr(Figures, "read", lambda figures: Reading({"sessions": 3}, 7))
+    found = scrape()
+    assert found["wsgiauth_sessions"] == 3
+    assert found["wsgiauth_figures_age_seconds"] == 7
+    assert not [name for name in found if name.startswith("wsgiauth_users")]

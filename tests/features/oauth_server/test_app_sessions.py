@@ -395,3 +395,13 @@ def test_a_command_leaves_the_logout_token_to_a_server(
     assert wsgiauth("deactivate", ada.username)[0] == 0
     clock.now = AppSession.get().due_at
     assert len(sent()) == 1
+
+
+def test_a_logout_token_waits_since_the_end_of_its_session(site, group, wiki, ada):
+    assert app_sessions.waiting() == (0, None)
+    wiki.exchange(code_in(walk(logged_in(site, ada), wiki.url(scope="openid"))))
+    assert app_sessions.waiting() == (0, None)
+    end_sessions(ada)
+    ended_at = AppSession.get().due_at
+    AppSession.update(due_at=ended_at + 1000, attempts=2).execute()  # after two attempts
+    assert app_sessions.waiting() == (1, ended_at)
