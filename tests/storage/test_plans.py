@@ -48,6 +48,15 @@ _OF_KERNEL = {
     ("figures/event_counts.py", "by_hour", "part of wsgiauth_event_count"): (
         "a day has at most 1,440 counts of an event"
     ),
+    ("figures/accounts.py", "_emails", "wsgiauth_mail"): "a figure, which metrics keep a while",
+    ("figures/accounts.py", "_sessions", "part of wsgiauth_session"): "the same",
+    ("figures/accounts.py", "_users", "wsgiauth_user"): "the same",
+    ("figures/event_counts.py", "by_name", "part of wsgiauth_event_count"): (
+        "five minutes have at most some hundred counts"
+    ),
+    ("figures/event_counts.py", "purge", "part of wsgiauth_event_count"): (
+        "the counts of an hour, once an hour"
+    ),
     ("mail/outbox.py", "overdue", "part of wsgiauth_mail"): "`check` counts",
     ("throttling/failed_logins.py", "users_who_failed", "part of wsgiauth_failed_logins"): (
         "the failures of an hour or two are sorted, and each has cost a hash"

@@ -101,6 +101,10 @@ def commands(folder):
 
 
 WHOLE_READS = {
+    **{
+        ("factors.py", "count_users", f"wsgiauth_{table}"): "a figure, which metrics keep a while"
+        for table in ("totp", "passkey", "user")
+    },
     ("passkeys/__init__.py", "is_used", "wsgiauth_passkey"): "`check` asks whether there is one",
     ("totp.py", "count_by_key", "wsgiauth_totp"): "`check` counts",
     ("totp.py", "is_used", "wsgiauth_totp"): "a start stops at the first app",

@@ -252,6 +252,7 @@ WHOLE_READS = {
 }
 # The same, or along an index, as the planner chooses by what it knows of the values.
 READS_BY_STATISTICS = {
+    ("app_sessions.py", "waiting", "wsgiauth_oauth_session"): "a figure, of the rows that wait",
     ("app_sessions.py", "clients_due", "wsgiauth_oauth_client"): (
         "the clients of operators, which are some, and in many sites all"
     ),

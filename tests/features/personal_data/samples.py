@@ -9,6 +9,7 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RESET
 from wsgiauth.authentication.password import make_reset_link
+from wsgiauth.figures import event_counts
 from wsgiauth.mail.outbox import ask_for
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in, make_user
@@ -17,7 +18,7 @@ HOME = ("192.0.2.1",)
 
 
 def fill(site, user):
-    """Join a group, ask for a new password, and fail to log in until there is a wait."""
+    """Join a group, ask for a new password, fail to log in until there is a wait, and count."""
     group = Group.objects.create(name=f"group of {user.username}")
     group.grant("group.read")
     user.join(group)
@@ -26,6 +27,7 @@ def fill(site, user):
     ask_for(site.site.outbox, RESET, name=user.email, data={"mount": "/auth"})
     for _ in range(5):
         fail(site, user.username)
+    event_counts.add(user.id, "login_failed", 1)
 
 
 def fail(site, name):

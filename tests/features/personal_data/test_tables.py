@@ -15,6 +15,7 @@ from wsgiauth.features.personal_data.records import claims
 from wsgiauth.features.registry import FEATURES
 
 ABOUT_NO_USER = {
+    "wsgiauth_event_count": "it says how many events happened, whoever caused them",
     "wsgiauth_group": "its members are in another table",
     "wsgiauth_group_permission": "it says what a group can do, whoever its members are",
     "wsgiauth_migration": "it has names of migrations",
