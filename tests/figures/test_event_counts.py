@@ -92,6 +92,7 @@ def add_a_hundred(url):
         add(number // 50, "login", 1)
 
 
+@pytest.mark.every_database
 def test_concurrent_processes_lose_no_event(in_processes, database, database_url):
     in_processes(add_a_hundred, database_url)
     assert rows() == [(0, "login", 400), (1, "login", 400)]

@@ -66,22 +66,30 @@ class CountingScope(RequestScope):
     def _counted(
         self, respond: WSGIApplication, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
-        status = ""
-
-        def start(new: str, *others: Any) -> Callable[[bytes], object]:
-            nonlocal status
-            status = new
-            return start_response(new, *others)
-
+        start = _Start(start_response)
         try:
             app_iter = respond(environ, start)
         except BaseException:
             self._add(_FAILED)
             raise
-        if status:
-            self._add(status)
+        if start.status:
+            self._add(start.status)
             return app_iter
-        return _Unstarted(app_iter, lambda: self._add(status or _FAILED))
+        return _Unstarted(app_iter, lambda: self._add(start.status or _FAILED))
+
+
+class _Start:
+    """A `start_response` that keeps the status."""
+
+    __slots__ = ("_start_response", "status")
+
+    def __init__(self, start_response: StartResponse) -> None:
+        self._start_response = start_response
+        self.status = ""
+
+    def __call__(self, status: str, *others: Any) -> Callable[[bytes], object]:
+        self.status = status
+        return self._start_response(status, *others)
 
 
 class _Unstarted:

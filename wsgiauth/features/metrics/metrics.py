@@ -47,9 +47,13 @@ class Metrics(Endpoint):
         actors.identify(caller.user.id, caller.key_id)
         if not caller.user.has_permission(PERMISSION):
             events.emit(kinds.REFUSED, user_id=caller.user.id, reason=f"lacks {PERMISSION}")
-            detail = _("Metrics need the permission %(permission)s.", permission=PERMISSION)
             if caller.key_id:
+                detail = _(
+                    "The API key does not have the permission %(permission)s.",
+                    permission=PERMISSION,
+                )
                 return refuse_key(environ, detail)
+            detail = _("Your account does not have the permission that this page requires.")
             return failure(environ, HTTPStatus.FORBIDDEN, "forbidden", detail)
         from wsgiauth.features.metrics.exposition import exposition
 
