@@ -267,3 +267,13 @@ def test_the_client_and_the_prefix_are_taken_from_the_proxy(command, serve, ada,
         assert status == 401
         assert f'action="{prefix}/auth/login"' in page
     assert "address=192.0.2.7" in (folder / "log").read_text()
+
+
+def test_prometheus_gets_a_key_that_reads_the_metrics(run, folder):
+    for command, output in shown(DEPLOYMENT, "Metrics"):
+        assert run(command) == output
+    key = (folder / "wsgiauth.key").read_text("utf-8").strip()
+    site = AuthMiddleware(echo, replace(settings_of(folder), METRICS=True))
+    metrics = TestApp(site).get("/auth/metrics", headers={"Authorization": f"Bearer {key}"})
+    assert 'wsgiauth_users{state="active"} 1.0' in metrics.text
+    storage.discard_connection(site.database)
