@@ -90,9 +90,8 @@ _ANY = "*"  # as a method: every one
 _MAP = SiteMap(ROUTES)
 
 _HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
-_WITHOUT_CREDENTIALS = Router(
-    {path: each for path, each in ROUTES.items() if each.ignores_credentials}
-)
+# The paths of probes, below the mount; none has a part with a name.
+PROBES = frozenset(path for path, each in ROUTES.items() if each.ignores_credentials)
 
 
 class _Route(NamedTuple):
@@ -153,7 +152,7 @@ class AuthApp:
 
     def _answer(self, environ: WSGIEnvironment) -> Response:
         """Return the response to a request, also if it fails."""
-        if _WITHOUT_CREDENTIALS.find(environ.get("PATH_INFO", "")) is not None:
+        if environ.get("PATH_INFO", "") in PROBES:
             for name in ("HTTP_AUTHORIZATION", "HTTP_COOKIE"):
                 environ.pop(name, None)
         try:

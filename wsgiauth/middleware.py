@@ -165,7 +165,7 @@ class AuthMiddleware:
             settings = replace(settings, MAIL_URL=CALLABLE)
         asked = Registration(registration, on_registered)
         # Loaded by the first middleware: a script and most commands need no endpoints.
-        from wsgiauth.app import AuthApp
+        from wsgiauth.app import PROBES, AuthApp
         from wsgiauth.features.registry import FEATURES, recorders
 
         self.site: Site = Site.from_settings(
@@ -180,7 +180,7 @@ class AuthMiddleware:
         self._scope = (
             RequestScope(self.database)
             if counts is None
-            else CountingScope(self.database, counts, mount)
+            else CountingScope(self.database, counts, {f"{mount}{each}" for each in PROBES})
         )
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, (*self.site.parts.all(EventCounts), *subscribers))

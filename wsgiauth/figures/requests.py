@@ -1,20 +1,18 @@
 """How many requests a process has answered, by the class of the status, such as 2xx.
 
-All requests that pass the middleware count, also those that reach the application, but not those of
-load balancers to /auth/health. Only a site that shows the numbers counts.
+All requests that pass the middleware count, also those that reach the application, but not the
+probes of load balancers. Only a site that shows the numbers counts.
 """
 
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth.storage.connections import AccountDatabase
 from wsgiauth.storage.request_scope import RequestScope
-
-PROBES = "/health/"  # below the mount
 
 _FAILED = "500"  # a request whose answer raises an exception
 
@@ -45,19 +43,21 @@ class CountingScope(RequestScope):
     """The scope of a site that counts requests.
 
     Args:
-        mount: The path below which wsgiauth answers.
+        uncounted: The paths of probes.
     """
 
-    def __init__(self, database: AccountDatabase, counts: RequestCounts, mount: str) -> None:
+    def __init__(
+        self, database: AccountDatabase, counts: RequestCounts, uncounted: Container[str]
+    ) -> None:
         super().__init__(database)
         self._add = counts.add
-        self._probes = f"{mount}{PROBES}"
+        self._uncounted = uncounted
 
     def serve(
         self, respond: WSGIApplication, environ: WSGIEnvironment, start_response: StartResponse
     ) -> Iterable[bytes]:
         """Return the response of `respond`, and count it."""
-        if environ.get("PATH_INFO", "").startswith(self._probes):
+        if environ.get("PATH_INFO", "") in self._uncounted:
             return super().serve(respond, environ, start_response)
         start = _Start(start_response)
         try:
