@@ -20,10 +20,11 @@ from wsgiauth import AuthMiddleware, events, storage
 from wsgiauth.features.oauth_server import app_sessions, clients, logout_sending
 from wsgiauth.features.oauth_server.app_sessions import LEASE, LIFETIME
 from wsgiauth.features.oauth_server.clients import ClientFields
-from wsgiauth.features.oauth_server.logouts import PARALLEL, SLOW, Logouts
+from wsgiauth.features.oauth_server.logouts import Logouts
 from wsgiauth.features.oauth_server.tables import AppSession, Client
 from wsgiauth.features.services.signed_tokens import SignedTokens
 from wsgiauth.mail.outbox import RETRIES, Mail
+from wsgiauth.mail.posting import PARALLEL, SLOW
 from wsgiauth.outgoing import OutgoingError
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in
@@ -304,7 +305,7 @@ def test_an_app_that_answers_quickly_goes_first(apps, logouts, claimed, clock, s
 
 
 def test_new_tokens_are_found_while_apps_do_not_answer(apps, logouts, site, monkeypatch):
-    monkeypatch.setattr("wsgiauth.features.oauth_server.logouts.POLL", 0.01)
+    monkeypatch.setattr("wsgiauth.mail.posting.POLL", 0.01)
     arrived, waits = Event(), []
 
     def send(number):
