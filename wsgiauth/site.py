@@ -22,7 +22,7 @@ from wsgiauth.authentication.second_factors import (
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WaysIn
-from wsgiauth.events.kinds import Change
+from wsgiauth.events.kinds import Change, DeclaredKinds
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
     KERNEL,
@@ -132,6 +132,7 @@ class Site:
         own: dict[type, Callable[[Parts], object]] = {
             Sessions: lambda _: sessions,
             Figures: lambda _: figures,
+            DeclaredKinds: lambda _: DeclaredKinds(event_kinds_of(features)),
         }
         if settings.ADMIN_PANEL or settings.METRICS:  # which show them
             own[EventCounts] = lambda _: EventCounts(tokens.now)

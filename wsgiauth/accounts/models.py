@@ -247,7 +247,7 @@ class User(UserRights):
         with database.atomic():
             old = self._stored_email()
             deleted: int = super().delete_instance(*args, **kwargs)
-            details = {**old, "email": old["old_email"], "username": self.username}
+            details = {**old, "email": old["old_email"]}
             events.emit(kinds.USER_DELETED, user_id=self.id, details=details)
         return deleted
 
@@ -284,10 +284,12 @@ class User(UserRights):
         self.__data__["security_stamp"] = stamp.scalar()
 
     def _stored_email(self) -> dict[str, str]:
-        """Return the stored address, also as `unproven` if it is, its proof, and the language."""
-        columns = (User.email, User.email_verified_at, User.email_verified_by, User.language)
-        email, verified_at, verified_by, language = self._stored(*columns) or ("", None, "", "")
+        """Return the stored names, the address also as `unproven` if it is, and the language."""
+        columns = (User.username, User.email, User.email_verified_at, User.email_verified_by)
+        stored = self._stored(*columns, User.language) or ("", "", None, "", "")
+        username, email, verified_at, verified_by, language = stored
         return {
+            "username": username,
             "old_email": email,
             "unproven": "" if verified_at else email,
             "verified_at": verified_at.isoformat() if verified_at else "",

@@ -1,7 +1,7 @@
 """The kinds of events: what the kernel and each feature declare, and the kernel's own."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from wsgiauth.messages import _, pgettext
@@ -58,6 +58,17 @@ class Change(EventKind):
     def level(self) -> int:
         """The level in the log."""
         return logging.WARNING if self.is_warning else logging.INFO
+
+
+class DeclaredKinds:
+    """The kinds of events that a site can have, of the kernel and of features."""
+
+    def __init__(self, kinds: Iterable[EventKind]) -> None:
+        self._kinds = {each.name: each for each in kinds}
+
+    def find(self, name: str) -> EventKind | None:
+        """Return the kind with a name."""
+        return self._kinds.get(name)
 
 
 LOGIN_FAILED = Refusal("login_failed")

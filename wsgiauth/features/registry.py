@@ -22,6 +22,7 @@ from wsgiauth.features.services.feature import FEATURE as SERVICES
 from wsgiauth.features.terms.feature import FEATURE as TERMS
 from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
 from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
+from wsgiauth.features.webhooks.feature import FEATURE as WEBHOOKS
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page
@@ -45,6 +46,7 @@ FEATURES = (
     FORMER_PASSWORDS,
     HEALTH,
     METRICS,
+    WEBHOOKS,
 )
 
 CHANGES = changes_of(FEATURES)
