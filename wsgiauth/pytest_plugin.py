@@ -87,3 +87,10 @@ def wsgiauth_mailbox(wsgiauth_app: AuthMiddleware) -> Callable[[], testing.Mails
     """Return `wsgiauth.testing.mailbox` for this application, which sends no email from now on."""
     testing.mailbox(wsgiauth_app)
     return partial(testing.mailbox, wsgiauth_app)
+
+
+@pytest.fixture
+def wsgiauth_webhooks(wsgiauth_app: AuthMiddleware) -> Callable[[], list[testing.Sent]]:
+    """Return `wsgiauth.testing.webhooks` for this application, which sends none from now on."""
+    testing.webhooks(wsgiauth_app)
+    return partial(testing.webhooks, wsgiauth_app)

@@ -98,8 +98,6 @@ def receiving():
                 self.send_header(name, value)
             self.end_headers()
 
-        do_GET = do_POST  # after a redirect
-
         def log_message(self, *_):
             pass
 
@@ -112,5 +110,3 @@ def receiving():
         finally:
             server.shutdown()
             thread.join()
-
-

@@ -29,6 +29,7 @@ FIXTURES = [
     "wsgiauth_provider_account",
     "wsgiauth_client",
     "wsgiauth_mailbox",
+    "wsgiauth_webhooks",
 ]
 
 
@@ -102,7 +103,7 @@ from wsgiauth.testing import make_settings
 
 @pytest.fixture
 def wsgiauth_settings():
-    return make_settings(MAIL_URL="memory:")
+    return make_settings(MAIL_URL="memory:", WEBHOOKS=["https://billing.example/"])
 
 @pytest.fixture
 def wsgiauth_app(wsgiauth_settings):
@@ -163,6 +164,11 @@ def test_a_mail(wsgiauth_app, wsgiauth_user, wsgiauth_mailbox):
     TestApp(wsgiauth_app).post_json("/auth/forgot", {"username": "ada"})
     (mail,) = wsgiauth_mailbox()
     assert mail["To"] == "ada@example.org"
+
+def test_a_webhook(wsgiauth_user, wsgiauth_webhooks):
+    wsgiauth_user("ada")
+    (webhook,) = wsgiauth_webhooks()
+    assert webhook.document["data"]["user"]["username"] == "ada"
 """
 
 

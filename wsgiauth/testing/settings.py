@@ -2,12 +2,14 @@
 
 import atexit
 import secrets
+from base64 import b64encode
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from wsgiauth.settings import PER_ADDRESS, Settings
+from wsgiauth.settings.webhook_entries import PREFIX
 
 ROUNDS = 4  # bcrypt's minimum: a millisecond instead of a quarter of a second
 
@@ -23,7 +25,8 @@ def make_settings(**changes: Any) -> Settings:
     Each `AuthMiddleware` with these settings has its own empty database. Limits by address are off,
     because all tests have the same address. `MAIL_URL="memory:"` turns on emails, whose links lead
     to http://localhost, as WebTest's clients do: see `mailbox`. `OAUTH_SERVER` and `SERVICES` get a
-    key to sign with, unless `SERVICE_KEYS` names one.
+    key to sign with, unless `SERVICE_KEYS` names one; so do `WEBHOOKS`, unless there is a
+    `WEBHOOK_KEY`.
 
     Args:
         changes: Settings by name, which replace these.
@@ -45,6 +48,8 @@ def make_settings(**changes: Any) -> Settings:
     }
     if changes.get("OAUTH_SERVER") or changes.get("SERVICES"):
         defaults["SERVICE_KEYS"] = _service_key()
+    if changes.get("WEBHOOKS"):
+        defaults["WEBHOOK_KEY"] = (PREFIX + b64encode(secrets.token_bytes(32)).decode(),)
     return _TestSettings(**(defaults | changes))
 
 

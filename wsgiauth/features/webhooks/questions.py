@@ -35,8 +35,8 @@ def _unknown_urls(site: Site) -> Iterator[Finding]:
     number = sum(map(rows.count_waiting, unknown))
     if number:
         yield Finding(
-            f"{counted(number, 'webhook')} wait for URLs that WEBHOOKS no longer has. A server with"
-            " WEBHOOKS deletes them after an hour."
+            f"WEBHOOKS no longer has the URLs of {counted(number, 'webhook')}: a server with other"
+            " URLs there deletes them after an hour."
         )
 
 

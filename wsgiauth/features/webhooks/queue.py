@@ -1,9 +1,10 @@
 """The queue, which sends webhooks that are due."""
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wsgiauth.authentication.lifetimes import HOUR, MINUTE
 from wsgiauth.features.webhooks import rows
@@ -29,6 +30,12 @@ class Sent(NamedTuple):
     url: str
     headers: Mapping[str, str]
     body: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The body, parsed."""
+        parsed: dict[str, Any] = json.loads(self.body)
+        return parsed
 
     def __repr__(self) -> str:
         return "<Sent>"
