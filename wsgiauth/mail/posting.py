@@ -86,9 +86,9 @@ class PostingQueue(Queue, Generic[_Row]):
             resting: Until when destinations rest.
         """
 
+    @abstractmethod
     def find_further(self) -> bool:
         """Look for other work when no row is due; return whether rows can be due now."""
-        return False
 
     def deliver(self) -> float | None:
         """Send every row that is due; return the seconds until the next one, or None.

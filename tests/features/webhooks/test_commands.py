@@ -97,7 +97,6 @@ def test_a_test_of_another_url_is_refused_and_not_signed(wsgiauth, receiver, end
     assert SECRET not in errors
 
 
-@pytest.mark.every_database
 def test_resend_begins_anew(wsgiauth, row, receiver):
     for due_at in (FAR, None):
         Webhook.update(due_at=due_at, attempts=8).execute()

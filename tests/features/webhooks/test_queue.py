@@ -382,6 +382,20 @@ def test_a_last_try_that_another_process_repeats_is_reported_by_that_one(
 
 
 @pytest.mark.every_database
+def test_a_row_is_sent_anew_once(site, queue, receiver, clock):
+    cause()
+    rows.end(Webhook.get(), "status 500", clock.now)
+    assert queue.deliver() is None
+    row = rows.find(Webhook.get().id)
+    assert rows.resend(row, clock.now)
+    assert not rows.resend(row, clock.now)  # by another operator
+    assert rows.count_waiting(row.destination) == 1
+    assert queue.deliver() is None
+    assert [each.id for each in receiver.take()] == [row.id]
+    assert [*rows.pages()] == []
+
+
+@pytest.mark.every_database
 def test_rows_of_other_urls_are_deleted_after_an_hour(site, queue, receiver, clock, caplog):
     cause(3)
     Webhook.update(destination="0" * 32).execute()
