@@ -10,6 +10,7 @@ from tests.races import (
     sessions,
     trusted,
     ways_in,
+    webhooks,
 )
 
 __all__ = [
@@ -22,4 +23,5 @@ __all__ = [
     "sessions",
     "trusted",
     "ways_in",
+    "webhooks",
 ]

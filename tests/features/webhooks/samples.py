@@ -56,11 +56,7 @@ def commands(folder):
     return ("webhooks list", "webhooks list --json")
 
 
-WHOLE_READS = {
-    ("rows.py", "waiting", "wsgiauth_webhook"): "a figure counts what waits",
-    ("rows.py", "waiting", "part of wsgiauth_webhook"): "the same",
-    ("rows.py", "pages", "wsgiauth_webhook"): "the command `webhooks list` lists all",
-}
+WHOLE_READS = {("rows.py", "waiting", "wsgiauth_webhook"): "a figure counts what waits"}
 ABOUT_NO_USER = {
     "wsgiauth_webhook": (
         "it has for the receivers of the operator what the trail says of users, until it is sent"
