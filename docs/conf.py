@@ -151,7 +151,7 @@ LEADS_ON = """\
 
 # What people search for in words that the title of the section does not have.
 KEYWORDS = {
-    "docs/application#events-in-your-code": "webhook, webhooks, signals",
+    "docs/application#events-in-your-code": "signals",
     "docs/application#groups": "groups, roles",
     "docs/application#permissions": "permissions",
     "docs/application#profile-tables": "user model, user profile, sqlalchemy",
@@ -239,6 +239,7 @@ KEYWORDS = {
     "docs/templates#emails": "email templates",
     "docs/templates#shades-of-the-colour": "dark mode, theme",
     "docs/testing": "test client, test logged in user, log in in tests, pytest",
+    "docs/webhooks": "webhook, webhooks, standard webhooks",
     "docs/write-an-app": "oidc client, openid client, relying party",
     "docs/write-an-app#a-program-that-logs-in-as-itself": "client credentials, machine to machine",
     "docs/write-an-app#devices-without-a-keyboard": "device code, device flow",
