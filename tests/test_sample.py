@@ -113,8 +113,8 @@ def test_the_staff_is_led_to_the_panel(visitor, ada):
     assert "Administration" not in visitor.get("/")
     ada.is_staff = True
     ada.save()
-    panel = visitor.get("/").click("Administration").follow()
-    assert panel.request.path == "/auth/admin/users"
+    panel = visitor.get("/").click("Administration")
+    assert panel.request.path == "/auth/admin"
 
 
 def test_the_group_of_the_sample_is_created_once(sample, monkeypatch):

@@ -26,15 +26,15 @@ WORDS = {
     "property": """
         accent-color align-items align-self background border border-bottom border-collapse
         break-inside border-color border-inline-start-width border-radius border-top bottom
-        box-shadow box-sizing clip-path color color-scheme columns content counter-increment
-        counter-reset cursor direction display fill flex flex-basis flex-wrap font font-size
-        font-weight gap grid-area margin-inline-end grid-column grid-row grid-template-columns
+        box-shadow box-sizing clip-path color color-scheme column-gap columns content
+        counter-increment counter-reset cursor direction display fill flex flex-basis flex-direction
+        flex-wrap font font-size font-variant-numeric font-weight gap grid-area margin-inline-end
+        grid-column grid-row grid-template-columns
         grid-template-rows height inset-block-start inset-inline-start justify-content justify-self
         line-height list-style margin margin-bottom margin-inline margin-top max-width min-height
         min-width object-fit object-position order outline outline-offset overflow overflow-wrap
-        overflow-x padding padding-bottom padding-inline-start padding-top position resize
-        scroll-padding-bottom
-        text-align text-decoration text-decoration-thickness text-overflow text-underline-offset
+        overflow-x padding padding-block padding-bottom padding-inline-start padding-top position
+        resize scroll-padding-bottom text-align text-decoration text-decoration-thickness text-overflow text-underline-offset
         unicode-bidi vertical-align white-space width z-index
     """,
     "function": "attr counter inset min minmax repeat var",

@@ -170,7 +170,7 @@ def test_it_sends_no_credentials_and_changes_nothing(proxy, database):
     assert [*database.connection().iterdump()] == before
     assert {each.get("HTTP_COOKIE") for each in proxy.asked} == {None}
     sent = {each.get("HTTP_AUTHORIZATION") for each in proxy.asked}
-    assert sent == {None, "Bearer of-nobody"}  # which no key can be
+    assert sent == {None, "Bearer wsgiauth-check"}  # which no key can be
     posts = {each["PATH_INFO"] for each in proxy.asked if each["REQUEST_METHOD"] == "POST"}
     assert posts == {LANGUAGE}
 

@@ -471,8 +471,8 @@ def test_purge_counts_what_had_expired(wsgiauth, person, settings):
         0,
         "Deleted 1 expired session, 1 expired link, 0 expired trusted browsers, 0 expired API keys,"
         " 0 expired app grants, 0 expired app sessions, 0 expired devices, 0 expired app documents,"
-        " 0 expired unused apps, 0 expired authorization requests, 0 expired failure lists, 2"
-        " expired counts of attempts and 1 event of the audit trail.\n",
+        " 0 expired unused apps, 0 expired authorization requests, 0 expired webhooks, 0 expired"
+        " failure lists, 2 expired counts of attempts and 1 event of the audit trail.\n",
         "",
     )
     assert sessions.revoke_all(person) == 2

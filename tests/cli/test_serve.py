@@ -746,7 +746,8 @@ def test_with_the_option_each_line_of_the_log_is_json(folder):
         served.send_signal(signal.SIGTERM)
         assert served.wait() == 0
         logged = [json.loads(line) for line in messages_of(served).splitlines()]
-    event, *others = logged
+    # On a busy machine, waitress also logs that requests wait.
+    event, *others = [each for each in logged if each.get("logger") != "waitress.queue"]
     assert (event["event"], event["reason"]) == ("login_failed", "no such user")
     assert [(each["logger"], each["message"].partition(":")[0]) for each in others] == [
         ("site", "asked\nfor"),

@@ -283,7 +283,7 @@ def _is_secure(reply: Reply) -> bool:
 
 
 def _bearer(served: Served) -> Iterator[Finding]:
-    reply = served.ask(f"{served.mount}/me", {"Authorization": "Bearer of-nobody"})
+    reply = served.ask(f"{served.mount}/me", {"Authorization": "Bearer wsgiauth-check"})
     if _document(reply).get("code") != "invalid_token":
         yield Finding("The Authorization header does not arrive, so tokens and API keys fail.")
 

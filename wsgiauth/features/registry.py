@@ -25,6 +25,7 @@ from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSE
 from wsgiauth.features.webhooks.feature import FEATURE as WEBHOOKS
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
+from wsgiauth.throttling.failed_logins import forget_deleted
 from wsgiauth.web.pages import Page
 
 FEATURES = (
@@ -58,7 +59,7 @@ WAYS_IN = ways_in_of(FEATURES)
 def recorders(settings: Settings, site: Site | None = None) -> list[Recorder]:
     """Return what is called in the transaction of each change of an account; see `Feature`."""
     made = (each.recorder(settings, site) for each in FEATURES)
-    return [each for each in made if each is not None]
+    return [forget_deleted, *(each for each in made if each is not None)]
 
 
 def read_former_hash(text: str, *, settings: Settings) -> FormerHash:

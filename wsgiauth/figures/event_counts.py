@@ -17,6 +17,7 @@ from typing import Any
 
 import peewee
 
+from wsgiauth import storage
 from wsgiauth.events import Event
 from wsgiauth.mail.worker import Queue
 from wsgiauth.storage.models import Model
@@ -89,6 +90,14 @@ class EventCounts(Queue):
         self.now = clock  # seconds since the epoch
         self.tally = Tally()
         self._due_at = self._purged_at = 0.0
+        self._is_serving = False  # whether threads can start: see `Queue.start`
+
+    def start(self) -> None:
+        """Start the thread at the first request, or at the first event after it."""
+        if not self._is_serving:
+            self._is_serving = True
+            if self.tally:
+                super().start()
 
     def __call__(self, event: Event) -> None:
         """Count an event."""
@@ -96,7 +105,8 @@ class EventCounts(Queue):
         self.tally(event)
         if is_first:
             self._due_at = self.now() + INTERVAL
-            self.wake_if_begun()
+            if self._is_serving:
+                self._wake(storage.current())
 
     def deliver(self) -> float | None:
         """Add the numbers, if they are due or the process ends; return the seconds until then."""

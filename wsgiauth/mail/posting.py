@@ -1,4 +1,4 @@
-"""Queues of rows, each of which goes to the server of somebody else by one request.
+"""Queues of rows that go to other servers, each by one request.
 
 One thread reads and changes the rows. Requests have threads of their own, without the database, so
 that no server waits for another one. A server that answers quickly goes before all that failed or

@@ -167,11 +167,6 @@ class Queue(Several):
         else:
             self._wake(chosen)
 
-    def wake_if_begun(self) -> None:
-        """Deliver now, also in a transaction, if a request has started the thread."""
-        if self._worker.has_begun:
-            self._wake(storage.current())
-
     def _wake(self, chosen: peewee.Database) -> None:
         self._worker.wake(chosen)
 

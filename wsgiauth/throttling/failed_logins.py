@@ -9,12 +9,13 @@ accounts exist. Codes and passkeys that fail after a right password are recorded
 number. A passkey that fails without a name is not recorded, because it has no user.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import peewee
 
+from wsgiauth.events import Event, kinds
 from wsgiauth.events.models import printable
 from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -40,7 +41,7 @@ class FailedLogins(Model):
     lines = peewee.CharField(max_length=_LINES_MAX_LENGTH)
     expires_at = peewee.BigIntegerField(index=True)
     # The user who had the name at the last failure for which an account was looked up.
-    user_id = peewee.BigIntegerField(null=True)
+    user_id = peewee.BigIntegerField(null=True, index=True)
 
     class Meta:
         table_name = "wsgiauth_failed_logins"
@@ -110,6 +111,12 @@ class FailureLog(NamedTuple):
         if is_first:
             purge_some(FailedLogins, now)
         return is_first
+
+
+def forget_deleted(event: Event, _details: Mapping[str, str]) -> None:
+    """Forget the number of a user in the transaction in which they are deleted; a recorder."""
+    if event.name == kinds.USER_DELETED.name:
+        FailedLogins.update(user_id=None).where(FailedLogins.user_id == event.user_id).execute()
 
 
 def users_who_failed(since: int, most: int) -> list[int]:

@@ -22,6 +22,8 @@ def up(migrator, db):
         migrate(migrator.add_index(USER, ("created_at", "id")))
     if "user_id" not in {each.name for each in db.get_columns(FAILURES)}:
         migrate(migrator.add_column(FAILURES, "user_id", peewee.BigIntegerField(null=True)))
+    if ["user_id"] not in [each.columns for each in db.get_indexes(FAILURES)]:
+        migrate(migrator.add_index(FAILURES, ("user_id",)))
 
     class Table(peewee.Model):
         class Meta:
