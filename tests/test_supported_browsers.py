@@ -34,8 +34,8 @@ WORDS = {
         line-height list-style margin margin-bottom margin-inline margin-top max-width min-height
         min-width object-fit object-position order outline outline-offset overflow overflow-wrap
         overflow-x padding padding-block padding-bottom padding-inline-start padding-top position
-        resize scroll-padding-bottom text-align text-decoration text-decoration-thickness text-overflow
-        text-underline-offset unicode-bidi vertical-align white-space width z-index
+        resize scroll-padding-bottom text-align text-decoration text-decoration-thickness
+        text-overflow text-underline-offset unicode-bidi vertical-align white-space width z-index
     """,
     "function": "attr counter inset min minmax repeat var",
     "selector": """

@@ -27,7 +27,7 @@ def settings(**values):
     ],
 )
 def test_an_http_url_is_accepted(url):
-    assert settings(WEBHOOKS=url).WEBHOOKS == (url,)
+    assert (url,) == settings(WEBHOOKS=url).WEBHOOKS
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_an_http_url_is_accepted(url):
     ],
 )
 def test_another_url_is_refused_without_being_shown(text):
-    with pytest.raises(ConfigurationError, match="^WEBHOOKS must be a list of http") as refused:
+    with pytest.raises(ConfigurationError, match=r"^WEBHOOKS must be a list of http") as refused:
         settings(WEBHOOKS=text)
     assert "ada" not in str(refused.value)
 
@@ -83,7 +83,7 @@ def test_http_is_a_risk_but_for_this_computer(url, host):
     ],
 )
 def test_a_key_is_one_or_two_of_24_to_64_bytes(key):
-    with pytest.raises(ConfigurationError, match="^WEBHOOK_KEY must be ") as refused:
+    with pytest.raises(ConfigurationError, match=r"^WEBHOOK_KEY must be ") as refused:
         settings(WEBHOOK_KEY=key)
     assert KEY not in str(refused.value)
 

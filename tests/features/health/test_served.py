@@ -84,6 +84,12 @@ def health(address):
     return [ask(address, each)[0] for each in (LIVE, READY)]
 
 
+def wait_for(address, statuses):
+    """Return when the endpoints answer so: the last answer is shared for a while."""
+    while health(address) != statuses:
+        pass
+
+
 @pytest.mark.promise(102)
 def test_one_free_thread_is_enough(serve, tmp_path):
     with serve(3) as address, ThreadPoolExecutor(2) as it:
@@ -150,6 +156,7 @@ def test_a_thousand_probes_of_a_locked_file_keep_no_request_from_its_answer(serv
     with serve(2) as address, closing(sqlite3.connect(tmp_path / "accounts.db")) as holder:
         holder.execute("PRAGMA locking_mode = exclusive")
         holder.execute("BEGIN EXCLUSIVE")
+        wait_for(address, [200, 503])
         assert_unhurt(probe_and_read(address))
     log = (tmp_path / "log").read_text()
     assert log.count("not ready") == 1
@@ -172,8 +179,8 @@ def test_a_thousand_probes_of_a_silent_server_keep_no_request_from_its_answer(
         address = stack.enter_context(serve(2, DATABASE_URL=behind))
         assert health(address) == [200, 200]
         proxy.is_silent = True
+        wait_for(address, [200, 503])
         assert_unhurt(probe_and_read(address))
         proxy.is_silent = False
-        while health(address) != [200, 200]:
-            pass
+        wait_for(address, [200, 200])
     assert (tmp_path / "log").read_text().count("not ready") == 1
