@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
 import threading
 import warnings
@@ -173,6 +175,48 @@ def test_a_handler_that_an_application_adds_later_cannot_log_in_a_circle(start):
     logging.getLogger("site").warning("twice")
     logging.root.removeHandler(late)
     assert [each["logger"] for each in logged()] == ["site", "stderr"]
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(database, monkeypatch):
+    class FullDisk(StringIO):
+        def write(self, _text):
+            raise OSError("No space left on device")
+
+    monkeypatch.setattr(sys, "stderr", FullDisk())
+    json_log.start()
+    emit(kinds.LOGIN_FAILED, reason="wrong password")
+    print("a line", file=sys.stderr, flush=True)
+
+
+def test_a_command_whose_log_cannot_be_written_does_its_work(tmp_path):
+    command = [sys.executable, "-m", "wsgiauth", *CREATE, "--log", "json"]
+    environ = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/new.db", "BCRYPT_ROUNDS": "4"}
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        done = subprocess.run(
+            command,
+            input=f"{PASSWORD}\n",
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            env=environ,
+        )
+    assert (done.returncode, done.stdout) == (0, "Created user grace.\n")
+
+
+def test_a_record_that_cannot_be_formatted_is_reported_in_objects(start):
+    read = start()
+    wrong = logging.LogRecord("site", logging.INFO, "", 0, "a number: %d", ("none",), None)
+    logging.root.handlers[-1].handle(wrong)
+    found = [each["message"] for each in read()]
+    assert found[0] == "--- Logging error ---"
+    assert "TypeError: %d format: a real number is required, not str" in found
+
+
+def test_bytes_can_be_printed(start):
+    read = start()
+    sys.stderr.buffer.write(b"caf\xc3\xa9 \xff\n")
+    sys.stderr.reconfigure(line_buffering=True)
+    assert (sys.stderr.encoding, [each["message"] for each in read()]) == ("utf-8", ["café \\xff"])
 
 
 def test_an_application_that_configures_logging_logs_each_line_once_as_json(

@@ -9,7 +9,7 @@ import logging
 import sys
 import threading
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Any, TextIO
 
 _FIELDS = ("event", "user_id", "address", "reason", "actor")  # of `events.emit`
 _LEVELS = {"note:": logging.INFO, "warning:": logging.WARNING}  # of printed lines
@@ -31,37 +31,60 @@ class _Formatter(logging.Formatter):
         return json.dumps(fields)
 
 
-class _StandardError(io.TextIOBase):
-    """Takes the place of a stream, and logs the lines that are printed to it.
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes records as JSON; a log that cannot be written stops no request."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - of the base class
+        # The base class prints the error to standard error, which leads back here.
+        if not isinstance(sys.exception(), OSError | ValueError):
+            super().handleError(record)
+
+
+class _Lines(io.RawIOBase):
+    """Logs the lines that are written to it.
 
     They go to the handler alone. A logger could have another handler, which prints to this stream.
     """
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    def __init__(self, handler: _Handler) -> None:
+        self._handler = handler
         self._begun = threading.local()  # threads print one line in several pieces
-        self._handler = logging.StreamHandler(stream)
-        self._handler.setFormatter(_Formatter())
 
-    def write(self, text: str) -> int:
-        *lines, self._begun.line = (getattr(self._begun, "line", "") + text).split("\n")
-        for line in filter(str.strip, lines):
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Log the lines that end in these bytes."""
+        *lines, self._begun.line = (getattr(self._begun, "line", b"") + bytes(data)).split(b"\n")
+        for line in filter(str.strip, (each.decode(errors="backslashreplace") for each in lines)):
             level = _LEVELS.get(line.split()[0], logging.ERROR)
             self._handler.handle(logging.LogRecord("stderr", level, "", 0, line, None, None))
-        return len(text)
+        return len(data)
 
     def flush(self) -> None:
-        if getattr(self._begun, "line", ""):
-            self.write("\n")
-        self._stream.flush()
+        """Log the line that has begun."""
+        if getattr(self._begun, "line", b""):
+            self.write(b"\n")
 
     def fileno(self) -> int:
         """Return the descriptor, which other processes can inherit."""
-        return self._stream.fileno()
+        return self._handler.stream.fileno()
+
+
+class _StandardError(io.TextIOWrapper):
+    """Takes the place of a stream, and logs the lines that are printed to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._handler = _Handler(stream)
+        self._handler.setFormatter(_Formatter())
+        # A RawIOBase does as a buffer: each write is passed on at once.
+        lines: Any = _Lines(self._handler)
+        super().__init__(lines, "utf-8", "backslashreplace", "\n", write_through=True)
 
     def take_over(self) -> None:
         """Make the handler the only one that prints to the terminal."""
-        printing = (self, self._stream, sys.stdout, sys.__stdout__, sys.__stderr__)
+        printing = (self, self._handler.stream, sys.stdout, sys.__stdout__, sys.__stderr__)
         names = list(logging.root.manager.loggerDict)
         for each in (logging.root, *map(logging.getLogger, names)):
             for handler in [*each.handlers]:

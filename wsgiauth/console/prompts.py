@@ -38,7 +38,7 @@ def confirm(arguments: Arguments, question: str) -> None:
         return
     require_terminal("--yes")
     if input(printable(f"{question} [y/N] ")).strip().lower() not in ("y", "yes"):
-        raise CommandError("nothing was deleted")
+        raise CommandError("nothing was changed")
 
 
 def _first_valid(question: Callable[[], str], problem_of: Callable[[str], str | None]) -> str:
