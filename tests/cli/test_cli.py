@@ -394,7 +394,7 @@ def test_deleteuser_asks_a_person(monkeypatch, capsys, wsgiauth, person):
         captured = capsys.readouterr()
         assert f"Delete Ada ({EMAIL}) with all sessions and permissions? [y/N] " in captured.out
         assert (status, User.objects.count()) == ((0, 0) if is_deleted else (1, 1)), answer
-        assert captured.err == ("" if is_deleted else "wsgiauth: nothing was deleted\n")
+        assert captured.err == ("" if is_deleted else "wsgiauth: nothing was changed\n")
 
 
 def test_a_wrong_option_is_refused_before_anything_is_asked(wsgiauth, monkeypatch, capsys, person):

@@ -13,6 +13,7 @@ from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
 from wsgiauth.feature import Finding
 from wsgiauth.features.registry import FEATURES
+from wsgiauth.messages import counted
 from wsgiauth.questions import note, questions_of
 from wsgiauth.settings import Settings
 from wsgiauth.settings.misspelt import misspelt_settings
@@ -42,7 +43,9 @@ def check(arguments: Arguments) -> None:
         from wsgiauth.cli.check_url import Served, findings  # whose imports few checks need
 
         found = [*findings(Served(arguments.url, arguments.mount))]
-        _report(found, arguments, "The site answers as it should.")
+        number = sum(each.is_risk for each in found)
+        success = f"{counted(number, 'warning')}." if number else "The site answers as it should."
+        _report(found, arguments, success)
         return
     environ = environment(arguments)
     misspelt = misspelt_settings(environ)

@@ -201,9 +201,12 @@ def _page(served: Served) -> Iterator[Finding]:
             f" {reply.status}): perhaps the server does not know the path below which it is served."
         )
     policy = reply.headers.get("Content-Security-Policy", "")
-    for tag, content in re.findall(rb"<(style|script)>(.*?)</\1>", reply.body, re.DOTALL):
-        if b64encode(sha256(content).digest()).decode() not in policy:
-            yield Finding(f"A proxy changes the pages, so browsers ignore their {tag.decode()}.")
+    for tag in ("style", "script"):
+        for begun in reply.body.split(f"<{tag}>".encode())[1:]:
+            content, is_closed, _ = begun.partition(f"</{tag}>".encode())
+            if is_closed and b64encode(sha256(content).digest()).decode() not in policy:
+                yield Finding(f"A proxy changes the pages, so browsers ignore their {tag}.")
+                break
 
 
 def _cache(served: Served) -> Iterator[Finding]:
@@ -235,10 +238,10 @@ def _compression(served: Served) -> Iterator[Finding]:
 def _forms(served: Served) -> Iterator[Finding]:
     reply = served.chosen
     if reply.status != HTTPStatus.OK:
-        code = _document(reply).get("code")
+        code = str(_document(reply).get("code"))[:_SHOWN]
         yield Finding(
             f"A form of the site's own pages gets {reply.status}, code {code}: the proxy must pass"
-            " on the Host header and the body."
+            " on the Host header and the body. Without it, cookies cannot be checked."
         )
     else:
         yield from _cookies(served, reply.headers.get_all("Set-Cookie", []))
@@ -250,7 +253,7 @@ def _cookies(served: Served, cookies: list[str]) -> Iterator[Finding]:
     if not cookies:
         yield Finding("The proxy removes Set-Cookie, so users cannot log in.")
     for cookie in cookies[:1]:  # the others have the same attributes
-        name = cookie.partition("=")[0]
+        name = cookie.partition("=")[0][:_SHOWN]
         attributes = {each.strip().lower() for each in cookie.split(";")[1:]}
         if "httponly" not in attributes or "samesite=lax" not in attributes:
             yield Finding(f"The proxy changes cookies: {name} lacks HttpOnly or SameSite=Lax.")
