@@ -11,7 +11,7 @@ from wsgiauth.features.webhooks.bodies import body_of
 from wsgiauth.features.webhooks.queue import RETRIES
 
 PAGE = PAGES["docs/webhooks.md"]
-URL = "https://billing.example/hook"
+URL = "http://127.0.0.1:8001/hook"
 GRACE = '{"username": "grace", "email": "grace@example.org", "password": "four unrelated words"}'
 
 

@@ -355,7 +355,7 @@ class Declared:
         is_secret=True,
     )
     ADMIN_PANEL: bool = switch(True, "whether staff administer accounts at /auth/admin")
-    METRICS: bool = switch(False, "whether /auth/metrics has figures for Prometheus")
+    METRICS: bool = switch(False, "whether /auth/metrics serves figures for Prometheus")
     WEBHOOKS: tuple[str, ...] = words(
         "the URLs to which changes of accounts are sent",
         expected=webhook_entries.EXPECTED,

@@ -13,7 +13,9 @@ EXPECTED = (
     "a list of http or https URLs without a username, separated by spaces, each at most once; after"
     " # the events that it gets, as in https://billing.example/hook#registration,user_deleted"
 )
-EXPECTED_KEYS = "whsec_ and the base64 of 24 to 64 random bytes, or two of these with a space"
+EXPECTED_KEYS = (
+    "whsec_ and the base64 of 24 to 64 random bytes, or two of these, separated by a space"
+)
 PREFIX = "whsec_"
 MOST_KEYS = 2
 MAX_LENGTH = 2000  # characters of a URL

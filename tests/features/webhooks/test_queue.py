@@ -408,6 +408,17 @@ def test_rows_of_other_urls_are_deleted_after_an_hour(site, queue, receiver, clo
     assert "3 webhooks deleted, because WEBHOOKS no longer has the URL" in caplog.text
 
 
+@pytest.mark.every_database
+def test_of_the_rows_that_have_ended_a_url_keeps_some(site, queue, clock, monkeypatch):
+    monkeypatch.setattr(rows, "MOST_ENDED", 2)
+    cause(5)
+    *old, fourth, fifth = Webhook.select().order_by(Webhook.id)
+    for each in (*old, fourth, fifth):
+        rows.end(each, "status 500", clock.now)
+    queue.find_further()
+    assert [each.id for each in Webhook.select().order_by(Webhook.id)] == [fourth.id, fifth.id]
+
+
 # The thread
 
 

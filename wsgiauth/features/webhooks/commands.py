@@ -54,6 +54,8 @@ def send_test(arguments: Arguments) -> None:
 
     settings = read_settings(arguments)
     urls = [each.url for each in receivers_of(settings).values()]
+    if not urls:
+        raise CommandError("WEBHOOKS is not set")
     if arguments.url not in urls:  # do not show it: it can have a secret
         raise CommandError("WEBHOOKS does not have this URL; name it without # and its events")
     data = {"user": None, "reason": None, "actor": actors.COMMAND_LINE}

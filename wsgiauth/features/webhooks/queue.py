@@ -90,11 +90,13 @@ class Webhooks(PostingQueue[Webhook]):
         )
 
     def find_further(self) -> bool:
-        """Once a minute, delete rows of URLs that WEBHOOKS no longer has, and report failures."""
+        """Once a minute, delete rows that are too many or of other URLs, and report failures."""
         now = self.now()
         if abs(now - self._looked_at) >= MINUTE:
             self._looked_at = now
             self.failures.report(now)
+            for destination in self._receivers:
+                rows.trim_ended(destination)
             number = rows.drop_unknown(self._receivers.keys(), now)
             if number:
                 what = counted(number, "webhook")

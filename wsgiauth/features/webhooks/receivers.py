@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from wsgiauth.events.kinds import Change, DeclaredKinds
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
-from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.webhook_entries import entries_of, host_of
 
 _DIGEST_LENGTH = 32  # hexadecimal digits
@@ -45,9 +45,11 @@ def check_events(receivers: Iterable[Receiver], kinds: DeclaredKinds) -> None:
     for name in sorted({name for each in receivers for name in each.events or ()}):
         kind = kinds.find(name)
         if kind is None:
-            raise wrong_setting("WEBHOOKS", f"without {name}: there is no such event")
+            raise ConfigurationError(f"WEBHOOKS names the event {name}, which does not exist.")
         if not isinstance(kind, Change):
-            raise wrong_setting("WEBHOOKS", f"without {name}: this event is not stored")
+            raise ConfigurationError(
+                f"WEBHOOKS names {name}, which changes nothing and is not sent."
+            )
 
 
 def _digest(url: str) -> str:

@@ -22,7 +22,8 @@ from wsgiauth.storage.upkeep import purge_some
 LEASE = 30  # seconds, longer than a receiver can take: see `sending.DEADLINE`
 KEPT = 7 * DAY  # for `resend`
 # For which a row waits if no process sends it, or if it is for a URL that no process knows.
-LIFETIME = 365 * DAY
+LIFETIME = 30 * DAY
+MOST_ENDED = 10_000  # rows of a URL that are kept
 BATCH = 1000
 # A process with other settings, as at a restart, can know a URL that this one does not know.
 UNKNOWN_AFTER = 1 * HOUR
@@ -111,6 +112,20 @@ def _end_batch(ids: Collection[str], failure: str, now: int) -> int:
     with database.atomic():
         update = Webhook.update(_ended(failure, now)).where(Webhook.id.in_(ids), _WAITS)
         return int(update.execute())
+
+
+def trim_ended(destination: str) -> None:
+    """Delete the oldest rows of a URL that are kept for `resend`, beyond `MOST_ENDED`."""
+    ended = (Webhook.destination == destination) & Webhook.due_at.is_null()
+    oldest = Webhook.select(Webhook.id).where(ended).order_by(Webhook.id.desc())
+    while ids := [each.id for each in oldest.offset(MOST_ENDED).limit(BATCH)]:
+        _delete_ended(ids)
+
+
+@repeated_after_conflict
+def _delete_ended(ids: Collection[str]) -> None:
+    with database.atomic():
+        Webhook.delete().where(Webhook.id.in_(ids), Webhook.due_at.is_null()).execute()
 
 
 def drop_unknown(known: Collection[str], now: float) -> int:
