@@ -186,7 +186,7 @@ WRONG = {  # each with the directive that it replaces, and what is said
     "no Host": ("proxy_set_header Host $http_host;", "", "code cross_origin: the proxy must pass"),
     "no scheme": ("proxy_set_header X-Forwarded-Proto $scheme;", "", "Cookies are not Secure"),
     "no HSTS": ('add_header Strict-Transport-Security "max-age=31536000" always;', "", "Strict-"),
-    "no compression": ("gzip on;", "", "The login page is not compressed (34 kB)"),
+    "no compression": ("gzip on;", "", "The login page is not compressed ("),
     "no cookies": ("gzip on;", "gzip on; proxy_hide_header Set-Cookie;", "removes Set-Cookie"),
     "no origin": ("gzip on;", 'gzip on; SET Origin "";', "does the proxy remove Origin?"),
     "no Authorization": ("gzip on;", 'gzip on; SET Authorization "";', "does not arrive"),

@@ -10,7 +10,7 @@ MAX_WORDS = 600
 
 def test_each_entry_names_an_alternative():
     entries = re.findall(r"^- .*", PAGE.partition("## What you do not need")[0], re.MULTILINE)
-    assert len(entries) > 15
+    assert len(entries) > 12
     assert [each for each in entries if "](" not in each and "`" not in each] == []
 
 

@@ -84,7 +84,7 @@ def test_users_who_are_locked_out_are_listed_until_when_and_linked(browser, prog
     assert datetime.fromisoformat(locked["until"]) > datetime.now(UTC) - timedelta(minutes=1)
     page = browser.get(OVERVIEW)
     assert page.html.find("a", string="Ann")["href"] == f"/auth/admin/users/{ann.id}"
-    page.mustcontain("Locked out", "until", no="No user is locked out.")
+    page.mustcontain("Locked at new addresses", "until", no="No user is locked at new addresses.")
 
 
 def test_the_page_says_the_same_in_words(browser, now):
@@ -106,7 +106,7 @@ def test_the_page_says_the_same_in_words(browser, now):
     assert [each["height"] for each in page.html.select("rect")] == ["100", "100"]
     last, before = (row(["th", "td"]) for row in reversed(page.html.select(".numbers tr")[-2:]))
     assert [each.text for each in (*before[1:], *last[1:])] == ["0", "3", "1,200", "0"]
-    page.mustcontain("No user is locked out.", no=["seconds old", "style=", "<img"])
+    page.mustcontain("No user is locked at new addresses.", no=["seconds old", "style=", "<img"])
     assert texts(page, "nav [aria-current]") == ["Overview"]
 
 

@@ -219,7 +219,10 @@ def _warnings(site: Site) -> Iterator[str]:
     """Yield what `check` would warn of, as far as it shows no value of a setting."""
     names = [each.partition(" ")[0] for each in site.settings.risks()]
     if names:
-        yield f"Settings with a risk: {', '.join(names)}. `python -m wsgiauth check` says more."
+        yield (
+            f"Settings with a risk: {', '.join(names)}. With the settings of the server,"
+            " `python -m wsgiauth check` says more."
+        )
     for question in questions_of(site):
         if question.is_for_panel:
             yield from (each.sentence for each in _findings(question, site) if each.is_risk)
