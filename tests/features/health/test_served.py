@@ -120,12 +120,12 @@ def test_a_flood_of_logins_leaves_the_process_healthy(serve, tmp_path):
 
     with serve(8, HASHING_THREADS="1") as address, ThreadPoolExecutor(20) as it:
         flood = [it.submit(log_in, address) for _ in range(20)]
-        found = [health(address) for _ in range(50)]
+        found = [health(address) for _ in range(20)]
         ended.set()
         statuses = sum((each.result() for each in flood), Counter())
-    assert found == [[200, 200]] * 50
+    assert found == [[200, 200]] * 20
     assert {*statuses} <= {401, 503}  # wrong, or the site is busy
-    assert statuses.total() > 50
+    assert statuses.total() > 20
 
 
 def probe_and_read(address):

@@ -97,6 +97,12 @@ def test_a_test_of_another_url_is_refused_and_not_signed(wsgiauth, receiver, end
     assert SECRET not in errors
 
 
+def test_a_test_without_webhooks_says_so(wsgiauth, monkeypatch):
+    monkeypatch.delenv("WEBHOOKS")
+    refused = (1, "", "wsgiauth: WEBHOOKS is not set\n")
+    assert wsgiauth("webhooks", "test", "https://billing.example/hook") == refused
+
+
 def test_resend_begins_anew(wsgiauth, row, receiver):
     for due_at in (FAR, None):
         Webhook.update(due_at=due_at, attempts=8).execute()

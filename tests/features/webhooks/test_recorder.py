@@ -76,7 +76,7 @@ def test_the_bound_is_100_000_rows():
 
 
 @pytest.mark.slow
-def test_a_million_events_fill_no_table(site, settings, clock):
+def test_a_flood_of_events_fills_no_table(site, settings, clock):
     """Below the real bound there is room for 2,000 rows."""
     (destination,) = receivers_of(settings)
     insert = (
@@ -87,7 +87,7 @@ def test_a_million_events_fill_no_table(site, settings, clock):
     storage.current().execute_sql(insert, (MOST - 2000, destination))
     room, inserted = Room(), 0
     with storage.current().atomic():
-        for _ in range(1_000_000):
+        for _ in range(200_000):
             if room.has_room(destination, clock.now):
                 rows.insert([destination], "logout", "{}", 1)
                 inserted += 1
