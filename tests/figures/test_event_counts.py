@@ -117,7 +117,7 @@ def test_a_clock_that_is_set_back_delays_no_numbers(counts, clock):
     assert len(rows()) == 1
 
 
-def test_numbers_that_the_database_does_not_take_stay(counts, clock, monkeypatch):
+def test_numbers_that_the_database_does_not_take_stay(counts, clock, monkeypatch, caplog):
     counts(event("login"))
     counts(event("logout"))
     clock.move(INTERVAL)
@@ -128,8 +128,8 @@ def test_numbers_that_the_database_does_not_take_stay(counts, clock, monkeypatch
         add(minute, name, number)
 
     monkeypatch.setattr(event_counts, "add", fail)
-    with pytest.raises(peewee.OperationalError):
-        counts.deliver()
+    assert counts.deliver() == MINUTE
+    assert caplog.messages == ["events are not counted for now: database is locked"]
     counts(event("logout"))
     monkeypatch.undo()
     clock.move(INTERVAL)

@@ -7,6 +7,7 @@ last seconds. A command adds its numbers when it ends.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -20,11 +21,14 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.events import Event
 from wsgiauth.mail.worker import Queue
+from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection, reason_of
 from wsgiauth.storage.models import Model
 
 MINUTE, HOUR = 60, 3600  # seconds
 INTERVAL = 10  # seconds between two additions
 KEPT = 48 * HOUR
+
+logger = logging.getLogger("wsgiauth")
 
 
 class EventCount(Model):
@@ -116,7 +120,12 @@ class EventCounts(Queue):
         if 0 < wait <= INTERVAL and not self.is_finishing():
             return wait
         self._due_at = self.now() + INTERVAL  # of numbers that the table does not take
-        self.tally.flush()
+        try:
+            self.tally.flush()
+        except DATABASE_ERRORS as error:  # requests report that the database is away
+            logger.warning("events are not counted for now: %s", reason_of(error))
+            discard_connection(storage.current())
+            return MINUTE
         if not 0 <= self.now() - self._purged_at < HOUR:
             purge(self.now())
             self._purged_at = self.now()
