@@ -215,6 +215,7 @@ KEYWORDS = {
     "docs/programs#a-folder-of-files-behind-a-login": (
         "nginx static folder, static files, static site, protect static files"
     ),
+    "docs/programs#basic-authentication": "basic auth",
     "docs/programs#a-service-in-any-language": (
         "user id in header, remote user header, x-forwarded-user"
     ),

@@ -139,7 +139,7 @@ FOUND = {
     "ldap": "docs/not-included",
     "fastapi": "docs/not-included",
     "multi tenant": "docs/not-included",
-    "prometheus metrics": "docs/not-included",
+    "prometheus metrics": "docs/deployment#metrics",
     "lost superuser password": "docs/command-line",
     "create superuser": "docs/command-line",
     "log out all users": "docs/command-line",
