@@ -62,6 +62,7 @@ class Host:
 
     def close(self):
         if self.has_network:
+            _ip("link", "delete", self._outer)  # the end of a namespace deletes it only later
             _ip("netns", "delete", self._name)
 
     def further_address(self):
