@@ -110,7 +110,7 @@ CANDIDATES = 10
 
 
 class LockedUser(NamedTuple):
-    """A user for whom strangers, or codes of a second factor, must wait."""
+    """A user who must wait to log in from a new address, or to enter a code."""
 
     user: User
     until: datetime  # in UTC
@@ -255,7 +255,7 @@ class Throttle:
         ]
 
     def locked_users(self, most: int = 10) -> list[LockedUser]:
-        """Return users whom strangers or codes keep waiting now, the newest failures first.
+        """Return the users who must wait now, the newest failures first.
 
         Costs three SELECTs. During a flood of failures, users with older ones can be missing.
         """
