@@ -81,56 +81,8 @@ START = (
 SENTENCE = 35  # characters
 SETTINGS = {each.name for each in fields(wsgiauth.Settings)}
 
-# The pages and sections that moved, and renamed sections of such pages, each with its page or
-# section of today.
-MOVED = {
-    "docs/applications": "docs/examples/README",
-    "docs/capacity": "docs/scaling#capacity",
-    "docs/clients": "docs/apps#clients-that-stay-logged-in",
-    "docs/clusters": "docs/scaling#clusters-and-failover",
-    "docs/code": "docs/application#users-and-groups-in-code",
-    "docs/events": "docs/application#events",
-    "docs/forward-auth": "docs/programs#forward-authentication-protect-anything-behind-nginx",
-    "docs/forward-auth#what-to-know": "docs/programs#what-to-know-about-forward-authentication",
-    "docs/from-django-auth": "docs/migration#from-djangocontribauth",
-    "docs/from-django-auth#import-the-users": "docs/migration#import-djangos-users",
-    "docs/from-django-auth#the-program": "docs/migration#the-django-program",
-    "docs/from-flask-login": "docs/migration#from-flask-login",
-    "docs/from-flask-login#before-and-after": "docs/migration#flask-login-before-and-after",
-    "docs/from-flask-login#bring-the-users": "docs/migration#users-of-flask-login",
-    "docs/from-flask-security": "docs/migration#from-flask-security",
-    "docs/from-flask-security#before-and-after": "docs/migration#flask-security-before-and-after",
-    "docs/from-flask-security#bring-the-users": "docs/migration#users-of-flask-security",
-    "docs/from-pyramid-jwt": "docs/migration#from-pyramid_jwt",
-    "docs/from-pyramid-jwt#after": "docs/migration#pyramid_jwt-before-and-after",
-    "docs/from-pyramid-jwt#before": "docs/migration#pyramid_jwt-before-and-after",
-    "docs/from-pyramid-jwt#the-users": "docs/migration#users-of-pyramid_jwt",
-    "docs/from-pyramid-jwt#what-changes": "docs/migration#what-changes-after-pyramid_jwt",
-    "docs/guards": "docs/application#guards",
-    "docs/keys": "docs/programs#api-keys",
-    "docs/log-in-with-this-site#a-program-that-logs-in-as-itself": (
-        "docs/write-an-app#a-program-that-logs-in-as-itself"
-    ),
-    "docs/log-in-with-this-site#consent": "docs/log-in-with-this-site#what-users-see",
-    "docs/log-in-with-this-site#devices-without-a-keyboard": (
-        "docs/write-an-app#devices-without-a-keyboard"
-    ),
-    "docs/log-in-with-this-site#django": "docs/write-an-app#django",
-    "docs/log-in-with-this-site#logout": "docs/write-an-app#logout",
-    "docs/log-in-with-this-site#mcp-clients": "docs/mcp",
-    "docs/log-in-with-this-site#other-apps": "docs/log-in-with-this-site#connect-an-app",
-    "docs/log-in-with-this-site#tokens-for-a-service": "docs/write-an-app#tokens-for-a-service",
-    "docs/log-in-with-this-site#what-an-app-cannot-do": "docs/write-an-app#what-an-app-cannot-do",
-    "docs/log-in-with-this-site#what-an-app-gets": "docs/write-an-app#what-an-app-gets",
-    "docs/own-data": "docs/application#your-own-data-about-users",
-    "docs/services": "docs/programs#tokens-for-other-services",
-    "docs/services#get-a-token": "docs/programs#get-a-token-for-a-service",
-    "docs/services#replace-a-key": "docs/programs#replace-a-signing-key",
-    "docs/services#set-it-up": "docs/programs#set-up-tokens-for-services",
-    "docs/speed": "docs/scaling#speed",
-    "docs/speed#other-services": "docs/scaling#tokens-for-services",
-    "docs/tools": "docs/examples/README",
-}
+# The pages and sections that moved, each with its page or section of today.
+MOVED = dict(line.split() for line in Path(__file__).with_name("moved.txt").open(encoding="utf-8"))
 SECTION_LEADS_ON = """\
 <script>
   const moved = {moved}[location.hash];
@@ -151,13 +103,13 @@ LEADS_ON = """\
 
 # What people search for in words that the title of the section does not have.
 KEYWORDS = {
-    "docs/application#events-in-your-code": "signals",
-    "docs/application#groups": "groups, roles",
-    "docs/application#permissions": "permissions",
-    "docs/application#profile-tables": "user model, user profile, sqlalchemy",
-    "docs/application#the-audit-trail": "audit log",
-    "docs/application#the-file-of-a-users-data": "gdpr, export data, personal data",
-    "docs/application#what-the-wrapped-application-sees": "current user",
+    "docs/events#events-in-your-code": "signals",
+    "docs/users#groups": "groups, roles",
+    "docs/user-data#permissions": "permissions",
+    "docs/user-data#profile-tables": "user model, user profile, sqlalchemy",
+    "docs/events#the-audit-trail": "audit log",
+    "docs/personal-data": "gdpr, export data, personal data",
+    "docs/users#what-the-wrapped-application-sees": "current user",
     "docs/apps#a-single-page-app-of-another-origin": "cors, cors spa, spa cors",
     "docs/apps#a-single-page-app-of-the-same-origin": "spa, single page app, react",
     "docs/apps#clients-that-stay-logged-in": "jwt, access token, bearer token",
@@ -179,8 +131,8 @@ KEYWORDS = {
     "docs/deployment#metrics": "alerts, metrics, monitoring, prometheus, prometheus metrics",
     "docs/deployment#one-host": "gunicorn, production",
     "docs/endpoints#get-authopenapijson": "openapi, swagger",
-    "docs/factors": "mfa, totp, two factor, two-factor, two-factor authentication",
-    "docs/factors#passkeys": "webauthn, fido2, security key",
+    "docs/two-factor": "mfa, totp, two factor, two-factor, two-factor authentication",
+    "docs/passkeys": "webauthn, fido2, security key",
     "docs/languages": "i18n, german, localization, translations",
     "docs/log-in-with-this-site": "identity provider, idp, oauth server, openid provider",
     "docs/log-in-with-this-site#another-site-with-wsgiauth": (
@@ -189,12 +141,12 @@ KEYWORDS = {
     "docs/log-in-with-this-site#when-an-app-cannot-log-in": (
         "invalid_client, invalid_grant, redirect_uri mismatch"
     ),
-    "docs/logins#a-code-by-email": "magic link, passwordless",
-    "docs/logins#how-long-a-session-lasts": "session timeout, session expiry",
-    "docs/logins#keep-me-logged-in": "remember me",
-    "docs/logins#refresh-tokens": "refresh token",
-    "docs/logins#rename-or-close-an-account": "change username, delete account",
-    "docs/logins#where-am-i-logged-in": "logout everywhere, log out everywhere",
+    "docs/passwordless#a-code-by-email": "magic link, passwordless",
+    "docs/sessions#how-long-a-session-lasts": "session timeout, session expiry",
+    "docs/sessions#keep-me-logged-in": "remember me",
+    "docs/sessions#refresh-tokens": "refresh token",
+    "docs/sessions#rename-or-close-an-account": "change username, delete account",
+    "docs/sessions#where-am-i-logged-in": "logout everywhere, log out everywhere",
     "docs/mail#forgotten-passwords": "forgot password, password reset, reset password",
     "docs/mail#settings": "smtp",
     "docs/mail#verified-registration-and-invitations": "email verification, verify email",
@@ -212,11 +164,11 @@ KEYWORDS = {
         "recaptcha, saml, scim, security questions, sms, sms code, starlette, tenants, several "
         "email addresses"
     ),
-    "docs/programs#a-folder-of-files-behind-a-login": (
+    "docs/forward-auth#a-folder-of-files-behind-a-login": (
         "nginx static folder, static files, static site, protect static files"
     ),
-    "docs/programs#basic-authentication": "basic auth",
-    "docs/programs#a-service-in-any-language": (
+    "docs/api-keys#basic-authentication": "basic auth",
+    "docs/forward-auth#a-service-in-any-language": (
         "user id in header, remote user header, x-forwarded-user"
     ),
     "docs/providers": "oauth, oidc, openid connect, single sign-on, social login, sso",

@@ -205,16 +205,16 @@ def test_one_module_of_the_command_line_alone_prints():
 
 
 def test_the_promises_are_numbered_as_markdown_counts_them():
-    page = (PACKAGE.parent / "docs/security.md").read_text(encoding="utf-8")
+    page = (PACKAGE.parent / "docs/promises.md").read_text(encoding="utf-8")
     lists = re.findall(r"(?:^\d+\. .*\n)+", page, re.MULTILINE)
     for each in lists:
         first, *others = map(int, re.findall(r"^(\d+)\. ", each, re.MULTILINE))
         assert others == list(range(first + 1, first + 1 + len(others)))
-    assert re.findall(r"^\d+\. .*\n(?!\d+\. |\n).*", page, re.MULTILINE) == []
+    assert re.findall(r"^\d+\. .*\n(?!\d+\. |\n|\Z).*", page, re.MULTILINE) == []
 
 
 def test_every_promise_of_the_security_page_has_a_test():
-    page = (PACKAGE.parent / "docs/security.md").read_text(encoding="utf-8")
+    page = (PACKAGE.parent / "docs/promises.md").read_text(encoding="utf-8")
     promised = {int(number) for number in re.findall(r"^(\d+)\. ", page, re.MULTILINE)}
     numbers = {
         int(number)

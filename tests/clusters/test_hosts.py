@@ -174,7 +174,7 @@ def test_a_rotation_of_all_keys_loses_nothing(hosts, settings, services, letters
 
 
 def rotation(settings, tmp_path):
-    """Return the settings of each step, as docs/deployment.md and docs/programs.md have them."""
+    """Return the settings of each step, as docs/deployment.md and docs/services.md have them."""
     old_pem, new_pem = Path(settings["SERVICE_KEYS"], "2026-11.pem").read_bytes(), pem_of(new_key())
     folders = [
         key_folder(tmp_path / f"keys{step}", files)

@@ -1,4 +1,4 @@
-"""docs/application.md, users in code: its programs, and its table of public functions."""
+"""docs/users.md: its programs, and its table of public functions."""
 
 import re
 from inspect import isfunction
@@ -24,7 +24,7 @@ print(max(answer.status_int for answer in answers))  # a second can end before t
 
 def test_the_functions_are_the_public_ones():
     rows = re.findall(
-        r"^\| (`.*?) \|", section(PAGES["docs/application.md"], "Functions in code"), re.MULTILINE
+        r"^\| (`.*?) \|", section(PAGES["docs/users.md"], "Functions in code"), re.MULTILINE
     )
     listed = {name for row in rows for name in re.findall(r"`(\w+)", row)} - {"wsgiauth"}
     public = {name for name in wsgiauth.__all__ if isfunction(getattr(wsgiauth, name))}

@@ -1,4 +1,4 @@
-"""docs/application.md, events: its program runs, and its table of events is complete."""
+"""docs/events.md: its program runs, and its table of events is complete."""
 
 import re
 
@@ -29,9 +29,9 @@ def test_events_are_logged_and_given_to_functions(run, folder):
 
 def test_the_event_table_is_that_of_the_events():
     rows = re.findall(
-        r"^\| (`.*?) \|", section(PAGES["docs/application.md"], "Events in your code"), re.MULTILINE
+        r"^\| (`.*?) \|", section(PAGES["docs/events.md"], "Events in your code"), re.MULTILINE
     )
     listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     found = {each.name for each in event_kinds_of(FEATURES)}
-    advice = 'the rows of "Events in your code" in docs/application.md'
+    advice = 'the rows of "Events in your code" in docs/events.md'
     assert not found ^ listed, f"{sorted(found ^ listed)}: {advice}"

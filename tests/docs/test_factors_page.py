@@ -1,4 +1,4 @@
-"""docs/factors.md: what it says about sites and views that demand a second factor is true."""
+"""docs/two-factor.md: what it says about sites and views that demand a second factor is true."""
 
 import json
 import runpy
@@ -13,7 +13,7 @@ from wsgiauth import AuthMiddleware, login_required
 from wsgiauth.settings.kinds import declarations
 from wsgiauth.testing import logged_in, make_settings, make_user
 
-PAGE = section(PAGES["docs/factors.md"], "Demanding a second factor")
+PAGE = section(PAGES["docs/two-factor.md"], "Demanding a second factor")
 CREDENTIALS = {"username": "ada", "password": PASSWORD}
 
 

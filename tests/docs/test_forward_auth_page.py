@@ -1,4 +1,4 @@
-"""docs/programs.md: from nothing to a folder and a service behind a login, by its commands.
+"""docs/forward-auth.md: from nothing to a folder and a service behind a login, by its commands.
 
 tests/frameworks/test_forward_auth.py attacks its configurations, also those of Caddy and Traefik.
 """
@@ -20,7 +20,7 @@ from tests.docs.pages import PAGES, code, save_programs, section
 from tests.docs.reader import Reader
 from tests.support.sites import PASSWORD, SAME_ORIGIN, free_port, started
 
-PAGE = section(PAGES["docs/programs.md"], "Forward authentication: protect anything behind nginx")
+PAGE = PAGES["docs/forward-auth.md"]
 BEGINNING = section(PAGE, "A folder of files behind a login")
 SERVICE = section(PAGE, "A service in any language")
 

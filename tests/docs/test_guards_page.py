@@ -1,4 +1,4 @@
-"""docs/application.md, guards: its programs answer each client as it says."""
+"""docs/guards.md: its programs answer each client as it says."""
 
 ASK_THE_REPORT = """
 from guards import application

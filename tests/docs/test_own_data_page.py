@@ -1,4 +1,4 @@
-"""docs/application.md, your own data: its programs do what it says."""
+"""docs/user-data.md, your own data: its programs do what it says."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ from wsgiauth.features.registry import FEATURES
 from wsgiauth.storage import context
 from wsgiauth.testing import app_client, bearer, logged_in, make_user
 
-PAGE = section(PAGES["docs/application.md"], "Your own data about users")
+PAGE = PAGES["docs/user-data.md"]
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_the_file_has_what_the_application_stores(load, run):
 
 
 def test_the_table_names_every_list_of_the_file():
-    rows = re.findall(r"^\| (`.*?) \|", section(PAGE, "The file of a user's data"), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", PAGES["docs/personal-data.md"], re.MULTILINE)
     named = {name for row in rows for name in re.findall("`(.*?)`", row)}
     assert named == {each.name for each in personal_data_of(FEATURES).values()}
 

@@ -15,7 +15,7 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import require
-from tests.docs.pages import PAGES, ROOT, section, shown
+from tests.docs.pages import PAGES, ROOT, code, commands, section, shown
 from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.cli import main
@@ -27,6 +27,7 @@ from wsgiauth.testing import make_settings
 from wsgiauth.web.certificates import REFUSED, UNKNOWN_AUTHORITY
 
 PAGE = PAGES["docs/providers.md"]
+ERRORS = PAGES["docs/provider-errors.md"]
 FIVE = section(PAGE, "Entries for five providers")
 ENTRIES = re.findall(r"^OIDC_PROVIDERS='(.*)'$", FIVE, re.MULTILINE)
 CLIENT = "google:https://client:secret@accounts.google.com"
@@ -35,9 +36,9 @@ LOCAL = "http://localhost:8080"
 FORM = {"Sec-Fetch-Site": "same-origin", **BROWSER}
 
 
-def tables(title):
-    """Return the tables of a section: their rows, without their headings."""
-    found = re.findall(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", section(PAGE, title), re.MULTILINE)
+def tables(text):
+    """Return the tables of a text: their rows, without their headings."""
+    found = re.findall(r"^\|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [[row.strip("| ").split(" | ") for row in table.splitlines()] for table in found]
 
 
@@ -182,14 +183,15 @@ def test_a_logout_goes_on_at_the_provider_which_knows_the_way_back(mock):
         log_in(browser).follow().forms[0].submit(status=303)
         url = browser.post("/auth/logout", headers=FORM, status=303).location
     assert url.startswith(f"{parse_entry(mock).issuer}/")
-    _, urls = tables("The setting")
+    _, urls = tables(section(PAGE, "The setting"))
     registered, _ = urls[-1]
     sent = parse_qs(urlsplit(url).query)["post_logout_redirect_uri"]
     assert [each.replace(LOCAL, SITE) for each in sent] == [registered.strip("`")]
 
 
 def test_check_warns_as_shown(mock, database_url, monkeypatch, capsys):
-    ((command, printed),) = shown(PAGE, "When a provider fails")
+    (block,) = code(ERRORS, "console")
+    ((command, printed),) = commands(block)
     for name, value in {
         "DATABASE_URL": database_url,
         "SECRET_KEY": SECRET_KEY,
@@ -208,7 +210,7 @@ def methods_of(**claims):
 
 
 def test_the_claims_of_the_table_prove_a_second_factor():
-    (single, several, *contexts), _ = tables("Second factors and recent proofs")
+    (single, several, *contexts), _ = tables(section(PAGE, "Second factors and recent proofs"))
     names = [re.findall(r"`([^`]+)`", row[1]) for row in (single, several, *contexts)]
     (alone,), both, *acrs = names
     known, possessed = both[:3], both[3:]
@@ -229,12 +231,12 @@ def test_what_users_see_is_what_the_page_says():
         failures.declined("access_denied"),
         failures.not_confirmed(),
     ]
-    seen, _ = tables("When a provider fails")
+    seen, _ = tables(ERRORS)
     assert [row[:2] for row in seen] == [[each.detail, str(int(each.status))] for each in made]
 
 
 def test_every_reason_is_listed():
-    _, listed = tables("When a provider fails")
+    _, listed = tables(ERRORS)
     named = {each for reasons, _ in listed for each in re.findall(r"`([^`]+)`", reasons)}
     assert named - {"invalid_scope"} == {*reasons_of_the_code(), *COMPUTED}
 

@@ -8,7 +8,6 @@ from tests.docs.pages import PAGES, ROOT, code, shown
 from tests.support.sites import BROWSER
 
 README = PAGES["README.md"]
-MAX_WORDS = 900
 MAX_PICTURE = 150_000  # bytes, so that the page opens quickly
 
 
@@ -30,10 +29,6 @@ def test_the_program_serves_people(run, serve, environ, first_program):
 def test_every_block_is_of_a_kind_that_is_executed():
     assert set(re.findall(r"^```(\w+)\n", README, re.MULTILINE)) == {"console", "python"}
     assert len(code(README, "python")) == 1
-
-
-def test_it_is_short():
-    assert len(README.split()) <= MAX_WORDS
 
 
 def test_its_picture_is_small():

@@ -1,4 +1,4 @@
-"""docs/programs.md, services: its services admit the tokens of a site, and refuse all others."""
+"""docs/services.md, services: its services admit the tokens of a site, and refuse all others."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.features.services.signing import load_keys
 from wsgiauth.testing import api_key, bearer, make_settings, make_user
 
-PAGE = section(PAGES["docs/programs.md"], "Tokens for other services")
+PAGE = PAGES["docs/services.md"]
 ALGORITHMS = ["ES256", "EdDSA", "RS256"]
 ISSUER = "https://example.org"
 PROGRAMS = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

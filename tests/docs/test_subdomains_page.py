@@ -29,7 +29,7 @@ from wsgiauth.authentication.tokens import Tokens
 PAGE = PAGES["docs/subdomains.md"]
 FILES = {
     re.match("# (.*)\n", each)[1]: each
-    for each in (*code(PAGES["docs/programs.md"], "nginx"), *code(PAGE, "nginx"))
+    for each in (*code(PAGES["docs/forward-auth.md"], "nginx"), *code(PAGE, "nginx"))
 }
 HOSTILE = """
 server {{

@@ -23,12 +23,12 @@ from urllib.parse import unquote, urlencode
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, code, section
+from tests.docs.pages import PAGES, code
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, free_port, started
 from wsgiauth import Group, Settings, storage
 from wsgiauth.accounts import create_user
 
-PAGE = section(PAGES["docs/programs.md"], "Forward authentication: protect anything behind nginx")
+PAGE = PAGES["docs/forward-auth.md"]
 FILES = {
     re.match("# (.*)\n", each)[1]: each
     for kind in ("nginx", "caddy", "yaml")

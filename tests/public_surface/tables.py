@@ -32,7 +32,7 @@ def lines():
         yield f"event {name}: {'log and audit trail' if name in CHANGES else 'log'}"
     for name in Event._fields:
         yield f"log {'event' if name == 'name' else name}"
-    table = section(PAGES["docs/application.md"], "Events in your code")
+    table = section(PAGES["docs/events.md"], "Events in your code")
     for names, text in re.findall(r"^\| (`\w.*?) \| (.*) \|$", table, re.MULTILINE):
         for reason in filter(is_reason, re.findall("`(.*?)`", text)):
             for name in re.findall(r"`(\w+)`", names):

@@ -11,7 +11,7 @@ from tests.support.traffic_client import ACTIONS, Client, Person
 
 STEP = 30  # seconds in which an app shows a code
 SERVICE = "reports"
-LEEWAY = 5  # seconds, as in docs/programs.md
+LEEWAY = 5  # seconds, as in docs/services.md
 
 
 class Services:

@@ -1,4 +1,4 @@
-"""How long sessions live; the settings decide. docs/logins.md has the table."""
+"""How long sessions live; the settings decide. docs/sessions.md has the table."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 MOST_COOKIE_DAYS = 400  # browsers cut longer cookies: RFC 6265bis section 5.5
 CLOCK_SKEW = 60  # seconds by which the clocks of two hosts can differ
-HOST_SKEW = 3  # the same, where a minute would permit or refuse too much: docs/scaling.md
+HOST_SKEW = 3  # the same, where a minute would permit or refuse too much: docs/clusters.md
 
 
 class Lifetime(NamedTuple):

@@ -34,7 +34,7 @@ class Event(NamedTuple):
     """An event of an account.
 
     Attributes:
-        name: The name; docs/application.md lists them.
+        name: The name; docs/events.md lists them.
         time: When it happened, in UTC.
         user_id: The account, or None if there is none or it is unknown.
         address: The client's address, from REMOTE_ADDR; None outside a request, and while a

@@ -1,4 +1,4 @@
-"""The replacement of a key, in the steps of docs/programs.md: no token is refused meanwhile."""
+"""The replacement of a key, in the steps of docs/services.md: no token is refused meanwhile."""
 
 import itertools
 from contextlib import ExitStack

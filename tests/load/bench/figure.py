@@ -1,4 +1,4 @@
-"""The figure of docs/scaling.md: a bar for each stack, drawn as SVG."""
+"""The figure of docs/capacity.md: a bar for each stack, drawn as SVG."""
 
 from html import escape
 from pathlib import Path

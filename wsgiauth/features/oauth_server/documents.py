@@ -1,7 +1,7 @@
 """Client ID metadata documents: unregistered apps, whose `client_id` is a URL.
 
 draft-ietf-oauth-client-id-metadata-document, as the authorization of the Model Context Protocol
-asks. A stranger chooses the URL, so a request to it is guarded: see promise 93 in docs/security.md.
+asks. A stranger chooses the URL, so a request to it is guarded: see promise 93 in docs/promises.md.
 It is sent only for a user who is logged in. What a document says is kept for all processes, and
 asked for again as its headers say. A client of the table begins when a user allows the app.
 """

@@ -434,7 +434,7 @@ def _insert(
         }
         if not insert_new(Grant, **row):
             return None
-        if client.logout_uri and client.expires_at is None:  # see promise 93 in docs/security.md
+        if client.logout_uri and client.expires_at is None:  # see promise 93 in docs/promises.md
             app_sessions.begin(row, session_ends_at)
         if is_offline:
             details = {**named(client), "scopes": " ".join(sorted(scopes))}
