@@ -5,15 +5,15 @@ describes; `…` stands for those that no comment names. Everything outside of t
 by hand. `make endpoints` makes them anew.
 """
 
-import json
 import re
 import sys
+from collections import Counter
 from dataclasses import fields
 from importlib import import_module
-from itertools import combinations, groupby
+from itertools import combinations
 from types import SimpleNamespace
 
-from tests.docs.pages import ROOT, slug
+from tests.docs.pages import ROOT
 from tests.support.contract import problems
 from wsgiauth import Settings
 from wsgiauth.app import ROUTES
@@ -35,7 +35,6 @@ from wsgiauth.openapi.problems import (
 
 FILE = ROOT / "docs" / "endpoints.md"
 PART = re.compile(r"^<!-- made: (.*?) -->$.*?^<!-- end -->$", re.MULTILINE | re.DOTALL)
-GROUP = re.compile(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 DOCUMENT = ROUTES["/openapi.json"].document
 COMPONENTS = DOCUMENT["components"]
 SCHEMAS = COMPONENTS["schemas"]
@@ -59,7 +58,27 @@ PAGE = {"$ref": "#/components/responses/Page"}
 SETTINGS = "|".join(each.name for each in fields(Settings) if "_" in each.name)
 DETAIL = {"$ref": "#/components/schemas/Detail"}
 NEXT = COMPONENTS["parameters"]["Next"]
-LISTED = 3  # members of an object that has a section
+# What codes mean that several endpoints use in senses of their own.
+MEANINGS = {
+    "embedded": "The request is for a part of a page, such as an image or a frame.",
+    "forbidden": "The caller lacks a right, a group or a permission.",
+    "insufficient_scope": "An API key lacks a permission, or cannot be used here.",
+    "insufficient_user_authentication": "A recent proof of identity is needed (RFC 9470): send the"
+    " password, or a code of the second factor, to /confirm.",
+    "invalid": "A field or a parameter is missing or breaks a rule; see `errors`.",
+    "invalid_credentials": "The password is wrong, or no active account has the name.",
+    "malformed": "The body or the query cannot be read, or a field has another type.",
+    "not_found": "Nothing is here with these settings, or for this caller.",
+    "other_account": "The link, or the page with the form, is for another account.",
+    "taken": "Another account has the username or the email address; see `errors`.",
+    "throttled": "Too many attempts: this one was not tried. `Retry-After` says when to try again.",
+}
+# The introductions of the groups say that their URLs need them.
+OF_GROUPS = {"ADMIN_PANEL", "OAUTH_SERVER", "OIDC_PROVIDERS"}
+CODES = re.compile(r"(?<=\(code )`\w+`(?=\))|(?<=\()`\w+`(?=\))")  # of RFC 6749
+LISTED = 3  # members of an object that has a row
+LONG = 3  # parameters of a query that is not listed twice
+SHORT = 7  # words of a description that says no more than the status
 PATHS = "|".join(re.escape(path[1:]) for path in sorted(DOCUMENT["paths"], key=len, reverse=True))
 
 
@@ -68,10 +87,10 @@ def filled(page):
 
     def make(part):
         name = part[1]
-        if name == "index":
-            made = _index(page)
-        elif name == "objects":
+        if name == "objects":
             made = _objects()
+        elif name == "pages":
+            made = _pages()
         elif name == "failures":
             made = _failures()
         else:
@@ -79,6 +98,7 @@ def filled(page):
                 _section(method, path)
                 for path in _paths(name, page)
                 for method in DOCUMENT["paths"][path]
+                if not _is_page(method, path)
             )
         return f"<!-- made: {name} -->\n\n{made}\n\n<!-- end -->"
 
@@ -93,40 +113,37 @@ def _paths(name, page):
     return [path for path in paths if path.startswith("/")]
 
 
-def _index(page):
-    rows = ["| group | URLs |", "|---|---|"]
-    for title, text in GROUP.findall(page):
-        paths = [path for part in PART.findall(text) for path in _paths(part, page)]
-        links = ", ".join(f"[`/auth{path}`](#{_anchor(path)})" for path in paths)
-        if links:
-            rows.append(f"| [{title}](#{slug(title)}) | {links} |")
-    return "\n".join(rows)
-
-
-def _anchor(path):
-    return slug(f"{next(iter(DOCUMENT['paths'][path]))} /auth{path}")
-
-
 # An endpoint.
+
+
+def _is_page(method, path):
+    """Return whether a GET only shows the form of the POST."""
+    operations = DOCUMENT["paths"][path]
+    return operations[method]["responses"].get("200") == PAGE and "post" in operations
+
+
+def _pages():
+    paths = [
+        path for path in DOCUMENT["paths"] if _is_page(next(iter(DOCUMENT["paths"][path])), path)
+    ]
+    return ", ".join(f"`/auth{path}`" for path in paths) + "."
 
 
 def _section(method, path):
     operations = DOCUMENT["paths"][path]
     operation, first = operations[method], next(iter(operations.values()))
-    parts = [f"### `{method.upper()} /auth{path}`", _about(operation)]
-    needs, sent, answers = _needs(method, path), _sent(path, operation), _answers(operation)
-    if operation["responses"].get("200") == PAGE and "post" in operations:
-        needs = answers = ""  # as the form, which the introduction of the page says
-    elif operation is not first and answers == _answers(first):
-        answers = f"Answers as for `GET /auth{path}`."
-    return "\n\n".join(filter(None, [*parts, needs, *sent, answers]))
+    answers = _answers(operation)
+    if operation is not first and answers == _answers(first):
+        answers = [f"Answers as for `GET /auth{path}`."]
+    about = " ".join(filter(None, [_about(operation), _needs(method, path)]))
+    lines = "\n".join(f"- {line}" for line in filter(None, [_sent(path, operation), *answers]))
+    return "\n\n".join(filter(None, [f"### `{method.upper()} /auth{path}`", about, lines]))
 
 
 def _about(operation):
-    summary, description = operation["summary"], operation["description"]
-    if summary.startswith("The page"):
-        description = description.removeprefix("For browsers.").strip()
-    return _prose(f"{summary}. {description}")
+    """Return the summary and the first paragraph of the description."""
+    about, _, _ = operation["description"].partition("\n\n")
+    return _prose(f"{operation['summary']}. {about}")
 
 
 def _needs(method, path):
@@ -137,9 +154,9 @@ def _needs(method, path):
     if caller == "a session" and _is_fresh(method, path):
         caller = "a fresh session"
     if caller == "a session" and operation["tags"] == ["administration"]:
-        caller = ""  # the introduction of the group says so
+        caller = ""  # as OF_GROUPS
     needs = [*filter(None, [caller]), *_settings(path)]
-    return f"**Needs** {', '.join(needs)}." if needs else ""
+    return f"Needs {_joined(needs)}." if needs else ""
 
 
 def _is_fresh(method, path):
@@ -164,98 +181,103 @@ def _settings(path):
 
     needed = [(name,) for name in names if needs(name)]
     needed = needed or [each for each in combinations(names, 2) if needs(*each)]
-    return [
-        " or ".join(f"`{name}`" for name in each) for each in needed if each != ("ADMIN_PANEL",)
-    ]
+    return [" or ".join(f"`{name}`" for name in each) for each in needed if not {*each} & OF_GROUPS]
 
 
 def _sent(path, operation):
-    """Yield the query, the headers, the body and an example of it."""
-    listed = _parameters(operation)
-    if NEXT in listed:
-        yield "Query: [`next`](#the-page-after-a-form)."
-        listed.remove(NEXT)
-    earlier = _earlier(path, operation, listed)
-    if earlier:
-        yield f"{listed[0]['in'].capitalize()} as for `{earlier}`."
-    else:
-        for place, group in groupby(listed, lambda each: each["in"]):
-            rows = [(each["name"], each["schema"], each.get("required"), each) for each in group]
-            yield _table(place, rows)
+    """Return the members that a request has, with those of its query and its headers."""
+    given = {}
+    for each in map(_resolved, operation.get("parameters", ())):
+        if each["in"] != "path" or "enum" in each["schema"]:
+            place = "" if each["in"] == "path" else each["in"]
+            is_required = each.get("required") or each["in"] == "path"
+            if each != NEXT:
+                given.setdefault(place, {})[each["name"]] = each["schema"], is_required
     for kind, body in operation.get("requestBody", {}).get("content", {}).items():
-        members, required = _members_of(body["schema"]), body["schema"].get("required", ())
-        yield _table(
-            "JSON" if kind == JSON else "form",
-            [(name, each, name in required, each) for name, each in members.items()],
-        )
-        if len(body.get("example", {})) > 1:
-            yield f"```json\n{json.dumps(body['example'], ensure_ascii=False)}\n```"
+        required = body["schema"].get("required", ())
+        members = _members_of(body["schema"]).items()
+        place = "JSON" if kind == JSON else "form"
+        given[place] = {name: (each, name in required) for name, each in members}
+    earlier = _earlier(path, operation, given.get("query", {}))
+    if earlier:
+        given["query"] = {}
+    texts = [f"query as for `{earlier}`"] if earlier else []
+    for place, members in given.items():
+        parts = [
+            ", ".join(_sent_member(*each) for each in members.items() if each[1][1] is is_required)
+            for is_required in (True, False)
+        ]
+        if any(parts):
+            texts.append(f"{place} {parts[0]}{f' [{parts[1]}]' if parts[1] else ''}".strip())
+    return f"Send {'; '.join(texts)}" if texts else ""
 
 
-def _parameters(operation):
-    """Return the parameters, without parts of the path that their names or a form explain."""
-    given = [_resolved(each) for each in operation.get("parameters", ())]
-    is_page = operation["responses"].get("200") == PAGE
-    return [
-        each for each in given if each["in"] != "path" or ("enum" in each["schema"] and not is_page)
-    ]
+def _sent_member(name, described):
+    kind = _type(_resolved(described[0]))
+    return f"`{name}`" if kind == "string" else f"`{name}` ({kind})"
 
 
-def _earlier(path, operation, parameters):
-    """Return the heading of an endpoint that has all of these parameters, or None.
-
-    It is another method of the path; or of any path, if it saves more than a line.
-    """
-    others = DOCUMENT["paths"] if len(parameters) > 1 else [path] if parameters else []
-    for other in others:
-        for method, each in DOCUMENT["paths"][other].items():
+def _earlier(path, operation, query):
+    """Return the heading of an earlier endpoint that has the same long query, or None."""
+    if len(query) < LONG:
+        return None
+    for other, operations in DOCUMENT["paths"].items():
+        for method, each in operations.items():
             if each is operation:
                 return None
-            given = _parameters(each)
-            if all(parameter in given for parameter in parameters):
+            listed = {it["name"] for it in map(_resolved, each.get("parameters", ()))}
+            if listed >= query.keys():
                 return f"{method.upper()} /auth{other}"
     return None
 
 
 def _answers(operation):
-    """Return a line for each answer of its own, and one for the failures of several endpoints."""
-    lines, failures = [], []
+    """Return the successes, a line for each failure of its own, and one for shared failures."""
+    lines, successes, failures = [], [], []
     for status, reference in sorted(operation["responses"].items()):
         response = _resolved(reference)
         problem = response.get("content", {}).get(PROBLEM, {}).get("schema", {})
         codes = _values(_members_of(problem).get("code", {}))
-        if "$ref" not in reference or (problem and not codes):
-            lines.append(f"- **{status}** {_answer(response)}")
-        elif not ALWAYS.issuperset(codes):
+        is_shared = "$ref" in reference and not (problem and not codes)
+        answer = _answer(status, response)
+        if is_shared:
             named = [f"`{each}`" for each in codes if each not in ALWAYS]
+        else:
+            named = CODES.findall(response["description"]) if status > "399" else []
+        if not named if is_shared else answer in REPEATED:
+            continue  # the introductions have it
+        if named:
             failures.append(f"{status} {', '.join(named)}")
-    if "x-browser" in operation:
-        lines.append(f"- **Browser** {_prose(operation['x-browser'])}")
-    if failures:
-        lines.append(f"- **Failures** {', '.join(failures)}.")
-    return "\n".join(lines)
+        elif status < "300":
+            successes.append(answer)
+        else:
+            lines.append(answer)
+    first = f"Answers {'; or '.join(successes)}" if successes else ""
+    last = f"Failures: {'; '.join(failures)}" if failures else ""
+    return [*filter(None, [first, *lines, last])]
 
 
-def _answer(response):
+def _answer(status, response):
+    """Return the status, with the shape of the body or the first sentence of its meaning."""
     text, schema = _prose(response["description"]), response.get("content", {}).get(JSON)
-    if not schema or schema["schema"] == DETAIL:
-        return text
-    return f"{text.removesuffix('.')}: {_shape(schema['schema'])}."
+    shape = _shape(schema["schema"]) if schema and schema["schema"] != DETAIL else ""
+    if shape and shape != "`error` and `error_description`":  # of which the introduction tells
+        return f"{status} {shape}"
+    sentence = text.partition(". ")[0].removesuffix(".")
+    says_more = len(sentence.split()) >= SHORT or status > "299"
+    return f"{status}: {sentence}" if says_more else status
 
 
 # Failures.
 
 
 def _failures():
-    """Return a table of the codes, with the sentences of the failures that have them."""
+    """Return a list of the codes, each with what it means, or what it means everywhere."""
     found = {}
     for each in sorted(problems(), key=lambda each: each.status):
         for code, about in each.codes.items():
-            found.setdefault((each.status, code), {})[_prose(about)] = True
-    rows = [
-        f"| {status} | `{code}` | {' '.join(about)} |" for (status, code), about in found.items()
-    ]
-    return "\n".join(["| status | code | meaning |", "|---|---|---|", *rows])
+            found.setdefault((each.status, code), _prose(MEANINGS.get(code, about)))
+    return "\n".join(f"- {status} `{code}`: {about}" for (status, code), about in found.items())
 
 
 # Objects.
@@ -263,21 +285,26 @@ def _failures():
 
 def _objects():
     names = [name for name in SCHEMAS if _is_listed(name)]
-    members = {name: ", ".join(map(_member, _members_of(SCHEMAS[name]).items())) for name in names}
-    return "\n\n".join(
-        f"### `{name}`\n\n{members[name] or _prose(SCHEMAS[name]['description'])}" for name in names
+    return "\n".join(
+        ["| object | members |", "|---|---|"]
+        + [f"| `{name}` | {_described(SCHEMAS[name])} |" for name in names]
     )
+
+
+def _described(schema):
+    members = ", ".join(map(_member, _members_of(schema).items()))
+    return members or _prose(schema["description"])
 
 
 def _member(item):
     """Return the name of a member, and what its list consists of."""
     name, member = item
     items = member.get("items", {})
-    return f"`{name}`" + (f" (list of {_shape(items)})" if "$ref" in items else "")
+    return f"`{name}`" + (f" ({_shape(items)})" if "$ref" in items else "")
 
 
 def _is_listed(name):
-    """Return whether a schema has a section."""
+    """Return whether a schema has a row of the table."""
     is_string = name in ("Username", "Email", "NewPassword")
     is_object = name in SCHEMAS and len(_members_of(SCHEMAS[name])) >= LISTED
     return is_string or (is_object and not name.endswith("Problem"))
@@ -290,35 +317,6 @@ def _members_of(schema):
     for each in schema.get("allOf", ()):
         members |= _members_of(each)
     return members
-
-
-def _table(title, rows):
-    """Return a table of names with their schemas; a column without content is left out."""
-    if not rows:
-        return ""
-    cells = [
-        (
-            f"`{name}`",
-            _type(schema).removeprefix("string"),
-            "yes" if required else "",
-            _meaning(schema, described),
-        )
-        for name, schema, required, described in rows
-    ]
-    columns = [
-        [heading, *column]
-        for heading, *column in zip((title, "type", "required", "meaning"), *cells, strict=True)
-        if any(column)
-    ]
-    head, *lines = (f"| {' | '.join(line)} |" for line in zip(*columns, strict=True))
-    return "\n".join([head, "|---" * len(columns) + "|", *lines])
-
-
-def _meaning(schema, described):
-    if not _is_listed(described.get("$ref", "").rpartition("/")[2]):
-        described = _resolved(described)
-    default, description = schema.get("default"), described.get("description", "")
-    return _prose(f"{description} Default {default}." if default else description)
 
 
 def _type(schema):
@@ -343,7 +341,7 @@ def _shape(schema):
         return ", or ".join(map(_shape, schema.get("anyOf") or schema["oneOf"]))
     name = schema.get("$ref", "").rpartition("/")[2]
     if _is_listed(name):
-        return f"[`{name}`](#{slug(name)})"
+        return f"`{name}`"
     members = _members_of(schema)
     return _joined([*map(_member, members.items())]) if members else _type(_resolved(schema))
 
@@ -368,6 +366,19 @@ def _prose(text):
     text = re.sub(rf"(?<![\w/}}`])/(?:{PATHS})(?![\w/{{])", r"`/auth\g<0>`", text)
     return text.replace("|", "\\|").strip()
 
+
+# The introductions of the groups have the failures of several endpoints.
+REPEATED = {
+    failure
+    for failure, times in Counter(
+        _answer(status, _resolved(each))
+        for operations in DOCUMENT["paths"].values()
+        for operation in operations.values()
+        for status, each in operation["responses"].items()
+        if status > "399"
+    ).items()
+    if times > 1
+}
 
 if __name__ == "__main__":
     FILE.write_text(filled(FILE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,43 +1,42 @@
-"""Writes into docs/settings.md what the code declares, and its index: `make settings`."""
+"""Writes into docs/settings.md what the code declares: `make settings`."""
 
 import re
 from dataclasses import fields
 
-from tests.docs.pages import ROOT, slug
+from tests.docs.pages import ROOT
 from wsgiauth import Settings
 from wsgiauth.settings.kinds import declarations
 
 PAGE = ROOT / "docs/settings.md"
-_FACTS = re.compile(r"^### (\w+)\n\n(?:.*\n\n- Default: .*\n- Must be: (.*)\n\n)?", re.MULTILINE)
-_INDEX = re.compile(r"(?<=\n<!-- index -->\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
-_WORDS = {"None": "none", "()": "none", "True": "`on`", "False": "`off`"}
+_FACTS = re.compile(r"^### ([A-Z_]+)\n\n(.*)\n", re.MULTILINE)
+_WORDS = {"None": "", "()": "", "True": "`on`", "False": "`off`"}
 _DEFAULTS = {
     each.name: _WORDS.get(repr(each.default), f"`{each.default}`") for each in fields(Settings)
 } | {"HASHING_THREADS": "the number of processors"}
+_UNSAID = ("on or off", "a random string", "a non-empty string or unset")  # by the introduction
 
 
 def updated(page):
     """Return the page with the declared meaning, default and range below each heading."""
-    return _INDEX.sub(_index(page), _FACTS.sub(_facts, page))
+    return _FACTS.sub(_facts, page)
 
 
 def _facts(block):
-    name, expected = block.groups()
+    name, written = block.groups()
     setting = declarations(Settings)[name]
-    if expected is None or expected.replace("`", "") != setting.expected:
-        expected = setting.expected  # put its literals into backticks by hand
-    meaning = setting.meaning[0].upper() + setting.meaning[1:]
-    return f"### {name}\n\n{meaning}.\n\n- Default: {_DEFAULTS[name]}\n- Must be: {expected}\n\n"
+    expected = setting.expected.replace("a whole number from ", "")
+    facts = [f"Default: {_DEFAULTS[name]}"] if _DEFAULTS[name] else []
+    facts += [expected] if setting.expected not in _UNSAID else []
+    sentences = [setting.meaning, *filter(None, ["; ".join(facts)])]
+    declared = " ".join(f"{_capitalized(each)}." for each in sentences)
+    if written.replace("`", "") == declared.replace("`", ""):
+        declared = written  # with literals in backticks, by hand
+    return f"### {name}\n\n{declared}\n"
 
 
-def _index(page):
-    groups = re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", page, re.MULTILINE)
-    lines = [
-        f"- [{title}](#{slug(title)}): "
-        + ", ".join(f"[{name}](#{name.lower()})" for name in re.findall("### (.*)", blocks))
-        for title, blocks in groups
-    ]
-    return "\n" + "\n".join(lines) + "\n\n"
+def _capitalized(text):
+    is_word = text.split()[0].isalpha()  # and no literal
+    return text[0].upper() + text[1:] if is_word else text
 
 
 if __name__ == "__main__":

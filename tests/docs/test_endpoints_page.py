@@ -6,7 +6,7 @@ tests/test_browser.py runs its script.
 import re
 
 from tests.docs.endpoints_page import filled
-from tests.docs.pages import PAGES
+from tests.docs.pages import PAGES, section
 from wsgiauth.app import ROUTES
 
 PAGE = PAGES["docs/endpoints.md"]
@@ -21,5 +21,7 @@ def test_every_route_has_a_section():
     listed = [
         route for each in headings for route in re.findall(r"`(GET|POST) /auth([^`]+)`", each)
     ]
+    pages = section(PAGE, "Pages").partition("<!-- made")[2]
+    listed += [("GET", path) for path in re.findall("`/auth([^`]+)`", pages)]
     offered = [(method, path) for path, each in ROUTES.items() for method in each.handlers]
     assert sorted(listed) == sorted(offered), "run `make endpoints`"

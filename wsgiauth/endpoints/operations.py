@@ -269,8 +269,9 @@ OPERATIONS = {
         "post": Operation(
             "logIn",
             "Log in",
-            "Returns a token, and sets no cookie. If the request carries a valid bearer token, the"
-            " session of that token ends. With PASSWORD_LOGIN off, 404.",
+            "Returns a token, and sets no cookie.\n\n"
+            "If the request carries a valid bearer token, the session of that token ends. With"
+            " PASSWORD_LOGIN off, 404.",
             answers=(answer(200, "Logged in.", TOKEN),),
             browser="303 to `next`, with a cookie. The `credential` of a passkey replaces the"
             " other fields, also with PASSWORD_LOGIN off.",

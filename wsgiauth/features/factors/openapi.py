@@ -134,8 +134,9 @@ OPERATIONS = {
         "post": Operation(
             "completeLogin",
             "The second step of a login in a browser",
-            "Sets the cookie of the session. Pending logins of the user in other browsers end."
-            " Programs send the code to /login instead.",
+            "Sets the cookie of the session.\n\n"
+            "Pending logins of the user in other browsers end. Programs send the code to"
+            " /login instead.",
             answers=(answer(200, "Logged in, or cancelled.", DONE),),
             browser="303 to the page that the user wanted in this tab; with `cancel`, to the login"
             " page.",

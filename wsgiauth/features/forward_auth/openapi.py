@@ -11,8 +11,9 @@ OPERATIONS = {
         "get": Operation(
             "checkForProxy",
             "For a proxy: who sent another request, and whether they are admitted",
-            "For nginx (`auth_request`), Caddy (`forward_auth`) and Traefik (`forwardAuth`), which"
-            " send the headers of each request here first. All methods are answered alike.",
+            "For nginx (`auth_request`), Caddy (`forward_auth`) and Traefik (`forwardAuth`),"
+            " which send the headers of each request here first.\n\n"
+            "All methods are answered alike.",
             answers=(
                 Answer(
                     status=204,

@@ -24,7 +24,7 @@ OPERATIONS = {
         "get": Operation(
             "showReadiness",
             "Whether the process can serve requests",
-            "Credentials are ignored. The clients of a process share an answer for a second.",
+            "Credentials are ignored.\n\nThe clients of a process share an answer for a second.",
             answers=(
                 answer(200, "The database answers.", _ALIVE),
                 Answer(

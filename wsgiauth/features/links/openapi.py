@@ -44,9 +44,10 @@ OPERATIONS = {
         "post": Operation(
             "askForEmail",
             "Ask for an email with a link that verifies an email address",
-            "The account gets the address when the user, logged in, opens the link and confirms."
-            " An unverified current address is verified in the same way. The answer is the same if"
-            " another account has the address.",
+            "The account gets the address when the user, logged in, opens the link and"
+            " confirms.\n\n"
+            "An unverified current address is verified in the same way. The answer is the same"
+            " if another account has the address.",
             answers=(answer(202, "The request is accepted.", DETAIL),),
             example={"email": "ada@example.net"},
         ),
@@ -75,8 +76,9 @@ OPERATIONS = {
         "post": Operation(
             "resetPassword",
             "Choose a new password with the link of an email",
-            "All sessions and API keys of the user are revoked, and the client is not logged in."
-            " The link of an email verifies the address; if it was never verified before, the"
+            "All sessions and API keys of the user are revoked, and the client is not logged"
+            " in.\n\n"
+            "The link of an email verifies the address; if it was never verified before, the"
             " second factors are removed. After a 422, the link can still be used. Without"
             " passwords, and for a user who registered with a passkey and has no password, the"
             " link logs a browser in instead.",
@@ -97,9 +99,10 @@ OPERATIONS = {
         "post": Operation(
             "restoreAddress",
             "Restore a former email address with the link of an email",
-            "Undoes later changes of the address. All sessions, API keys, links and trusted"
-            " browsers of the user end; the password and the second factors stay. The client is"
-            " not logged in. After a 409, the link can still be used.",
+            "Undoes later changes of the address.\n\n"
+            "All sessions, API keys, links and trusted browsers of the user end; the password"
+            " and the second factors stay. The client is not logged in. After a 409, the link"
+            " can still be used.",
             answers=(answer(200, "The address is restored.", DETAIL),),
             browser="200 and a page with the next steps.",
             example={"token": _EXAMPLE},
@@ -118,10 +121,10 @@ OPERATIONS = {
             "verifyAddress",
             "Verify an email address with the link of an email",
             "The link of an invitation or a registration creates the account, with this"
-            " `password`, and with this `username` instead of the one in the link; the client is"
-            " not logged in. The link of /email is for the session of the user who asked for it:"
-            " the address becomes theirs, and their sessions continue. Except after a 410, the"
-            " link can still be used.",
+            " `password`, and with this `username` instead of the one in the link; the client"
+            " is not logged in. The link of /email is for the session of the user who asked for"
+            " it: the address becomes theirs, and their sessions continue.\n\n"
+            "Except after a 410, the link can still be used.",
             answers=(
                 answer(200, "The address is verified.", DETAIL),
                 answer(201, "The account is created.", PROFILE, Location=PROFILE_LOCATION),
@@ -161,8 +164,9 @@ OPERATIONS = {
         "post": Operation(
             "invite",
             "Invite a person to create an account",
-            "By an email, whose link works for 72 hours, as long as the caller keeps the right."
-            " 429 (code `throttled`) after `MAILS_PER_ACCOUNT` invitations to one address in an"
+            "By an email, whose link works for 72 hours, as long as the caller keeps the"
+            " right.\n\n"
+            "429 (code `throttled`) after `MAILS_PER_ACCOUNT` invitations to one address in an"
             " hour.",
             answers=(answer(202, "The invitation is on its way.", DETAIL),),
             browser="303 to the users.",
@@ -180,7 +184,7 @@ OPERATIONS = {
         "post": Operation(
             "revokeInvitation",
             "Revoke the invitations of an address",
-            "Their links no longer work. By members of the staff who could send them.",
+            "Their links no longer work.\n\nBy members of the staff who could send them.",
             answers=(answer(200, "The invitations are revoked.", DETAIL),),
             example={"email": "grace@example.org"},
         ),

@@ -34,8 +34,9 @@ OPERATIONS = {
         "post": Operation(
             "askForCode",
             "Ask for an email with a code to log in",
-            "The answer is the same whether there is an account or not. If the address of the"
-            " account was never verified, the email has the link to choose a new password instead.",
+            "The answer is the same whether there is an account or not.\n\n"
+            "If the address of the account was never verified, the email has the link to"
+            " choose a new password instead.",
             answers=(answer(202, "The request is accepted.", CODE_REQUEST),),
             browser="303 to `/code/enter`, with a cookie for ten minutes instead of `request`. A"
             " former code of this browser ends. A script of the site gets 202 and the cookie.",
@@ -54,10 +55,11 @@ OPERATIONS = {
         "post": Operation(
             "logInByCode",
             "Log in by the code of an email",
-            "Returns a token, and sets no cookie. If the request carries a valid bearer token, the"
-            " session of that token ends. A code works once, for ten minutes and five tries. The"
-            " code of a registration creates the account, as its link does at /verify, and logs no"
-            " client in. After a 409 or 422, it can still be used.",
+            "Returns a token, and sets no cookie.\n\n"
+            "If the request carries a valid bearer token, the session of that token ends. A"
+            " code works once, for ten minutes and five tries. The code of a registration"
+            " creates the account, as its link does at /verify, and logs no client in. After a"
+            " 409 or 422, it can still be used.",
             answers=(
                 answer(200, "Logged in.", TOKEN),
                 answer(201, "The account is created.", PROFILE, Location=PROFILE_LOCATION),

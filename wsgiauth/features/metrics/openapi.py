@@ -13,9 +13,10 @@ OPERATIONS = {
         "get": Operation(
             "getMetrics",
             "The figures of the site, for Prometheus",
-            "For a caller with the permission `wsgiauth.metrics`, usually by an API key. Figures of"
-            " the database are at least 15 seconds apart; `wsgiauth_figures_age_seconds` is the age"
-            " of the oldest. A figure that takes too long to count is missing.",
+            "For a caller with the permission `wsgiauth.metrics`, usually by an API key.\n\n"
+            "Figures of the database are at least 15 seconds apart;"
+            " `wsgiauth_figures_age_seconds` is the age of the oldest. A figure that takes too"
+            " long to count is missing.",
             answers=(
                 Answer(
                     status=200,

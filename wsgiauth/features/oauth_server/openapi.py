@@ -92,11 +92,12 @@ OPERATIONS = {
             "authorize",
             "An app asks who the user is",
             "For browsers, which the app sends here (RFC 6749, OpenID Connect Core 1.0). The"
-            " answer leads back to the app, after a login and the consent of the user if they are"
-            " needed. With a wrong client or redirect URI, or with names and values of more than"
-            " 8,192 bytes in all, or a `state` of more than 4,096 bytes, the answer is a page,"
-            " never a redirect. Every other mistake is an answer to the app. Parameters that are"
-            " not listed are ignored; `request` and a `request_uri` that /oauth/par has not issued"
+            " answer leads back to the app, after a login and the consent of the user if they"
+            " are needed.\n\n"
+            "With a wrong client or redirect URI, or with names and values of more than 8,192"
+            " bytes in all, or a `state` of more than 4,096 bytes, the answer is a page, never"
+            " a redirect. Every other mistake is an answer to the app. Parameters that are not"
+            " listed are ignored; `request` and a `request_uri` that /oauth/par has not issued"
             " are refused.",
             answers=(
                 page(
@@ -187,8 +188,8 @@ OPERATIONS = {
         "get": Operation(
             "listApps",
             "The apps of the caller",
-            "Those that have access, and in `launch` those that the caller can open. The last used"
-            " first: the 100 apps that the caller has allowed last, and apps that"
+            "Those that have access, and in `launch` those that the caller can open.\n\n"
+            "The last used first: the 100 apps that the caller has allowed last, and apps that"
             " operators trust, while they have tokens.",
             answers=(answer_or_page("The apps.", ALLOWED_APPS),),
             tag=APPS,
@@ -206,12 +207,13 @@ OPERATIONS = {
         "get": Operation(
             "logOutFromApp",
             "An app asks to log its user out here, too",
-            "For browsers, which the app sends here (OpenID Connect RP-Initiated Logout 1.0). With"
-            " an ID token of this session, the session ends at once, as by /logout. Otherwise a"
-            " page asks, with a form of /logout; without a session, there is nothing to ask. Then"
-            " the browser gets to `post_logout_redirect_uri`. With a mistake, such as a wrong"
-            " client or URI, the answer is a page, never a redirect. Parameters that are not"
-            " listed are ignored, `logout_hint` and `ui_locales` among them.",
+            "For browsers, which the app sends here (OpenID Connect RP-Initiated Logout 1.0).\n\n"
+            "With an ID token of this session, the session ends at once, as by /logout."
+            " Otherwise a page asks, with a form of /logout; without a session, there is"
+            " nothing to ask. Then the browser gets to `post_logout_redirect_uri`. With a"
+            " mistake, such as a wrong client or URI, the answer is a page, never a redirect."
+            " Parameters that are not listed are ignored, `logout_hint` and `ui_locales` among"
+            " them.",
             answers=(
                 page(
                     "A page, whatever `Accept` says: it asks whether to log out, or says that"
@@ -271,8 +273,9 @@ OPERATIONS = {
         "post": Operation(
             "decideDevice",
             "Find a device by its code, and allow it or refuse",
-            "Without `decision`, the answer says which app waits under the code, and from where it"
-            " asked. Wrong codes count for the user and for the client.",
+            "Without `decision`, the answer says which app waits under the code, and from"
+            " where it asked.\n\n"
+            "Wrong codes count for the user and for the client.",
             answers=(
                 answer(
                     200,

@@ -127,9 +127,9 @@ PROGRAMS = {
         "post": Operation(
             "issueAppTokens",
             "Exchange a code, a refresh token or a client's secret for tokens",
-            "For the program of an app (RFC 6749). It authenticates by the `Authorization` header,"
-            " or by `client_id` and `client_secret` in the form; a public client sends its"
-            " `client_id`.",
+            "For the program of an app (RFC 6749).\n\n"
+            "It authenticates by the `Authorization` header, or by `client_id` and"
+            " `client_secret` in the form; a public client sends its `client_id`.",
             answers=(
                 answer(200, "The tokens.", APP_TOKENS),
                 answer(
@@ -197,9 +197,9 @@ PROGRAMS = {
         "post": Operation(
             "revokeAppToken",
             "End what a token belongs to",
-            "For the program of an app, which authenticates as at /oauth/token (RFC 7009). The"
-            " refresh token and introspection end at once; an access token is valid for some"
-            " minutes.",
+            "For the program of an app, which authenticates as at /oauth/token (RFC 7009).\n\n"
+            "The refresh token and introspection end at once; an access token is valid for"
+            " some minutes.",
             answers=(
                 answer(
                     200,
@@ -234,10 +234,10 @@ PROGRAMS = {
         "post": Operation(
             "pushAuthorizationRequest",
             "Send the request of an app in advance",
-            "For the program of an app, which authenticates with its secret (RFC 9126). The form"
-            " has the parameters of /authorize, and is checked as there. The app then sends the"
-            " browser to /authorize with its `client_id` and the `request_uri`, which can be"
-            " opened again until it expires.",
+            "For the program of an app, which authenticates with its secret (RFC 9126).\n\n"
+            "The form has the parameters of /authorize, and is checked as there. The app then"
+            " sends the browser to /authorize with its `client_id` and the `request_uri`, which"
+            " can be opened again until it expires.",
             answers=(
                 answer(201, "The name of the request.", PUSHED_REQUEST),
                 answer(
@@ -298,9 +298,9 @@ PROGRAMS = {
         "post": Operation(
             "askForDeviceCodes",
             "A device asks for the codes with which a person allows it",
-            "For the program of an app on a device without a keyboard (RFC 8628). It shows the"
-            " user code and the address, and asks for its tokens at /oauth/token with the device"
-            " code, every five seconds, until the person has decided.",
+            "For the program of an app on a device without a keyboard (RFC 8628).\n\n"
+            "It shows the user code and the address, and asks for its tokens at /oauth/token"
+            " with the device code, every five seconds, until the person has decided.",
             answers=(
                 answer(200, "The codes.", DEVICE_CODES),
                 answer(
@@ -333,10 +333,10 @@ PROGRAMS = {
         "post": Operation(
             "registerApp",
             "An app registers itself",
-            "With `OAUTH_REGISTRATION`, anyone can create a public client (RFC 7591). Another"
-            " `token_endpoint_auth_method` becomes `none`, and unknown scopes are left out. What"
-            " is refused does not count. Each login to it asks for the consent of the user. It is"
-            " deleted if it gets no tokens in its first day, or later for 30 days.",
+            "With `OAUTH_REGISTRATION`, anyone can create a public client (RFC 7591).\n\n"
+            "Another `token_endpoint_auth_method` becomes `none`, and unknown scopes are left"
+            " out. What is refused does not count. Each login to it asks for the consent of the"
+            " user. It is deleted if it gets no tokens in its first day, or later for 30 days.",
             answers=(
                 answer(201, "The client.", REGISTERED_APP),
                 answer(

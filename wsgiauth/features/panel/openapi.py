@@ -284,8 +284,9 @@ OPERATIONS = {
         "get": Operation(
             "showOverview",
             "How the site is",
-            "The first page of the staff panel. The figures are counted at most every 15 seconds;"
-            " one that cannot be counted in time is null.",
+            "The first page of the staff panel.\n\n"
+            "The figures are counted at most every 15 seconds; one that cannot be counted in"
+            " time is null.",
             answers=(answer_or_page("The figures.", OVERVIEW),),
         )
     },
@@ -294,8 +295,8 @@ OPERATIONS = {
             "findUsers",
             "Find users",
             "At most 50 users. Without `sort`, the newest come first, or the latest login or"
-            " verification. A search that takes longer than two seconds has no users: `timed_out`"
-            " says so.",
+            " verification.\n\n"
+            "A search that takes longer than two seconds has no users: `timed_out` says so.",
             answers=(answer_or_page("The users.", FOUND_USERS),),
             parameters=(
                 *_SEARCH,
@@ -308,9 +309,9 @@ OPERATIONS = {
         "get": Operation(
             "exportUsers",
             "All users of a list, as CSV",
-            "In the order of the list, without pages. A name that a spreadsheet would take for a"
-            " formula begins with an apostrophe, and one follows each semicolon. Each download is"
-            " an event.",
+            "In the order of the list, without pages.\n\n"
+            "A name that a spreadsheet would take for a formula begins with an apostrophe, and"
+            " one follows each semicolon. Each download is an event.",
             answers=(Answer(status=200, about="The users.", content={"text/csv": text()}),),
             parameters=_SEARCH,
         )
@@ -341,8 +342,8 @@ OPERATIONS = {
             "changeSeveral",
             "Do one action with several users",
             "Each user is changed in a transaction of their own, and needs the same right as"
-            " `/admin/users/{id}/{action}`. A repeated request changes nothing more. After a 422,"
-            " nothing has changed.",
+            " `/admin/users/{id}/{action}`.\n\n"
+            "A repeated request changes nothing more. After a 422, nothing has changed.",
             answers=(answer(200, "What became of each user.", OUTCOMES),),
             browser="A page with the results.",
             example={"action": "deactivate", "users": [7, 8]},
@@ -369,10 +370,10 @@ OPERATIONS = {
         "post": Operation(
             "changeUser",
             "Change a user",
-            "Needs a right that depends on the action and on the user. `disconnect` also revokes"
-            " the sessions that began or were confirmed with the account of the provider,"
-            " `remove-factors` all sessions. 429 (code `throttled`) after `MAILS_PER_ACCOUNT`"
-            " links to one user in an hour.",
+            "Needs a right that depends on the action and on the user. `disconnect` also"
+            " revokes the sessions that began or were confirmed with the account of the"
+            " provider, `remove-factors` all sessions.\n\n"
+            "429 (code `throttled`) after `MAILS_PER_ACCOUNT` links to one user in an hour.",
             answers=(
                 answer(
                     200,

@@ -62,8 +62,8 @@ OPERATIONS = {
         "post": Operation(
             "changeIdentities",
             "Connect or disconnect an account of another provider",
-            "Send `connect` or `disconnect`. To connect an account, a browser logs in at its"
-            " provider.",
+            "Send `connect` or `disconnect`.\n\n"
+            "To connect an account, a browser logs in at its provider.",
             answers=(
                 answer(
                     200,
@@ -86,8 +86,8 @@ OPERATIONS = {
         "post": Operation(
             "completeAccount",
             "Create or connect an account for one of another provider",
-            "For scripts of this site, in the browser that has logged in at the provider. A user"
-            " who is logged in needs a fresh session.",
+            "For scripts of this site, in the browser that has logged in at the provider.\n\n"
+            "A user who is logged in needs a fresh session.",
             answers=(
                 answer(200, "Connected, or cancelled.", DONE),
                 answer(
@@ -113,8 +113,9 @@ OPERATIONS = {
         "post": Operation(
             "beginProviderLogin",
             "Begin a login with another provider",
-            "Sets a cookie for the callback, which only this browser can use, once and within ten"
-            " minutes. Up to five tabs can do so at once.",
+            "Sets a cookie for the callback, which only this browser can use, once and within"
+            " ten minutes.\n\n"
+            "Up to five tabs can do so at once.",
             answers=(answer(200, "`next` is a page of the provider.", DONE),),
             browser="303 to the provider.",
             parameters=(PROVIDER,),
@@ -145,8 +146,9 @@ OPERATIONS = {
         "get": Operation(
             "completeProviderLogin",
             "A browser comes back from another provider",
-            "For browsers: sets the cookie of the session, or does what the browser went to the"
-            " provider for. Register it at the provider as the redirect URI. HEAD is not allowed.",
+            "For browsers: sets the cookie of the session, or does what the browser went to"
+            " the provider for. Register it at the provider as the redirect URI.\n\n"
+            "HEAD is not allowed.",
             answers=(
                 leads(
                     303,
@@ -176,10 +178,11 @@ OPERATIONS = {
         "post": Operation(
             "endProviderSessions",
             "A provider ends sessions that began there",
-            "OpenID Connect Back-Channel Logout 1.0: a form with a `logout_token`, which counts"
-            " once. Ends the sessions that began or were confirmed with its `sid` or `sub`, and"
-            " incomplete logins. After a 503, the token can be sent again. GitHub and Discord send"
-            " none.",
+            "OpenID Connect Back-Channel Logout 1.0: a form with a `logout_token`, which"
+            " counts once.\n\n"
+            "Ends the sessions that began or were confirmed with its `sid` or `sub`, and"
+            " incomplete logins. After a 503, the token can be sent again. GitHub and Discord"
+            " send none.",
             answers=(
                 answer(200, "The sessions have ended.", DETAIL),
                 answer(

@@ -85,8 +85,8 @@ OPERATIONS = {
         "post": Operation(
             "issueServiceToken",
             "Get a token for another service",
-            "The service verifies it by the keys of /jwks.json. It identifies no request to this"
-            " site. A form is refused.",
+            "The service verifies it by the keys of /jwks.json.\n\n"
+            "It identifies no request to this site. A form is refused.",
             answers=(answer(200, "The token.", SERVICE_TOKEN),),
             body=Body(
                 content={
@@ -143,8 +143,8 @@ OPERATIONS = {
             "For another service: whether a token is active now",
             "Introspection (RFC 7662) of access tokens, tokens for services and API keys. The"
             " caller's API key, as a bearer token or (with `BASIC_AUTH=keys`) as the password of"
-            " its owner's name, needs the permission `wsgiauth.introspect`. A token for a service"
-            " is active as long as the session or key that obtained it, or as the client that"
+            " its owner's name, needs the permission `wsgiauth.introspect`.\n\n"
+            "A token for a service is active as long as the session or key that obtained it, or as the client that"
             " logged in as itself has one of its scopes. `scope` of a superuser's access token has"
             " only the permissions that were granted. The question is not a use of the token.",
             answers=(
