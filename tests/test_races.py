@@ -1,10 +1,12 @@
-"""Two processes make each change of the table in docs/concurrency.md at once."""
+"""Two processes make the changes of each race at once."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
-from tests.docs.pages import PAGES
+from tests.docs.pages import PAGES, ROOT
 from tests.races.pair import pair_of_processes
 from tests.races.race import RACES, Outcome, run
 from tests.support.schema import MODELS
@@ -12,12 +14,6 @@ from wsgiauth.storage.connections import DATABASE_ERRORS
 
 PAGE = PAGES["docs/concurrency.md"]
 MECHANISMS = set(re.findall(r"^- \*\*([a-z ]+)\*\*: ", PAGE, re.MULTILINE))
-TABLE = [
-    [cell.strip() for cell in line.strip("|").split("|")]
-    for line in PAGE.splitlines()
-    if line.startswith("| ") and not line.startswith("| change |")
-]
-
 CASES = [
     pytest.param(row, order, id=f"{row}, {order} first")
     for row, each in RACES.items()
@@ -26,24 +22,27 @@ CASES = [
 FAILED = {each.__name__ for kind in DATABASE_ERRORS for each in (kind, *kind.__subclasses__())}
 
 
-def test_each_row_has_a_race_and_each_race_a_row():
-    assert sorted(row for row, *_ in TABLE) == sorted(RACES)
-
-
-def test_the_table_names_what_the_page_explains():
-    named = {cell.partition(":")[0] for _, _, *cells in TABLE for cell in cells}
+def test_the_races_name_what_the_page_explains():
+    named = {each.partition(":")[0] for race in RACES.values() for each in race.mechanisms}
     assert named == MECHANISMS
 
 
-def test_the_columns_that_the_table_names_exist():
+def test_the_columns_that_the_races_name_exist():
     columns = {
         f"{model._meta.table_name}.{field.column_name}"
         for model in MODELS
         for field in model._meta.sorted_fields
     }
-    named = re.findall(r"`(wsgiauth_\w+\.\w+)", "".join(map("".join, TABLE)))
+    mechanisms = [each for race in RACES.values() for each in race.mechanisms]
+    named = re.findall(r"wsgiauth_\w+\.\w+", "\n".join(mechanisms))
     assert named
     assert set(named) <= columns
+
+
+def test_the_list_of_races_is_printed():
+    command = [sys.executable, "-m", "tests.races"]
+    printed = subprocess.check_output(command, cwd=ROOT, text=True)
+    assert [row for row in RACES if f"\n{row}\n" not in printed] == []
 
 
 @pytest.fixture(scope="session")
@@ -55,7 +54,7 @@ def pair(server_urls):
 
 @pytest.mark.every_database
 @pytest.mark.parametrize(("row", "first"), CASES)
-def test_what_the_table_says_holds(pair, database, settings, row, first):
+def test_what_the_race_says_holds(pair, database, settings, row, first):
     kind = settings.DATABASE_URL.partition(":")[0].replace("mysql", "mariadb")
     second = {"one": "other", "other": "one"}[first]
     facts = RACES[row].prepare()

@@ -1,4 +1,4 @@
-"""Races: what two processes do at once, for each row of the table in docs/concurrency.md."""
+"""Races: what two processes do at once, and what must hold; see docs/concurrency.md."""
 
 from tests.races import (
     accounts,

@@ -28,7 +28,11 @@ def rights_of(user):
     return stored.is_superuser, stored.is_active
 
 
-@race("Two registrations with one name")
+@race(
+    "Two registrations with one name",
+    "One account exists.",
+    "unique key: wsgiauth_user.username_key, wsgiauth_user.email_key",
+)
 class TwoRegistrations(Race):
     def one(self):
         create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
@@ -39,7 +43,11 @@ class TwoRegistrations(Race):
         assert User.objects.count() == 1
 
 
-@race("A registration, and a user who takes its name")
+@race(
+    "A registration, and a user who takes its name",
+    "One of them has the name.",
+    "unique key: wsgiauth_user.username_key",
+)
 class Renamed(Race):
     def prepare(self):
         return (insert_user("Grace", "grace@example.org"),)
@@ -56,7 +64,11 @@ class Renamed(Race):
         assert User.objects.filter(username=USERNAME).count() == 1
 
 
-@race("A registration, and an import of its name")
+@race(
+    "A registration, and an import of its name",
+    "One account exists; the import counts the other as existing.",
+    "unique key: wsgiauth_user.username_key, wsgiauth_user.email_key",
+)
 class Imported(Race):
     def one(self):
         create_user(USERNAME, EMAIL, PASSWORD, settings=SETTINGS)
@@ -79,7 +91,11 @@ class Imported(Race):
         assert User.objects.count() == 1
 
 
-@race("Two changes of different fields of a user")
+@race(
+    "Two changes of different fields of a user",
+    "Both stay, because each writes its own columns.",
+    "one statement",
+)
 class TwoFields(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -104,7 +120,9 @@ class _LastSuperuser(Race):
         assert User.objects.filter(is_superuser=True, is_active=True).count() == 1
 
 
-@race("Two superusers are demoted")
+@race(
+    "Two superusers are demoted", "One active superuser remains.", "one writer", "lock of the users"
+)
 class TwoDemotions(_LastSuperuser):
     def one(self, root, toor):
         return update_user(root, is_superuser=False)
@@ -113,7 +131,12 @@ class TwoDemotions(_LastSuperuser):
         return update_user(toor, is_superuser=False)
 
 
-@race("A superuser is deactivated, and another deleted")
+@race(
+    "A superuser is deactivated, and another deleted",
+    "One active superuser remains.",
+    "one writer",
+    "lock of the users",
+)
 class DeactivationAndDeletion(_LastSuperuser):
     def one(self, root, toor):
         return update_user(root, is_active=False)
@@ -123,7 +146,12 @@ class DeactivationAndDeletion(_LastSuperuser):
         return True
 
 
-@race("A user is deactivated, and makes an API key")
+@race(
+    "A user is deactivated, and makes an API key",
+    "No API key remains.",
+    "one writer",
+    "lock of the users",
+)
 class DeactivatedWithKey(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -140,7 +168,12 @@ class DeactivatedWithKey(Race):
         assert Key.select().count() == 0
 
 
-@race("A user is deleted, and logs in")
+@race(
+    "A user is deleted, and logs in",
+    "No session remains.",
+    "one writer",
+    "foreign key: wsgiauth_session.user_id",
+)
 class Deleted(Race):
     def prepare(self):
         return (insert_recent_user(),)
@@ -157,7 +190,11 @@ class Deleted(Race):
         assert User.objects.count() == Session.select().count() == 0
 
 
-@race("Two groups with one name are created")
+@race(
+    "Two groups with one name are created",
+    "One group exists.",
+    "unique key: wsgiauth_group.name_key",
+)
 class TwoGroups(Race):
     def one(self):
         Group.objects.create(name="Editors")
@@ -168,7 +205,12 @@ class TwoGroups(Race):
         assert Group.objects.count() == 1
 
 
-@race("A group is deleted, and a user joins it")
+@race(
+    "A group is deleted, and a user joins it",
+    "No membership remains.",
+    "one writer",
+    "foreign key: wsgiauth_membership.group_id",
+)
 class Joined(Race):
     def prepare(self):
         return insert_user(USERNAME, EMAIL), Group.objects.create(name="Editors")
@@ -185,7 +227,12 @@ class Joined(Race):
         assert Membership.select().count() == Group.objects.count() == 0
 
 
-@race("A permission is granted twice")
+@race(
+    "A permission is granted twice",
+    "It is granted, and reported, once.",
+    "one writer",
+    "lock of the users",
+)
 class Granted(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -218,12 +265,22 @@ class _TwoPermissions(Race):
         assert holder.permissions == {*self.names}
 
 
-@race("Two permissions are granted to a user twice, in another order")
+@race(
+    "Two permissions are granted to a user twice, in another order",
+    "Both are granted, and neither change fails.",
+    "one writer",
+    "lock of the users",
+)
 class GrantedInAnotherOrder(_TwoPermissions):
     pass
 
 
-@race("Two permissions are granted to a group twice, in another order")
+@race(
+    "Two permissions are granted to a group twice, in another order",
+    "Both are granted, and neither change fails.",
+    "one writer",
+    "lock of the row: wsgiauth_group",
+)
 class GrantedToGroupInAnotherOrder(_TwoPermissions):
     def prepare(self):
         return (Group.objects.create(name="Editors"),)
@@ -241,7 +298,12 @@ class _TwoRevoked(_TwoPermissions):
         assert holder.permissions == frozenset()
 
 
-@race("Two permissions of a user are revoked twice, in another order")
+@race(
+    "Two permissions of a user are revoked twice, in another order",
+    "Both are revoked, and neither change fails.",
+    "one writer",
+    "lock of the users",
+)
 class RevokedInAnotherOrder(_TwoRevoked):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -249,7 +311,12 @@ class RevokedInAnotherOrder(_TwoRevoked):
         return (ada,)
 
 
-@race("Two permissions of a group are revoked twice, in another order")
+@race(
+    "Two permissions of a group are revoked twice, in another order",
+    "Both are revoked, and neither change fails.",
+    "one writer",
+    "lock of the row: wsgiauth_group",
+)
 class RevokedFromGroupInAnotherOrder(_TwoRevoked):
     def prepare(self):
         group = Group.objects.create(name="Editors")
@@ -257,7 +324,12 @@ class RevokedFromGroupInAnotherOrder(_TwoRevoked):
         return (group,)
 
 
-@race("A user joins a group, and leaves it")
+@race(
+    "A user joins a group, and leaves it",
+    "The second change finds the first one.",
+    "one writer",
+    "lock of the users",
+)
 class JoinedAndLeft(Race):
     def prepare(self):
         return insert_user(USERNAME, EMAIL), Group.objects.create(name="Editors")
@@ -273,7 +345,12 @@ class JoinedAndLeft(Race):
         assert Membership.select().count() == (outcome.first == "other")
 
 
-@race("A member of the staff changes an account, and loses the right to it")
+@race(
+    "A member of the staff changes an account, and loses the right to it",
+    "After the loss, nothing is changed.",
+    "one writer",
+    "lock of the users",
+)
 class Demoted(Race):
     def prepare(self):
         insert_superuser("root")
@@ -291,7 +368,12 @@ class Demoted(Race):
         assert Permission.select().count() == (changed is True)
 
 
-@race("Two members of the staff demote each other")
+@race(
+    "Two members of the staff demote each other",
+    "One is demoted; the other no longer has the right.",
+    "one writer",
+    "lock of the users",
+)
 class EachOther(Race):
     def prepare(self):
         insert_superuser("root")
@@ -315,7 +397,12 @@ def demote(actor, user):
     return administer(actor, user, Right.GOVERN, change, is_removal=True)
 
 
-@race("A password is changed, and an API key made")
+@race(
+    "A password is changed, and an API key made",
+    "No API key from before the change remains, if the change revokes them.",
+    "one writer",
+    "lock of the users",
+)
 class PasswordAndKey(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)

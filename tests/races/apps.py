@@ -127,7 +127,7 @@ class _Removing:
         assert Grant.select().count() == Client.select().count() == 0
 
 
-@race("An app is allowed twice")
+@race("An app is allowed twice", "All that was allowed remains.", "one writer", "lock of the users")
 class AllowedTwice(_OfApp):
     def one(self, ada, client, _):
         return grants.allow(client, ada, ["email"], NOW)
@@ -140,7 +140,12 @@ class AllowedTwice(_OfApp):
         assert Consent.get().scopes == "email groups openid profile"
 
 
-@race("An app is allowed, and its client removed")
+@race(
+    "An app is allowed, and its client removed",
+    "No consent remains.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_consent.client_id",
+)
 class AllowedAndRemoved(_Removing, Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -154,14 +159,24 @@ class AllowedAndRemoved(_Removing, Race):
         assert Consent.select().count() == Client.select().count() == 0
 
 
-@race("An authorization code is used twice")
+@race(
+    "An authorization code is used twice",
+    "It works once, and what it gave ends.",
+    "one writer",
+    "lock of the users",
+)
 class CodeTwice(_Redeeming):
     def check(self, outcome, *_):
         assert outcome.is_once(False)
         assert valid() == []
 
 
-@race("Two authorization codes of a session are used")
+@race(
+    "Two authorization codes of a session are used",
+    "Both grants have one `sid`.",
+    "one writer",
+    "lock of the users",
+)
 class TwoCodes(_Redeeming):
     def other(self, ada, client, session_id):
         return redeem(code_of(ada, client, session_id, OTHER_GRANT), client)
@@ -171,17 +186,32 @@ class TwoCodes(_Redeeming):
         assert len({each.sid for each in Grant.select()}) == 1
 
 
-@race("An authorization code is used, and the app revoked")
+@race(
+    "An authorization code is used, and the app revoked",
+    "No grant is valid.",
+    "one writer",
+    "lock of the users",
+)
 class CodeAndRevocation(_Revoking, _Redeeming):
     pass
 
 
-@race("An authorization code is used, and its session revoked")
+@race(
+    "An authorization code is used, and its session revoked",
+    "No grant is valid.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.session_id",
+)
 class CodeAndLogout(_LoggingOut, _Redeeming):
     pass
 
 
-@race("An authorization code is used, and its session renewed")
+@race(
+    "An authorization code is used, and its session renewed",
+    "The grant has the session, or the code does not work.",
+    "one writer",
+    "lock of the users",
+)
 class CodeAndProof(_Redeeming):
     def other(self, ada, client, session_id):
         return freshness.confirm(session_id, ada, TOKENS) is not None
@@ -194,22 +224,41 @@ class CodeAndProof(_Redeeming):
         assert valid() == ([GRANT] if outcome.one else [])
 
 
-@race("An authorization code is used, and the password changed")
+@race(
+    "An authorization code is used, and the password changed",
+    "No grant is valid.",
+    "one writer",
+    "lock of the users",
+)
 class CodeAndPassword(_ChangingPassword, _Redeeming):
     pass
 
 
-@race("An authorization code is used, and the user deactivated")
+@race(
+    "An authorization code is used, and the user deactivated",
+    "No grant is valid.",
+    "one writer",
+    "lock of the users",
+)
 class CodeAndDeactivation(_Deactivating, _Redeeming):
     pass
 
 
-@race("An authorization code is used, and its client removed")
+@race(
+    "An authorization code is used, and its client removed",
+    "No grant remains.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.client_id",
+)
 class CodeAndRemoval(_Removing, _Redeeming):
     pass
 
 
-@race("A refresh token of an app is used twice")
+@race(
+    "A refresh token of an app is used twice",
+    "Both get the same next token.",
+    "compare and set: wsgiauth_oauth_grant.generation",
+)
 class RefreshedTwice(_Refreshing):
     def one(self, *_):
         return refresh(1)
@@ -219,7 +268,11 @@ class RefreshedTwice(_Refreshing):
         assert valid() == [GRANT]
 
 
-@race("A refresh token of an app is used, and one that was replaced")
+@race(
+    "A refresh token of an app is used, and one that was replaced",
+    "The grant ends.",
+    "compare and set: wsgiauth_oauth_grant.stamp",
+)
 class RefreshAndReuse(_Refreshing):
     def prepare(self):
         facts = super().prepare()
@@ -237,29 +290,41 @@ class RefreshAndReuse(_Refreshing):
         assert valid() == []
 
 
-@race("A refresh token of an app is used, and the app revoked")
+@race(
+    "A refresh token of an app is used, and the app revoked",
+    "No grant is valid.",
+    "compare and set: wsgiauth_oauth_grant.stamp",
+)
 class RefreshAndRevocation(_Revoking, _Refreshing):
     def check(self, outcome, *_):
         assert outcome.one is (outcome.first == "one")
         assert valid() == []
 
 
-@race("A refresh token of an app is used, and its session revoked")
+@race(
+    "A refresh token of an app is used, and its session revoked",
+    "No grant is valid.",
+    "one statement",
+)
 class RefreshAndLogout(_LoggingOut, _Refreshing):
     pass
 
 
-@race("A refresh token of an app is used, and the password changed")
+@race("A refresh token of an app is used, and the password changed", "No grant is valid.", "stamp")
 class RefreshAndPassword(_ChangingPassword, _Refreshing):
     pass
 
 
-@race("A refresh token of an app is used, and the user deactivated")
+@race("A refresh token of an app is used, and the user deactivated", "No grant is valid.", "stamp")
 class RefreshAndDeactivation(_Deactivating, _Refreshing):
     pass
 
 
-@race("A refresh token of an app is used, and its client removed")
+@race(
+    "A refresh token of an app is used, and its client removed",
+    "No grant remains.",
+    "compare and set: wsgiauth_oauth_grant.stamp",
+)
 class RefreshAndRemoval(_Removing, _Refreshing):
     pass
 
@@ -278,7 +343,11 @@ class _Deciding(Race):
         return devices.allow(row, UserSession(ada, session_id), SCOPES, NOW)
 
 
-@race("A device is allowed by two users")
+@race(
+    "A device is allowed by two users",
+    "One of them has allowed it, and the other one has no consent.",
+    "compare and set: wsgiauth_oauth_device.user_id",
+)
 class DeviceOfTwo(_Deciding):
     def prepare(self):
         grace = insert_user("Grace", "grace@example.org")
@@ -297,7 +366,11 @@ class DeviceOfTwo(_Deciding):
         assert Consent.select().count() == 1
 
 
-@race("A device is allowed, and refused")
+@race(
+    "A device is allowed, and refused",
+    "One decision counts.",
+    "compare and set: wsgiauth_oauth_device.user_id",
+)
 class DeviceAllowedAndRefused(_Deciding):
     def other(self, ada, client, session_id, row):
         return devices.refuse(row, ada, NOW)
@@ -309,7 +382,12 @@ class DeviceAllowedAndRefused(_Deciding):
         assert Consent.select().exists() is not is_refused
 
 
-@race("A device is allowed, and its client removed")
+@race(
+    "A device is allowed, and its client removed",
+    "No consent remains.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_consent.client_id",
+)
 class DeviceAllowedAndRemoved(_Removing, _Deciding):
     def check(self, outcome, *_):
         assert (outcome.one, outcome.other) == (outcome.first == "one", True)
@@ -332,24 +410,44 @@ class _UsingDeviceCode(_Deciding):
         assert valid() == []
 
 
-@race("A device code is used twice")
+@race(
+    "A device code is used twice",
+    "It works once, and no grant is valid.",
+    "one writer",
+    "lock of the users",
+)
 class DeviceCodeTwice(_UsingDeviceCode):
     def check(self, outcome, *_):
         assert outcome.is_once(False)
         assert valid() == []
 
 
-@race("A device code is used, and the app revoked")
+@race(
+    "A device code is used, and the app revoked",
+    "No grant is valid.",
+    "one writer",
+    "lock of the users",
+)
 class DeviceCodeAndRevocation(_Revoking, _UsingDeviceCode):
     pass
 
 
-@race("A device code is used, and the session that allowed it revoked")
+@race(
+    "A device code is used, and the session that allowed it revoked",
+    "No grant is valid.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.session_id",
+)
 class DeviceCodeAndLogout(_LoggingOut, _UsingDeviceCode):
     pass
 
 
-@race("A device code is used, and its client removed")
+@race(
+    "A device code is used, and its client removed",
+    "No grant remains.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.client_id",
+)
 class DeviceCodeAndRemoval(_Removing, _UsingDeviceCode):
     pass
 
@@ -368,7 +466,11 @@ class _Expiring(Race):
         return purge_expired(Client, NOW) == 1
 
 
-@race("An app that registered itself is used, and deleted")
+@race(
+    "An app that registered itself is used, and deleted",
+    "It stays if the use is first.",
+    "compare and set: wsgiauth_oauth_client.expires_at",
+)
 class KeptAndExpired(_Expiring):
     def one(self, ada, client, _):
         keep_client(client, ada.id, NOW)
@@ -378,7 +480,12 @@ class KeptAndExpired(_Expiring):
         assert Client.select().exists() is not outcome.other
 
 
-@race("A code is used of an app that registered itself, which is deleted")
+@race(
+    "A code is used of an app that registered itself, which is deleted",
+    "There is a grant only if the app stays.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.client_id",
+)
 class CodeAndExpiry(_Expiring):
     def one(self, ada, client, session_id):
         return redeem(code_of(ada, client, session_id), client)
@@ -406,12 +513,22 @@ class _ToBeLoggedOut(_OfApp):
         assert len(app_sessions.clients_due(LATER)) == outcome.one
 
 
-@race("A code of an app with logout tokens is used, and the session revoked")
+@race(
+    "A code of an app with logout tokens is used, and the session revoked",
+    "If the code works, a logout token is due.",
+    "one writer",
+    "foreign key: wsgiauth_oauth_grant.session_id",
+)
 class LoginAndLogout(_LoggingOut, _ToBeLoggedOut):
     pass
 
 
-@race("A code of an app with logout tokens is used, and the password changed")
+@race(
+    "A code of an app with logout tokens is used, and the password changed",
+    "If the code works, a logout token is due.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndPassword(_ToBeLoggedOut):
     def other(self, ada, *_):
         events.record(storage.current(), [EndedSessions(None)])
@@ -433,14 +550,22 @@ class _Sending(_ToBeLoggedOut):
         return app_sessions.claim(row, NOW)
 
 
-@race("A logout token is sent by two processes")
+@race(
+    "A logout token is sent by two processes",
+    "One of them sends it.",
+    "compare and set: wsgiauth_oauth_session.due_at",
+)
 class SentTwice(_Sending):
     def check(self, outcome, *_):
         assert outcome.is_once(False)
         assert AppSession.get().attempts == 1
 
 
-@race("A logout token is sent, and the user logs in to the app again")
+@race(
+    "A logout token is sent, and the user logs in to the app again",
+    "The next logout sends another one.",
+    "compare and set: wsgiauth_oauth_session.due_at",
+)
 class SentAndLoggedIn(_Sending):
     def other(self, ada, client, session_id, row):
         return redeem(code_of(ada, client, session_id, OTHER_GRANT), client)

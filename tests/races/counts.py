@@ -32,13 +32,13 @@ class _Counted(Race):
             return COUNTER.add(NOW)
 
 
-@race("Two first attempts are counted")
+@race("Two first attempts are counted", "Both count.", "unique key: wsgiauth_attempt_count.id")
 class FirstAttempts(_Counted):
     def check(self, outcome):
         assert (outcome.one, outcome.other, count()) == (True, True, 2)
 
 
-@race("Two further attempts are counted")
+@race("Two further attempts are counted", "Both count.", "one statement")
 class FurtherAttempts(_Counted):
     before = 2
 
@@ -46,7 +46,11 @@ class FurtherAttempts(_Counted):
         assert (outcome.one, outcome.other, count()) == (True, True, 4)
 
 
-@race("The last free attempt is taken twice")
+@race(
+    "The last free attempt is taken twice",
+    "One of them has to wait.",
+    "compare and set: wsgiauth_attempt_count.retry_at",
+)
 class LastAttempt(_Counted):
     before = 4
 
@@ -55,7 +59,7 @@ class LastAttempt(_Counted):
         assert count() == 5
 
 
-@race("An attempt is counted, and another taken back")
+@race("An attempt is counted, and another taken back", "Neither change is lost.", "one statement")
 class TakenBack(_Counted):
     before = 2
 
@@ -67,7 +71,11 @@ class TakenBack(_Counted):
         assert (outcome.one, outcome.other, count()) == (True, True, 2)
 
 
-@race("A count expires, and begins again")
+@race(
+    "A count expires, and begins again",
+    "The new count stays.",
+    "compare and set: wsgiauth_attempt_count.expires_at",
+)
 class BegunAgain(Race):
     def prepare(self):
         AttemptCount.insert(id=COUNTER.id, retry_at=0, count=7, expires_at=NOW).execute()
@@ -84,7 +92,7 @@ class BegunAgain(Race):
         assert (count(), AttemptCount.get().expires_at) == (0, NOW + 60)
 
 
-@race("Two failed logins under one name")
+@race("Two failed logins under one name", "Both are listed.", "one statement")
 class TwoFailures(Race):
     def prepare(self):
         expires_at = NOW + HOUR
@@ -103,7 +111,11 @@ class TwoFailures(Race):
         assert {each.reason for each in list_failures([LOG], NOW)} == {"one", "other"}
 
 
-@race("Two notices, of which one is permitted")
+@race(
+    "Two notices, of which one is permitted",
+    "One is sent.",
+    "unique key: wsgiauth_attempt_count.id",
+)
 class TwoNotices(Race):
     def one(self):
         with database.atomic():

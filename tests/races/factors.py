@@ -45,7 +45,12 @@ def add_passkey(user, credential_id, name):
     return True
 
 
-@race("The set-up of an app begins twice in a session")
+@race(
+    "The set-up of an app begins twice in a session",
+    "There is one set-up.",
+    "one writer",
+    "lock of the users",
+)
 class TwoSetUps(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -57,7 +62,7 @@ class TwoSetUps(Race):
         assert [each.id for each in Totp.select()] == [outcome.one] == [outcome.other]
 
 
-@race("An app is confirmed twice")
+@race("An app is confirmed twice", "There is one app.", "compare and set: wsgiauth_totp.id")
 class ConfirmedTwice(Race):
     def prepare(self):
         return (begin(insert_user(USERNAME, EMAIL), "session"),)
@@ -70,7 +75,12 @@ class ConfirmedTwice(Race):
         assert Totp.select().where(Totp.confirmed_at > 0).count() == 1
 
 
-@race("The last free place for an app is taken twice")
+@race(
+    "The last free place for an app is taken twice",
+    "The limit holds.",
+    "one writer",
+    "lock of the users",
+)
 class LastApp(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -88,7 +98,7 @@ class LastApp(Race):
         assert outcome.is_once(False)
 
 
-@race("A code of an app is used twice")
+@race("A code of an app is used twice", "It works once.", "compare and set: wsgiauth_totp.counter")
 class CodeTwice(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -103,7 +113,12 @@ class CodeTwice(Race):
         assert outcome.is_once(False)
 
 
-@race("Two second factors are removed")
+@race(
+    "Two second factors are removed",
+    "The recovery codes end with the last one.",
+    "one writer",
+    "lock of the users",
+)
 class TwoRemovals(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -122,7 +137,12 @@ class TwoRemovals(Race):
         assert recovery_codes.count(ada) == 0
 
 
-@race("A first second factor is added, and recovery codes are created")
+@race(
+    "A first second factor is added, and recovery codes are created",
+    "No code from before the factor remains.",
+    "one writer",
+    "lock of the users",
+)
 class FirstFactor(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -154,7 +174,12 @@ class _Changed(Race):
         assert (outcome.one, outcome.other) == (made, True)
 
 
-@race("A password is changed, and an app confirmed")
+@race(
+    "A password is changed, and an app confirmed",
+    "No session that the change ended adds an app.",
+    "one writer",
+    "lock of the users",
+)
 class PasswordAndApp(_Changed):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -164,19 +189,29 @@ class PasswordAndApp(_Changed):
         return confirm(device)
 
 
-@race("A password is changed, and recovery codes are created")
+@race(
+    "A password is changed, and recovery codes are created",
+    "No session that the change ended creates codes.",
+    "one writer",
+    "lock of the users",
+)
 class PasswordAndCodes(_Changed):
     def one(self, ada):
         return len(recovery_codes.replace(ada, rounds=4)) == NUMBER
 
 
-@race("A password is changed, and a passkey added")
+@race(
+    "A password is changed, and a passkey added",
+    "No session that the change ended adds a passkey.",
+    "one writer",
+    "lock of the users",
+)
 class PasswordAndPasskey(_Changed):
     def one(self, ada):
         return add_passkey(ada, "new", "one")
 
 
-@race("Recovery codes are created twice")
+@race("Recovery codes are created twice", "One set remains.", "one writer", "lock of the users")
 class TwoSets(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -188,7 +223,7 @@ class TwoSets(Race):
         assert outcome.one == outcome.other == recovery_codes.count(ada) == NUMBER
 
 
-@race("A recovery code is used twice")
+@race("A recovery code is used twice", "It works once.", "compare and set: wsgiauth_one_time.id")
 class RecoveryTwice(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -202,7 +237,11 @@ class RecoveryTwice(Race):
         assert recovery_codes.count(ada) == NUMBER - 1
 
 
-@race("A recovery code is used, and all are replaced")
+@race(
+    "A recovery code is used, and all are replaced",
+    "A replaced code does not work.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class UsedAndReplaced(RecoveryTwice):
     def other(self, ada, code):
         return len(recovery_codes.replace(ada, rounds=4))
@@ -212,7 +251,12 @@ class UsedAndReplaced(RecoveryTwice):
         assert recovery_codes.count(ada) == NUMBER
 
 
-@race("The last free place for a passkey is taken twice")
+@race(
+    "The last free place for a passkey is taken twice",
+    "The limit holds.",
+    "one writer",
+    "lock of the users",
+)
 class LastPasskey(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -240,7 +284,7 @@ class _AddedTwice(Race):
         assert Passkey.select().count() == 1
 
 
-@race("Two users add one passkey")
+@race("Two users add one passkey", "One of them has it.", "unique key: wsgiauth_passkey.id")
 class OnePasskey(_AddedTwice):
     def one(self, ada, grace):
         return add_passkey(ada, "same", "one")
@@ -249,7 +293,9 @@ class OnePasskey(_AddedTwice):
         return add_passkey(grace, "same", "other")
 
 
-@race("A challenge is answered twice")
+@race(
+    "A challenge is answered twice", "One answer is accepted.", "unique key: wsgiauth_one_time.id"
+)
 class OneChallenge(_AddedTwice):
     def one(self, ada, grace):
         return add_passkey(ada, "one", "same")
@@ -270,7 +316,12 @@ class _OfPasskey(Race):
         return ada, Passkey.get()
 
 
-@race("A passkey and its copy are used")
+@race(
+    "A passkey and its copy are used",
+    "The copy is reported.",
+    "one writer",
+    "lock of the row: wsgiauth_passkey",
+)
 class Cloned(_OfPasskey):
     def one(self, ada, passkey):
         return record_use(passkey, 1)
@@ -280,7 +331,12 @@ class Cloned(_OfPasskey):
         assert RecordedEvent.select().where(RecordedEvent.name == "passkey_cloned").count() == 1
 
 
-@race("A passkey is removed, and used")
+@race(
+    "A passkey is removed, and used",
+    "A removed passkey is not accepted.",
+    "one writer",
+    "lock of the row: wsgiauth_passkey",
+)
 class RemovedAndUsed(_OfPasskey):
     def one(self, ada, passkey):
         return factors.remove(ada, passkey.id)

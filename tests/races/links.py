@@ -79,7 +79,11 @@ def pending_login(user):
     return pending.find(cookie, NOW)
 
 
-@race("An invitation is accepted twice")
+@race(
+    "An invitation is accepted twice",
+    "One account exists.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class OneInvitation(Race):
     def prepare(self):
         return invite()
@@ -95,7 +99,11 @@ class OneInvitation(Race):
         assert User.objects.count() == 1
 
 
-@race("An invitation is accepted, and a code opens its page")
+@race(
+    "An invitation is accepted, and a code opens its page",
+    "One of them succeeds.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class InvitationAndCode(OneInvitation):
     def other(self, invitation, secret):
         return one_time.exchange(secret, secret.data) is not None
@@ -107,7 +115,11 @@ class InvitationAndCode(OneInvitation):
         assert left.count() == (outcome.other is True)
 
 
-@race("Two invitations of one address are accepted")
+@race(
+    "Two invitations of one address are accepted",
+    "One account exists.",
+    "unique key: wsgiauth_user.email_key",
+)
 class TwoInvitations(Race):
     def prepare(self):
         return invite(is_requested=True), invite(is_requested=True)
@@ -124,7 +136,12 @@ class TwoInvitations(Race):
         assert User.objects.count() == 1
 
 
-@race("An invitation is accepted, and who sent it loses the right to")
+@race(
+    "An invitation is accepted, and who sent it loses the right to",
+    "After the loss, no account is created.",
+    "one writer",
+    "lock of the users",
+)
 class RevokedInvitation(Race):
     def prepare(self):
         insert_superuser("root")
@@ -142,7 +159,11 @@ class RevokedInvitation(Race):
         assert User.objects.count() == 2 + outcome.other
 
 
-@race("An invitation is accepted, and revoked")
+@race(
+    "An invitation is accepted, and revoked",
+    "After the revocation, no account is created.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class EndedInvitation(Race):
     def prepare(self):
         return invite()
@@ -158,7 +179,12 @@ class EndedInvitation(Race):
         assert User.objects.count() == outcome.one
 
 
-@race("An invitation is revoked, and its email sent")
+@race(
+    "An invitation is revoked, and its email sent",
+    "After the revocation, no link works.",
+    "one writer",
+    "lock of the row: wsgiauth_mail",
+)
 class EndedEmail(Race):
     def prepare(self):
         enqueue(None, INVITATION, name=EMAIL, data={**Invitation(EMAIL)._asdict(), "mount": "/"})
@@ -176,7 +202,9 @@ class EndedEmail(Race):
         assert OneTimeSecret.select().count() == Mail.select().count() == 0
 
 
-@race("A link to choose a password is used twice")
+@race(
+    "A link to choose a password is used twice", "It works once.", "one writer", "lock of the users"
+)
 class TwoResets(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -190,7 +218,12 @@ class TwoResets(Race):
         assert User.get_by_id(ada.id).security_stamp == 1
 
 
-@race("A link to choose a password is used, and the password changed")
+@race(
+    "A link to choose a password is used, and the password changed",
+    "The link does not work after the change.",
+    "one writer",
+    "lock of the users",
+)
 class ResetAndChange(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -207,7 +240,12 @@ class ResetAndChange(Race):
         assert authenticate(USERNAME, "still other words", rounds=4) == ada
 
 
-@race("A link that proves an address is used twice")
+@race(
+    "A link that proves an address is used twice",
+    "It works once.",
+    "one writer",
+    "lock of the users",
+)
 class TwoProofs(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -222,7 +260,12 @@ class TwoProofs(Race):
         assert User.get_by_id(ada.id).email == NEW_EMAIL
 
 
-@race("An address changes, and a link that the former one got is used")
+@race(
+    "An address changes, and a link that the former one got is used",
+    "One of them succeeds.",
+    "one writer",
+    "lock of the users",
+)
 class ProofAndReset(TwoProofs):
     def prepare(self):
         ada, secret = super().prepare()
@@ -238,7 +281,12 @@ class ProofAndReset(TwoProofs):
         assert outcome.is_once(False)
 
 
-@race("A link that restores an address is used twice")
+@race(
+    "A link that restores an address is used twice",
+    "It works once.",
+    "one writer",
+    "lock of the users",
+)
 class TwoRestorations(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -255,7 +303,12 @@ class TwoRestorations(Race):
         assert User.get_by_id(ada.id).email == FORMER_EMAIL
 
 
-@race("A former address is restored, and a new one proven")
+@race(
+    "A former address is restored, and a new one proven",
+    "The former address stays.",
+    "one writer",
+    "lock of the users",
+)
 class RestorationAndProof(TwoRestorations):
     def prepare(self):
         ada, found = super().prepare()
@@ -273,7 +326,11 @@ class RestorationAndProof(TwoRestorations):
         assert User.get_by_id(ada.id).email == FORMER_EMAIL
 
 
-@race("A former address is restored, and a session starts")
+@race(
+    "A former address is restored, and a session starts",
+    "No session from before the restoration is valid.",
+    "stamp",
+)
 class RestorationAndSession(TwoRestorations):
     def other(self, ada, found):
         sessions.start(ada, TOKENS, methods="pwd")
@@ -283,7 +340,11 @@ class RestorationAndSession(TwoRestorations):
         assert User.get_by_id(ada.id).sessions.count() == 0
 
 
-@race("A code from an email is entered twice")
+@race(
+    "A code from an email is entered twice",
+    "One login starts.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class OneCode(Race):
     def prepare(self):
         secret = one_time.issue(CODE, insert_user(USERNAME, EMAIL), now=NOW, lifetime=60)
@@ -296,7 +357,11 @@ class OneCode(Race):
         assert outcome.is_once(False)
 
 
-@race("A pending login is finished twice")
+@race(
+    "A pending login is finished twice",
+    "One session starts.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class OnePending(Race):
     def prepare(self):
         return (pending_login(insert_user(USERNAME, EMAIL)),)
@@ -308,7 +373,12 @@ class OnePending(Race):
         assert outcome.is_once(False)
 
 
-@race("Two pending logins of a user are finished")
+@race(
+    "Two pending logins of a user are finished",
+    "One session starts; the other login, which is in another browser, has ended.",
+    "one writer",
+    "lock of the users",
+)
 class TwoPending(Race):
     stops_early = True  # each deletes its own secret, then those of the other
 
@@ -337,7 +407,7 @@ def send_form(user, once):
         return api_keys.create(user, "Key", (), now=NOW) is not None
 
 
-@race("Two forms of a user are sent")
+@race("Two forms of a user are sent", "Both are carried out.", "one writer", "lock of the users")
 class TwoForms(Race):
     stops_early = True  # each inserts a row of the user, then changes the user
 
@@ -354,7 +424,7 @@ class TwoForms(Race):
         assert (outcome.one, outcome.other) == (True, True)
 
 
-@race("A form is sent twice")
+@race("A form is sent twice", "It is carried out once.", "unique key: wsgiauth_one_time.id")
 class SentTwice(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -367,7 +437,11 @@ class SentTwice(Race):
         assert Key.select().count() == 1
 
 
-@race("Two processes send the emails that are due")
+@race(
+    "Two processes send the emails that are due",
+    "Each is sent by one.",
+    "compare and set: wsgiauth_mail.due_at, attempts",
+)
 class TwoSenders(Race):
     def prepare(self):
         data = {"mount": "/auth"}

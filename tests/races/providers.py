@@ -32,7 +32,7 @@ class _Connected(Race):
         return ada, identities.connect(ada, FROM_PROVIDER, NOW).handle
 
 
-@race("A logout token is used twice")
+@race("A logout token is used twice", "It counts once.", "unique key: wsgiauth_one_time.id")
 class TokenTwice(_Connected):
     def prepare(self):
         facts = super().prepare()
@@ -56,19 +56,34 @@ class _LoggedOut(_Connected):
         assert Session.select().count() == 0
 
 
-@race("A logout token names a user, who logs in")
+@race(
+    "A logout token names a user, who logs in",
+    "No session remains that began before the token.",
+    "one writer",
+    "lock of the users",
+)
 class UserLoggedOut(_LoggedOut):
     def one(self, ada, handle):
         return end_session(subject=FROM_PROVIDER.subject)
 
 
-@race("A logout token names a session, which begins")
+@race(
+    "A logout token names a session, which begins",
+    "No session remains that began before the token.",
+    "one writer",
+    "both look",
+)
 class SessionLoggedOut(_LoggedOut):
     def one(self, ada, handle):
         return end_session()
 
 
-@race("A logout token names a session, by which one here is confirmed")
+@race(
+    "A logout token names a session, by which one here is confirmed",
+    "No session that was confirmed before the token remains.",
+    "one writer",
+    "both look",
+)
 class ConfirmedAndLoggedOut(_LoggedOut):
     def prepare(self):
         ada, handle = super().prepare()
@@ -86,7 +101,12 @@ class ConfirmedAndLoggedOut(_LoggedOut):
         assert kept <= ({session_id} if outcome.other is False else set())
 
 
-@race("A login at a provider brings a user into a group, which the user joins")
+@race(
+    "A login at a provider brings a user into a group, which the user joins",
+    "The user is in the group once, and neither change fails.",
+    "one writer",
+    "lock of the users",
+)
 class BothJoin(Race):
     stops_early = True
 
@@ -108,7 +128,12 @@ class BothJoin(Race):
         assert stored.joined == ("[]" if outcome.other else f"[{group.id}]")
 
 
-@race("A login at a provider takes a user out of a group, which the user leaves")
+@race(
+    "A login at a provider takes a user out of a group, which the user leaves",
+    "The user is not in the group, and neither change fails.",
+    "one writer",
+    "lock of the users",
+)
 class BothLeave(Race):
     stops_early = True
 
@@ -130,7 +155,12 @@ class BothLeave(Race):
         assert Identity.get().joined == "[]"
 
 
-@race("An account of a provider is disconnected, and logs in")
+@race(
+    "An account of a provider is disconnected, and logs in",
+    "No session remains that began by it.",
+    "one writer",
+    "lock of the users",
+)
 class Disconnected(_Connected):
     def one(self, ada, handle):
         return bool(disconnect_identity(ada, handle, WaysIn(WAYS_IN, SETTINGS)))

@@ -25,7 +25,7 @@ SETTINGS = Settings(
 )
 TOKENS = Tokens(SETTINGS, clock=lambda: NOW)
 
-RACES = {}  # by the first cell of their row
+RACES = {}  # by what happens
 
 
 class Outcome(NamedTuple):
@@ -45,8 +45,15 @@ class Race:
     """Two changes at once.
 
     Both run in processes of their own; what `prepare` returns is passed to each, and to `check`.
+
+    Attributes:
+        outcome: What must hold afterwards.
+        mechanisms: What ensures it, of docs/concurrency.md, perhaps with tables or columns: on
+            every database, or on SQLite and both servers, or on each.
     """
 
+    outcome: str
+    mechanisms: tuple[str, ...]
     stops_early = False  # whether the first stops after its first change, and not at its commit
 
     def prepare(self):
@@ -69,11 +76,12 @@ class Race:
         return ("one",) if self.other is None else ("one", "other")
 
 
-def race(row):
-    """Register a class as the race of a row."""
+def race(row, outcome, *mechanisms):
+    """Register a class as the race of what happens."""
 
     def register(kind):
         assert row not in RACES
+        kind.outcome, kind.mechanisms = outcome, mechanisms
         RACES[row] = kind()
         return kind
 

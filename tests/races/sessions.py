@@ -40,7 +40,12 @@ class _OfSession(Race):
         return ada, start(ada, self.lifetime)
 
 
-@race("A password is changed twice, by the same current one")
+@race(
+    "A password is changed twice, by the same current one",
+    "One change succeeds.",
+    "one writer",
+    "lock of the users",
+)
 class TwoPasswords(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -57,7 +62,11 @@ class TwoPasswords(Race):
         assert User.get_by_id(ada.id).security_stamp == 1
 
 
-@race("A password is changed, and hashed anew at a login")
+@race(
+    "A password is changed, and hashed anew at a login",
+    "The new password stays.",
+    "compare and set: wsgiauth_user.security_stamp",
+)
 class Rehashed(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -72,7 +81,11 @@ class Rehashed(Race):
         assert authenticate(USERNAME, OTHER_PASSWORD, rounds=4) == ada
 
 
-@race("A password is changed, and a session starts")
+@race(
+    "A password is changed, and a session starts",
+    "No session from before the change is valid.",
+    "stamp",
+)
 class PasswordAndLogin(Race):
     def prepare(self):
         return (insert_recent_user(),)
@@ -88,7 +101,11 @@ class PasswordAndLogin(Race):
         assert not is_valid(outcome.other)
 
 
-@race("Two sessions of a user start")
+@race(
+    "Two sessions of a user start",
+    "Both are valid, and neither fails.",
+    "compare and set: wsgiauth_user.last_login_at",
+)
 class TwoLogins(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -102,7 +119,11 @@ class TwoLogins(Race):
         assert User.get_by_id(ada.id).last_login_at is not None
 
 
-@race("A first session brings a language, and the user chooses another")
+@race(
+    "A first session brings a language, and the user chooses another",
+    "The choice stays.",
+    "compare and set: wsgiauth_user.language",
+)
 class Languages(Race):
     def prepare(self):
         return (insert_user(USERNAME, EMAIL),)
@@ -118,7 +139,11 @@ class Languages(Race):
         assert User.get_by_id(ada.id).language == "fr"
 
 
-@race("A refresh token is used twice")
+@race(
+    "A refresh token is used twice",
+    "Both get the same next token.",
+    "compare and set: wsgiauth_session.generation",
+)
 class TwoRefreshes(_OfSession):
     lifetime = REFRESHABLE
 
@@ -129,7 +154,11 @@ class TwoRefreshes(_OfSession):
         assert outcome.one == outcome.other == Session.get_by_id(session_id).generation == 2
 
 
-@race("A refresh token is used, and one that was replaced")
+@race(
+    "A refresh token is used, and one that was replaced",
+    "The session ends.",
+    "compare and set: wsgiauth_session.stamp",
+)
 class Copied(_OfSession):
     lifetime = REFRESHABLE
 
@@ -149,7 +178,11 @@ class Copied(_OfSession):
         assert Session.get_by_id(session_id).stamp == REUSED
 
 
-@race("A refresh token is used, while it is replaced twice")
+@race(
+    "A refresh token is used, while it is replaced twice",
+    "The session ends.",
+    "compare and set: wsgiauth_session.generation",
+)
 class Overtaken(_OfSession):
     lifetime = REFRESHABLE
     orders = ("one",)
@@ -178,7 +211,11 @@ class _Lost(_OfSession):
         return ada, session_id, token
 
 
-@race("A refresh token whose answer was lost is used twice")
+@race(
+    "A refresh token whose answer was lost is used twice",
+    "Both get the same next token.",
+    "compare and set: wsgiauth_session.generation",
+)
 class TwoLost(_Lost):
     def one(self, ada, session_id, _):
         return refresh.refresh(session_id, 1, TOKENS).generation
@@ -188,7 +225,11 @@ class TwoLost(_Lost):
         assert not is_valid(token)
 
 
-@race("A refresh token is used again, and the access token of its answer")
+@race(
+    "A refresh token is used again, and the access token of its answer",
+    "The session ends: one of the two is a copy.",
+    "compare and set: wsgiauth_session.unused",
+)
 class LostAndUsed(_Lost):
     def one(self, ada, session_id, _):
         return refresh.refresh(session_id, 1, TOKENS) is not None
@@ -201,7 +242,11 @@ class LostAndUsed(_Lost):
         assert Session.get_by_id(session_id).stamp == REUSED
 
 
-@race("A session is refreshed, and revoked")
+@race(
+    "A session is refreshed, and revoked",
+    "The session ends.",
+    "compare and set: wsgiauth_session.id",
+)
 class RefreshedAndRevoked(_OfSession):
     lifetime = REFRESHABLE
 
@@ -216,7 +261,11 @@ class RefreshedAndRevoked(_OfSession):
         assert session_ids() == []
 
 
-@race("Two requests move the end of a session")
+@race(
+    "Two requests move the end of a session",
+    "The end moves once, and not back.",
+    "compare and set: wsgiauth_session.expires_at",
+)
 class TwoMoves(_OfSession):
     lifetime = Lifetime(DAY, HOUR)
 
@@ -231,7 +280,7 @@ class TwoMoves(_OfSession):
         assert Session.get_by_id(session_id).expires_at == moved
 
 
-@race("A session is renewed twice")
+@race("A session is renewed twice", "It has one new id.", "compare and set: wsgiauth_session.id")
 class TwoRenewals(_OfSession):
     def one(self, ada, session_id):
         return freshness.confirm(session_id, ada, TOKENS) is not None
@@ -246,7 +295,12 @@ class _Renewed(_OfSession):
         return freshness.confirm(session_id, ada, TOKENS) is not None
 
 
-@race("A session is renewed, and all sessions are revoked")
+@race(
+    "A session is renewed, and all sessions are revoked",
+    "No session remains.",
+    "one writer",
+    "lock of the users",
+)
 class RenewedAndAllRevoked(_Renewed):
     def other(self, ada, session_id):
         return sessions.revoke_all(ada)
@@ -256,7 +310,12 @@ class RenewedAndAllRevoked(_Renewed):
         assert session_ids() == []
 
 
-@race("A session is renewed, and revoked by its handle")
+@race(
+    "A session is renewed, and revoked by its handle",
+    "It is revoked, or the handle is reported as unknown.",
+    "one writer",
+    "lock of the users",
+)
 class RenewedAndRevoked(_Renewed):
     def other(self, ada, session_id):
         return revoke_by_handle(ada, handle_of(session_id), NOW) is not None

@@ -53,19 +53,34 @@ class _Trusting(Race):
         assert trusted_by(ada) == []
 
 
-@race("A browser becomes trusted, and a factor is removed")
+@race(
+    "A browser becomes trusted, and a factor is removed",
+    "A browser that is trusted by a second step from before the removal does not count.",
+    "one writer",
+    "lock of the users",
+)
 class TrustAndRemoval(_Trusting):
     def other(self, ada, _, handle):
         return factors.remove(ada, handle)
 
 
-@race("A browser becomes trusted, and the password is changed")
+@race(
+    "A browser becomes trusted, and the password is changed",
+    "A browser that is trusted by a login from before the change does not count.",
+    "one writer",
+    "lock of the users",
+)
 class TrustAndPassword(_Trusting):
     def other(self, ada, *_):
         change_password(ada, OTHER_PASSWORD, settings=SETTINGS)
 
 
-@race("A browser becomes trusted twice")
+@race(
+    "A browser becomes trusted twice",
+    "Neither change fails, and the former cookie does not count.",
+    "one writer",
+    "lock of the users",
+)
 class TrustedTwice(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -98,25 +113,45 @@ class _LoggingIn(Race):
         assert not log_in(User.get_by_id(ada.id), cookie)
 
 
-@race("A login skips the second step, and a factor is removed")
+@race(
+    "A login skips the second step, and a factor is removed",
+    "After the removal, no session starts without the second step.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndRemoval(_LoggingIn):
     def other(self, ada, _, handle, device):
         return factors.remove(ada, handle)
 
 
-@race("A login skips the second step, and a factor is added")
+@race(
+    "A login skips the second step, and a factor is added",
+    "After the addition, no session starts without the second step.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndAddition(_LoggingIn):
     def other(self, ada, _, handle, device):
         return confirm(device)
 
 
-@race("A login skips the second step, and the browser is revoked")
+@race(
+    "A login skips the second step, and the browser is revoked",
+    "After the revocation, no session starts without the second step.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndRevocation(_LoggingIn):
     def other(self, ada, *_):
         return BROWSERS.revoke(ada, TrustedBrowser.get().id)
 
 
-@race("A login skips the second step, and the user logs out everywhere")
+@race(
+    "A login skips the second step, and the user logs out everywhere",
+    "No session remains.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndLogout(_LoggingIn):
     def other(self, ada, *_):
         return sessions.revoke_all(ada)
@@ -126,7 +161,12 @@ class LoginAndLogout(_LoggingIn):
         assert Session.select().count() == 0
 
 
-@race("A login skips the second step, and the password is changed")
+@race(
+    "A login skips the second step, and the password is changed",
+    "No session from before the change is valid.",
+    "one writer",
+    "lock of the users",
+)
 class LoginAndPassword(_LoggingIn):
     def other(self, ada, *_):
         change_password(ada, OTHER_PASSWORD, settings=SETTINGS)

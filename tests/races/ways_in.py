@@ -23,7 +23,12 @@ def wait_for_user(subject):
     return unclaimed.find(cookie, NOW)
 
 
-@race("The last free place for an API key is taken twice")
+@race(
+    "The last free place for an API key is taken twice",
+    "The limit holds.",
+    "one writer",
+    "lock of the users",
+)
 class LastKey(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -39,7 +44,7 @@ class LastKey(Race):
         assert Key.select().count() == MAX_KEYS
 
 
-@race("An API key is revoked, and used")
+@race("An API key is revoked, and used", "A revoked key stays revoked.", "one statement")
 class RevokedKey(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -57,7 +62,11 @@ class RevokedKey(Race):
         assert api_keys.find(text, NOW) is None
 
 
-@race("Two users connect one account of a provider")
+@race(
+    "Two users connect one account of a provider",
+    "One of them has it.",
+    "unique key: wsgiauth_identity.id",
+)
 class TwoUsers(Race):
     def prepare(self):
         return insert_user(USERNAME, EMAIL), insert_user("Grace", "grace@example.org")
@@ -73,7 +82,11 @@ class TwoUsers(Race):
         assert Identity.select().count() == 1
 
 
-@race("A waiting account of a provider is connected twice")
+@race(
+    "A waiting account of a provider is connected twice",
+    "One user has it.",
+    "compare and set: wsgiauth_one_time.id",
+)
 class WaitsOnce(Race):
     def prepare(self):
         ada, grace = insert_user(USERNAME, EMAIL), insert_user("Grace", "grace@example.org")
@@ -91,7 +104,12 @@ class WaitsOnce(Race):
         assert outcome.is_once("ProviderAccountExpiredError")
 
 
-@race("The last free place for an account of a provider is taken twice")
+@race(
+    "The last free place for an account of a provider is taken twice",
+    "The limit holds.",
+    "one writer",
+    "lock of the users",
+)
 class LastIdentity(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)
@@ -111,7 +129,7 @@ class LastIdentity(Race):
         assert Identity.select().count() == MOST_IDENTITIES
 
 
-@race("The last two ways to log in are removed")
+@race("The last two ways to log in are removed", "One remains.", "one writer", "lock of the users")
 class LastWayIn(Race):
     def prepare(self):
         ada = insert_user(USERNAME, EMAIL)

@@ -14,14 +14,22 @@ class _Sending(Race):
         return rows.claim(row, NOW)
 
 
-@race("A webhook is sent by two processes")
+@race(
+    "A webhook is sent by two processes",
+    "One of them sends it.",
+    "compare and set: wsgiauth_webhook.due_at",
+)
 class SentTwice(_Sending):
     def check(self, outcome, *_):
         assert outcome.is_once(False)
         assert (Webhook.get().due_at, Webhook.get().attempts) == (NOW + rows.LEASE, 0)
 
 
-@race("A webhook is sent, and an operator sends it again")
+@race(
+    "A webhook is sent, and an operator sends it again",
+    "One of them does.",
+    "compare and set: wsgiauth_webhook.due_at",
+)
 class SentAndResent(_Sending):
     def other(self, row):
         return rows.resend(row, NOW + 1)

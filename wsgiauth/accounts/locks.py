@@ -1,6 +1,6 @@
 """The lock of users: changes of an account and of its rows exclude each other.
 
-docs/concurrency.md lists them. A change that can take away a superuser uses `change_locked`.
+docs/concurrency.md says how. A change that can take away a superuser uses `change_locked`.
 """
 
 from collections.abc import Callable, Collection

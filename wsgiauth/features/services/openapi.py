@@ -144,9 +144,10 @@ OPERATIONS = {
             "Introspection (RFC 7662) of access tokens, tokens for services and API keys. The"
             " caller's API key, as a bearer token or (with `BASIC_AUTH=keys`) as the password of"
             " its owner's name, needs the permission `wsgiauth.introspect`.\n\n"
-            "A token for a service is active as long as the session or key that obtained it, or as the client that"
-            " logged in as itself has one of its scopes. `scope` of a superuser's access token has"
-            " only the permissions that were granted. The question is not a use of the token.",
+            "A token for a service is active as long as the session or key that obtained it, or"
+            " as the client that logged in as itself has one of its scopes. `scope` of a"
+            " superuser's access token has only the permissions that were granted. The question"
+            " is not a use of the token.",
             answers=(
                 answer(
                     200,
