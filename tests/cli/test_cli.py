@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import sqlite3
 import subprocess
@@ -34,7 +35,7 @@ from wsgiauth.accounts.tables import Key, Session
 from wsgiauth.authentication import lifetimes, one_time, sessions
 from wsgiauth.authentication.session_list import handle_of
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.cli import all_commands, main
+from wsgiauth.cli import all_commands, main, make_parser
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.feature import Feature
 from wsgiauth.features import registry
@@ -920,9 +921,36 @@ def test_every_option_has_help(capsys, monkeypatch):
     names = re.findall(r"^    (\w+)", printed(capsys, "--help")[1], re.MULTILINE)
     assert "deleteuser" in names
     for name in names:
-        _, text, _ = printed(capsys, name, "--help")
+        text = printed(capsys, name, "--help")[1].partition("\nexample")[0]
         entries = re.findall(r"^  (\S.*(?:\n {10,}\S.*)*)", text, re.MULTILINE)
         assert [entry for entry in entries if not re.search(r"\s{2,}\S", entry)] == []
+
+
+def test_the_examples_of_every_help_are_accepted(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    helps = {name: printed(capsys, name, "--help")[1] for name in all_commands()}
+    for name in ("client", "webhooks"):
+        for action in re.findall(r"^    (\w+) ", helps[name], re.MULTILINE):
+            helps[f"{name} {action}"] = printed(capsys, name, action, "--help")[1]
+    examples = {
+        name: re.findall(r"^  wsgiauth (.*)$", text.partition("\nexample")[2], re.MULTILINE)
+        for name, text in helps.items()
+    }
+    assert sum(map(len, examples.values())) > len(all_commands())
+    for name, lines in examples.items():
+        for line in lines:
+            assert f"{line} ".startswith(f"{name} ")
+            typed = shlex.split(line.partition(" > ")[0])
+            assert callable(make_parser(typed).parse_args(typed).run), line
+
+
+def test_a_command_with_arguments_of_its_own_has_an_example(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shared = r"\[-h\] \[--database URL\] \[--log \{text,json\}\]( \[--json\])?"
+    for name in all_commands():
+        _, text, _ = printed(capsys, name, "--help")
+        is_plain = re.match(rf"usage: wsgiauth {name} (?:{shared}\n|.* ACTION )", text)
+        assert is_plain or "\nexample" in text, name
 
 
 def test_a_password_among_the_arguments_is_warned_of(wsgiauth, monkeypatch):

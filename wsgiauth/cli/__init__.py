@@ -103,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
     typed = sys.argv[1:] if argv is None else argv
-    parser = _parser(typed)
+    parser = make_parser(typed)
     parser.refuse_option_before_command(typed)
     arguments, extra = parser.parse_known_args(typed)
     if extra:
@@ -203,7 +203,7 @@ def _print_refusal(reason: str) -> int:
     return 1
 
 
-def _parser(typed: Sequence[str]) -> Parser:
+def make_parser(typed: Sequence[str]) -> Parser:
     """Return the parser of all commands; if one is typed first, of those in its module."""
     parser = Parser(
         prog="wsgiauth",

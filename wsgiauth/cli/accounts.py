@@ -48,7 +48,9 @@ _COLUMNS = {
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     for name in ("createsuperuser", "createuser"):
-        added = parser.command(name, create_user)
+        added = parser.command(
+            name, create_user, examples=("", "--username ada --email ada@example.org --verified")
+        )
         added.add_argument(
             "--username",
             type=typed,
@@ -69,9 +71,22 @@ def add_commands(parser: Parser) -> None:
             added.set_defaults(superuser=False)
         else:
             added.set_defaults(staff=True, superuser=True)
-    added = parser.command("changepassword", change_password, "user", "--password-stdin")
+    added = parser.command(
+        "changepassword",
+        change_password,
+        "user",
+        "--password-stdin",
+        examples=("ada --keep-keys",),
+        details="It also voids the open links of the user.",
+    )
     added.add_argument("--keep-keys", action="store_true", help="revoke no API key")
-    added = parser.command("set", update_user, "user")
+    added = parser.command(
+        "set",
+        update_user,
+        "user",
+        examples=("ada --email ada@lovelace.example --staff",),
+        details="The last active superuser cannot be demoted.",
+    )
     added.add_argument("--username", type=typed, metavar="NAME", help="the new username")
     added.add_argument("--email", type=typed, metavar="ADDRESS", help="the new email address")
     added.add_argument("--verified", action="store_true", help=_VERIFIED)
@@ -79,10 +94,33 @@ def add_commands(parser: Parser) -> None:
         added.add_argument(
             option, action=argparse.BooleanOptionalAction, help=f"whether the user is {text}"
         )
-    parser.command("deleteuser", delete_user, "user", "--yes")
-    parser.command("activate", set_active, "user").set_defaults(active=True)
-    parser.command("deactivate", set_active, "user").set_defaults(active=False)
-    added = parser.command("users", print_users, "--json")
+    parser.command(
+        "deleteuser",
+        delete_user,
+        "user",
+        "--yes",
+        examples=("grace --yes",),
+        details="The last active superuser cannot be deleted.",
+    )
+    parser.command("activate", set_active, "user", examples=("grace",)).set_defaults(active=True)
+    parser.command(
+        "deactivate",
+        set_active,
+        "user",
+        examples=("grace",),
+        details="The last active superuser cannot be deactivated.",
+    ).set_defaults(active=False)
+    added = parser.command(
+        "users",
+        print_users,
+        "--json",
+        examples=(
+            "ad --limit 20",
+            "@example.org --json",
+        ),
+        details="example.org lists the users at this domain as well as those whose name begins"
+        " with it; @example.org lists only the domain.",
+    )
     added.add_argument(
         "prefix",
         metavar="PREFIX",

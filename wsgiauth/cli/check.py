@@ -25,7 +25,14 @@ from wsgiauth.storage.postgresql import PostgreSQL
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = parser.command("check", check)
+    added = parser.command(
+        "check",
+        check,
+        examples=(
+            "--strict",
+            "--url https://www.example.org",
+        ),
+    )
     added.add_argument("--strict", action="store_true", help="also exit with status 1 on warnings")
     added.add_argument(
         "--url",

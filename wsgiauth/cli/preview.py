@@ -21,7 +21,15 @@ from wsgiauth.site import Site
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    added = parser.command("preview", preview, "--mount")
+    added = parser.command(
+        "preview",
+        preview,
+        "--mount",
+        examples=(
+            "reset --language de",
+            "--pages pages",
+        ),
+    )
     names = list(dict.fromkeys(map(_name_of, LETTER_SAMPLES)))
     added.add_argument(
         "name", metavar="NAME", nargs="?", choices=names, help=f"one of: {', '.join(names)}"

@@ -36,7 +36,9 @@ NUMBERED = {"users": User, "groups": Group, "events": RecordedEvent}
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    added = parser.command("restored", end_all, "--yes")
+    added = parser.command(
+        "restored", end_all, "--yes", examples=("--skip 1000000",), details="Stop the site first."
+    )
     added.add_argument(
         "--skip",
         metavar="N",

@@ -31,7 +31,8 @@ _GROUP_COLUMNS = {"name": "name", "members": "members", "permissions": "permissi
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     for name, run in (("grant", grant), ("revoke", revoke)):
-        added = parser.command(name, run)
+        examples = ("ada reports.publish", "--group editors reports.archive")
+        added = parser.command(name, run, examples=examples)
         added.usage = f"wsgiauth {name} [-h] [--database URL] (USER | --group NAME) PERMISSION ..."
         added.add_argument("--group", metavar="NAME", help="the group, instead of a USER")
         added.add_argument(
@@ -40,7 +41,13 @@ def add_commands(parser: Parser) -> None:
             nargs="+",
             help="such as reports.publish; before the first one, a username or an email address",
         )
-    added = parser.command("permissions", print_permissions, "--json")
+    added = parser.command(
+        "permissions",
+        print_permissions,
+        "--json",
+        examples=("--app wsgi:application",),
+        details="A permission that is granted but never asked for may be mistyped.",
+    )
     added.add_argument(
         "--app",
         metavar="MODULE:NAME",
@@ -48,14 +55,14 @@ def add_commands(parser: Parser) -> None:
         " permissions that it asks for",
     )
     for name, change in (("join", User.join), ("leave", User.leave)):
-        added = parser.command(name, change_membership, "user")
+        added = parser.command(name, change_membership, "user", examples=("ada editors",))
         added.set_defaults(change=change)
         added.add_argument("group", metavar="GROUP", help="the name of a group")
-    added = parser.command("creategroup", create_group)
+    added = parser.command("creategroup", create_group, examples=("editors",))
     added.add_argument("group", metavar="NAME", help="unique; spaces inside are allowed")
-    added = parser.command("deletegroup", delete_group, "--yes")
+    added = parser.command("deletegroup", delete_group, "--yes", examples=("editors --yes",))
     added.add_argument("group", metavar="GROUP", help="the name of a group")
-    parser.command("groups", print_groups, "--json")
+    parser.command("groups", print_groups, "--json", examples=("--json",))
 
 
 def grant(arguments: Arguments) -> None:

@@ -29,8 +29,23 @@ _COLUMNS = {
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    parser.command("sessions", print_sessions, "user", "--json")
-    added = parser.command("logout", revoke_sessions)
+    parser.command(
+        "sessions",
+        print_sessions,
+        "user",
+        "--json",
+        examples=("ada",),
+        details="expires_at is the end without use, ends_at the latest end.",
+    )
+    added = parser.command(
+        "logout",
+        revoke_sessions,
+        examples=(
+            "ada",
+            "--all",
+        ),
+        details="Except with --session, it also ends the trust in browsers.",
+    )
     whose = added.add_mutually_exclusive_group(required=True)
     whose.add_argument("user", metavar="USER", nargs="?", help=USER)
     whose.add_argument("--all", action="store_true", help="revoke the sessions of all users")

@@ -20,7 +20,7 @@ def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
     parser.command("purge", purge)
     parser.command("migrate", migrate)
-    parser.command("secret", print_secret)
+    parser.command("secret", print_secret, examples=("> secret.key",))
 
 
 def purge(arguments: Arguments) -> None:

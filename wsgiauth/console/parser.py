@@ -31,16 +31,41 @@ _USUAL_NAMES = {  # of these commands in other programs
 }
 
 
+class _LinesFormatter(argparse.HelpFormatter):
+    """Keeps the lines of an epilog."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = []
+        for line in text.splitlines():
+            is_example = line.startswith("  ")
+            lines.append(line if is_example else super()._fill_text(line, width, indent))
+        return "\n".join(lines)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that suggests similar commands, and hides passwords in its errors."""
 
     commands: Mapping[str, "Parser"] = {}  # by name
 
-    def command(self, name: str, run: Callable[[Arguments], None], *shared: str) -> "Parser":
-        """Return the parser of a command, with some of the arguments in `SHARED`."""
+    def command(
+        self,
+        name: str,
+        run: Callable[[Arguments], None],
+        *shared: str,
+        examples: Sequence[str] = (),
+        details: str = "",
+    ) -> "Parser":
+        """Return the parser of a command, with some of the arguments in `SHARED`.
+
+        Its help ends with the details, and with the examples, which are arguments.
+        """
         added = self.commands[name]
         added.set_defaults(run=run, parser=added)
         added.share("--database", "--log", *shared)
+        lines = "".join(f"\n  {added.prog} {each}".rstrip(" ") for each in examples)
+        title = "examples:" if examples[1:] else "example:"
+        added.epilog = "\n\n".join(filter(None, [details, lines and title + lines]))
+        added.formatter_class = _LinesFormatter
         return added
 
     def with_actions(self, name: str, actions: Mapping[str, str]) -> "Parser":

@@ -27,7 +27,16 @@ _COLUMNS = ("time", "event", "user", "actor", "address", "reason")
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    added = parser.command("events", print_events)
+    added = parser.command(
+        "events",
+        print_events,
+        examples=(
+            "ada --since 2026-11-01 --limit 20",
+            '--actor "command line" --name rights_changed --json',
+        ),
+        details='Other actors are "command line root", "other app" and "user 7 key 4fD8sKq2ZxLw".'
+        " Name a user called code by id. --follow begins with the newest 10.",
+    )
     added.add_argument("user", metavar="USER", nargs="?", help=f"only changes of {_ANY_USER}")
     added.add_argument("--name", metavar="NAME", choices=CHANGES, help=", ".join(CHANGES))
     added.add_argument(

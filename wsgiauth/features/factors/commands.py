@@ -12,7 +12,13 @@ from wsgiauth.messages import counted
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    parser.command("removefactor", remove_factors, "user")
+    parser.command(
+        "removefactor",
+        remove_factors,
+        "user",
+        examples=("ada",),
+        details="A warning says if the user cannot log in any more.",
+    )
 
 
 def remove_factors(arguments: Arguments) -> None:

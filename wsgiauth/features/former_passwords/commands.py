@@ -10,7 +10,7 @@ _COLUMNS = {"hash": "hash", "users": "users"}
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    parser.command("hashes", print_hashes, "--json")
+    parser.command("hashes", print_hashes, "--json", details="none are users without a password.")
 
 
 def print_hashes(arguments: Arguments) -> None:

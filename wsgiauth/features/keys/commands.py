@@ -22,8 +22,13 @@ _COLUMNS = {
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    parser.command("keys", print_keys, "user", "--json")
-    added = parser.command("makekey", create_key, "user")
+    parser.command("keys", print_keys, "user", "--json", examples=("ada --json",))
+    added = parser.command(
+        "makekey",
+        create_key,
+        "user",
+        examples=('ada --name "nightly export" --permission reports.publish --days 30',),
+    )
     added.add_argument("--name", required=True, help="what the key is used for")
     added.add_argument(
         "--permission",
@@ -37,7 +42,15 @@ def add_commands(parser: Parser) -> None:
         default=api_keys.DEFAULT_DAYS,
         help=f"after how many days it expires ({api_keys.DEFAULT_DAYS})",
     )
-    added = parser.command("endkey", revoke_key, "user")
+    added = parser.command(
+        "endkey",
+        revoke_key,
+        "user",
+        examples=(
+            "ada 4fD8sKq2ZxLw",
+            "ada --all",
+        ),
+    )
     which = added.add_mutually_exclusive_group(required=True)
     which.add_argument("id", metavar="ID", nargs="?", help="as `keys` lists it")
     which.add_argument("--all", action="store_true", help="revoke all keys of the user")

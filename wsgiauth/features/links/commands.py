@@ -42,7 +42,16 @@ _COLUMNS = {
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = parser.command("invite", send_invitation, "--mount")
+    added = parser.command(
+        "invite",
+        send_invitation,
+        "--mount",
+        examples=(
+            "grace@example.org --username grace --staff --grant reports.publish --join editors",
+        ),
+        details="The link works for 72 hours. Without MAIL_URL, it is printed, and needs"
+        " PUBLIC_URL.",
+    )
     added.add_argument("email", metavar="EMAIL", type=typed, help="an address that has no account")
     added.add_argument(
         "--username",
@@ -62,10 +71,23 @@ def add_commands(parser: Parser) -> None:
         default=[],
         help="the groups that the user joins",
     )
-    parser.command("invitations", print_invitations, "--json")
-    added = parser.command("endinvitation", revoke_invitation)
+    parser.command(
+        "invitations",
+        print_invitations,
+        "--json",
+        details="An email that waits to be sent has no time yet. Links that people asked for at"
+        " /auth/register are not invitations.",
+    )
+    added = parser.command("endinvitation", revoke_invitation, examples=("grace@example.org",))
     added.add_argument("email", metavar="EMAIL", type=typed, help="as `invitations` lists it")
-    parser.command("resetlink", print_reset_link, "user", "--mount")
+    parser.command(
+        "resetlink",
+        print_reset_link,
+        "user",
+        "--mount",
+        examples=("ada",),
+        details="Needs PUBLIC_URL, for the command and the server.",
+    )
 
 
 def send_invitation(arguments: Arguments) -> None:

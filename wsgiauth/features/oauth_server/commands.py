@@ -79,14 +79,27 @@ _MOST_NAMED = 5  # apps in a question
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
     client = parser.with_actions("client", _ACTIONS)
-    listed = client.command("list", print_clients, "--json")
+    listed = client.command("list", print_clients, "--json", examples=("--self-registered",))
     listed.add_argument(
         "--self-registered",
         action="store_true",
         help="only the apps that have registered themselves",
     )
-    shown = client.command("show", print_client, "--json")
-    added = client.command("add", add_client, "--json")
+    shown = client.command("show", print_client, "--json", examples=("ID --json",))
+    added = client.command(
+        "add",
+        add_client,
+        "--json",
+        examples=(
+            "Wiki --redirect https://wiki.example.org/callback",
+            "Report --service --scope reports.read",
+        ),
+        details="Redirect URIs begin with https://, or with http:// and 127.0.0.1, [::1] or"
+        " localhost; those of a public client can also have a scheme such as"
+        " com.example.app:. A login with OpenID Connect needs the scope openid. A trusted"
+        " public client needs URIs on web servers. With --json: id is the client_id, and"
+        " secret the client_secret or null.",
+    )
     added.add_argument("name", metavar="NAME", type=typed, help="the name of the app, for people")
     _add_lists(added, is_new=True)
     kind = added.add_mutually_exclusive_group()
@@ -100,16 +113,38 @@ def add_commands(parser: Parser) -> None:
         action="store_true",
         help="a program that logs in as itself, without a user: give it permissions as scopes",
     )
-    changed = client.command("change", change_client)
+    changed = client.command(
+        "change",
+        change_client,
+        examples=("ID --redirect https://wiki.example.org/callback",),
+        details="--redirect and --scope replace all former values. The kind of a client, such as"
+        " --public, cannot change.",
+    )
     changed.add_argument("--name", metavar="NAME", type=typed, help="the new name")
     for option in ("--public", "--service"):
         changed.add_argument(option, action="store_true", help=argparse.SUPPRESS)
     _add_lists(changed, is_new=False)
-    renewed = client.command("secret", renew_secret)
+    renewed = client.command(
+        "secret",
+        renew_secret,
+        examples=(
+            "ID",
+            "ID --end-former",
+        ),
+        details="A third secret is refused, because it would end the first.",
+    )
     renewed.add_argument(
         "--end-former", action="store_true", help="end the former secret; print no new one"
     )
-    removed = client.command("remove", remove_client, "--yes")
+    removed = client.command(
+        "remove",
+        remove_client,
+        "--yes",
+        examples=(
+            "ID --yes",
+            "--self-registered --matching 'Free*' --unused-since 30",
+        ),
+    )
     removed.add_argument("id", metavar="ID", nargs="?", help="the client_id")
     removed.add_argument(
         "--self-registered",
@@ -127,8 +162,14 @@ def add_commands(parser: Parser) -> None:
         type=positive,
         help="only apps that got no tokens for so many days",
     )
-    client.command("export", export_clients)
-    read = client.command("import", import_file)
+    client.command("export", export_clients, examples=("> clients.json",))
+    read = client.command(
+        "import",
+        import_file,
+        examples=("clients.json",),
+        details="It takes the whole file or nothing; the groups that it names must exist. Clients"
+        " that are not in the file stay as they are.",
+    )
     read.add_argument("file", metavar="FILE", help="as `export` prints it; - reads standard input")
     for each in (shown, changed, renewed):
         each.add_argument("id", metavar="ID", help="the client_id")

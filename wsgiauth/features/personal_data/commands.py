@@ -21,7 +21,9 @@ from wsgiauth.settings import Settings
 
 def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
-    added = parser.command("personal-data", print_personal_data, "user")
+    added = parser.command(
+        "personal-data", print_personal_data, "user", examples=("ada --app wsgi:application",)
+    )
     added.add_argument(
         "--app",
         metavar="MODULE:NAME",

@@ -22,8 +22,15 @@ _COLUMNS = {
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    parser.command("identities", print_identities, "user", "--json")
-    added = parser.command("unlink", disconnect, "user")
+    parser.command("identities", print_identities, "user", "--json", examples=("ada --json",))
+    added = parser.command(
+        "unlink",
+        disconnect,
+        "user",
+        examples=("ada 3",),
+        details="It refuses if the user could not log in any more with the settings of this"
+        " environment.",
+    )
     added.add_argument("id", metavar="ID", help="as `identities` lists it")
 
 

@@ -48,7 +48,14 @@ _Record = tuple[int, list[str]]
 
 def add_commands(parser: Parser) -> None:
     """Add the commands of this module."""
-    added = parser.command("import", import_users)
+    added = parser.command(
+        "import",
+        import_users,
+        examples=("users.csv --dry-run",),
+        details="It does not change existing users. Each batch of 500 lines is one transaction;"
+        " if it stops, it prints the last line that it processed. A row that is refused is"
+        " printed, and the exit status is 1.",
+    )
     added.add_argument(
         "file",
         metavar="FILE",
@@ -79,7 +86,14 @@ def add_commands(parser: Parser) -> None:
     added.add_argument(
         "--dry-run", action="store_true", help="report what would happen, and change nothing"
     )
-    added = parser.command("export", export_users)
+    added = parser.command(
+        "export",
+        export_users,
+        examples=("> users.csv",),
+        details="Apostrophes protect against formulas; `import` restores the values. Groups are"
+        " not in the file. With hashes, anyone can guess passwords without limit: protect"
+        " the file like the database.",
+    )
     added.add_argument(
         "--with-hashes", action="store_true", help="include the hashes of the passwords"
     )

@@ -35,9 +35,9 @@ def add_commands(parser: Parser) -> None:
     """Add the command of this module."""
     webhooks = parser.with_actions("webhooks", _ACTIONS)
     webhooks.command("list", print_webhooks, "--json")
-    tested = webhooks.command("test", send_test)
+    tested = webhooks.command("test", send_test, examples=("https://billing.example/hook",))
     tested.add_argument("url", metavar="URL", help="as in WEBHOOKS, without # and its events")
-    resent = webhooks.command("resend", resend)
+    resent = webhooks.command("resend", resend, examples=("7",))
     resent.add_argument("id", metavar="ID", help="as `webhooks list` prints it")
 
 
