@@ -15,11 +15,11 @@ from wsgiauth.app import ROUTES
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, logged_in, make_settings, make_user
 
-LIST = section(PAGES["docs/sessions.md"], "Where am I logged in?")
+LIST = section(PAGES["docs/sessions.md"], "List and revoke sessions")
 
 
-def test_the_table_is_that_of_a_listed_login():
-    rows = re.findall(r"^\| (`.*?) \|", LIST, re.MULTILINE)
+def test_the_fields_are_those_of_a_listed_session():
+    rows = re.findall(r"^- (`.*?):", LIST, re.MULTILINE)
     listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
     schemas = ROUTES["/openapi.json"].document["components"]["schemas"]
     assert listed == list(schemas["Login"]["properties"])
@@ -30,7 +30,7 @@ def test_a_program_lists_its_logins_and_ends_the_others(run, serve, administrato
         skip_or_fail("curl is not installed")
     *_, (command, _) = first_program
     (log_in, _), *_ = shown(PAGES["docs/apps.md"], "curl")
-    (show, _), (end, _) = shown(PAGES["docs/sessions.md"], "Where am I logged in?")
+    (show, _), (end, _) = shown(PAGES["docs/sessions.md"], "List and revoke sessions")
     with serve(command) as port:
         script = "\n".join([log_in, log_in, show, "echo", end]).replace("8080", str(port))
         before, after = map(json.loads, run(script).splitlines())
@@ -59,7 +59,7 @@ def test_a_sensitive_page_asks_for_the_password_again(folder, environ, monkeypat
         assert to_confirm == "/auth/confirm?next=%2F"
         refused = browser.get("/", headers=headers, status=401).headers["WWW-Authenticate"]
         title = "Proof of identity for sensitive pages"
-        assert f"`WWW-Authenticate: {refused}`" in section(PAGES["docs/sessions.md"], title)
+        assert f"`WWW-Authenticate: {refused}`" in section(PAGES["docs/guards.md"], title)
 
 
 def test_the_times_are_the_defaults():
