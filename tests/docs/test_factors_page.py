@@ -17,10 +17,10 @@ PAGE = section(PAGES["docs/two-factor.md"], "Demanding a second factor")
 CREDENTIALS = {"username": "ada", "password": PASSWORD}
 
 
-def test_the_table_has_the_values_of_the_setting():
+def test_the_list_has_the_values_of_the_setting():
     expected = declarations(make_settings())["SECOND_FACTOR"].expected
     assert expected == "offered, staff or all"
-    assert PAGE.index("| `offered` |") < PAGE.index("| `staff` |") < PAGE.index("| `all` |")
+    assert PAGE.index("- `offered`:") < PAGE.index("- `staff`:") < PAGE.index("- `all`:")
 
 
 def test_the_answers_to_a_program_are_those_shown():
