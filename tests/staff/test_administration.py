@@ -1,4 +1,4 @@
-"""Who can change which account: the table of docs/staff.md, and what happens in between."""
+"""Who can change which account, as docs/staff.md lists, and what happens in between."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product

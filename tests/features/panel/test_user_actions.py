@@ -1,4 +1,4 @@
-"""GET, POST /auth/admin/users/{id}/{action}: the table of docs/staff.md over HTTP."""
+"""GET, POST /auth/admin/users/{id}/{action}: the rights of docs/staff.md over HTTP."""
 
 import dataclasses
 import time
