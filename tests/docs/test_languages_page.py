@@ -1,4 +1,7 @@
-"""docs/languages.md: its catalogues, commands and templates work, and its words are used."""
+"""docs/languages.md: its catalogues, commands and templates work.
+
+The words of CONTRIBUTING.md are those of the catalogues.
+"""
 
 import re
 from pathlib import Path
@@ -8,7 +11,7 @@ from babel.messages.pofile import read_po, write_po
 from webtest import TestApp
 
 import wsgiauth
-from tests.docs.pages import PAGES, code, section, shown
+from tests.docs.pages import PAGES, ROOT, code, section, shown
 from tests.support.sites import SECRET_KEY, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, storage
@@ -17,7 +20,7 @@ from wsgiauth.languages import SHIPPED
 PAGE = PAGES["docs/languages.md"]
 LOCALE = Path(wsgiauth.__file__).parent / "languages/locale"
 LANGUAGES = [name for name in SHIPPED if name != "en"]
-WORDS = re.findall(r"^\| ([a-z].*?) \|$", section(PAGE, "The words").replace("**", ""), re.M)
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
 @pytest.fixture
@@ -111,12 +114,14 @@ def test_texts_of_a_template_are_translated(folder, typed, login_page, run):
 
 @row_by_row("number", range(len(LANGUAGES)), ids=LANGUAGES)
 def test_the_words_are_those_of_the_catalogue(number):
-    words = [each.split(" | ") for each in WORDS]
+    rows = re.findall(r"^- [\w -]+: (.+)$", section(CONTRIBUTING, "The words"), re.MULTILINE)
+    words = [row.split(", ") for row in rows]
     assert len(words) >= 20
+    assert {len(row) for row in words} == {len(LANGUAGES)}
     with (LOCALE / LANGUAGES[number] / "LC_MESSAGES/wsgiauth.po").open("rb") as file:
         texts = [text for each in read_po(file) for text in strings(each.string)]
     used = "\n".join(texts).lower().replace("\u00ad", "")
-    assert [row[number + 1] for row in words if row[number + 1].lower() not in used] == []
+    assert [row[number] for row in words if row[number].lower() not in used] == []
 
 
 def strings(text):
