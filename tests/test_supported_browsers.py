@@ -222,5 +222,5 @@ def test_a_flaw_of_a_script_is_found():
 
 
 def test_the_documentation_names_the_browsers():
-    rows = re.findall(r"^\| (.+?) \| ([\d.]+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
+    rows = re.findall(r"^- (.+?): ([\d.]+)$", PAGE.read_text("utf-8"), re.MULTILINE)
     assert dict(rows) == SUPPORTED

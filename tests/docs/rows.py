@@ -1,7 +1,7 @@
 """Writes rows about what no row by hand describes: `make endpoints`.
 
-A comment in a page begins such a table, and names what it lists. So a feature needs no row of its
-own, and a row by hand takes the place of one that is made.
+A comment in a page begins such a table or list, and names what it lists. So a feature needs no row
+of its own, and a row by hand takes the place of one that is made.
 """
 
 import re
@@ -12,7 +12,7 @@ from wsgiauth.cli import all_commands
 from wsgiauth.features.registry import page_samples
 
 PART = re.compile(r"^<!-- made: (commands|templates) -->$.*?^<!-- end -->$", re.M | re.S)
-NAMED = re.compile(r"^\| (`.*?) \|", re.MULTILINE)
+NAMED = re.compile(r"^(?:\| (`.*?) \||- (`.*?`): )", re.MULTILINE)
 FILES = [ROOT / "docs" / name for name in ("command-line.md", "templates.md")]
 
 
@@ -26,22 +26,22 @@ def _templates():
     return {name: pages.get(name, "").split("\n\n")[0].rstrip(".") for name in OWN}
 
 
-TABLES = {
-    "commands": ("| further commands | what they do |", _commands),
-    "templates": ("| template of a further page | what it shows |", _templates),
+# The heading, the form of a row, and the described names.
+PARTS = {
+    "commands": (["| further commands | what they do |", "|---|---|"], "| `{}` | {} |", _commands),
+    "templates": ([], "- `{}`: {}", _templates),
 }
 
 
 def filled(page):
     """Return a page with its made rows."""
-    by_hand = {name for row in NAMED.findall(PART.sub("", page)) for name in row.split("`")[1::2]}
+    rows = map("".join, NAMED.findall(PART.sub("", page)))
+    by_hand = {name for row in rows for name in row.split("`")[1::2]}
 
     def make(part):
-        heading, described = TABLES[part[1]]
-        rows = [
-            f"| `{name}` | {text} |" for name, text in described().items() if name not in by_hand
-        ]
-        table = [heading, "|---|---|", *rows, ""] if rows else []
+        heading, row, described = PARTS[part[1]]
+        rows = [row.format(*each) for each in described().items() if each[0] not in by_hand]
+        table = [*heading, *rows, ""] if rows else []
         return "\n".join([f"<!-- made: {part[1]} -->", "", *table, "<!-- end -->"])
 
     return PART.sub(make, page)

@@ -43,5 +43,6 @@ def test_the_example_is_valid(tmp_path, monkeypatch):
 
 
 def test_the_templates_are_listed():
-    listed = re.findall(r"^\| `(.*?)` \| .+ \|$", PAGES["docs/templates.md"], re.MULTILINE)
+    rows = re.findall(r"^- (`.*?`): .+$", PAGES["docs/templates.md"], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`([\w/]+\.\w+)`", row)]
     assert sorted(listed) == sorted(OWN), "run `make endpoints`"
