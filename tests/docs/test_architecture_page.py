@@ -1,4 +1,4 @@
-"""docs/architecture.md and the table of docs/security.md name modules and code that exist.
+"""docs/architecture.md names modules and code that exist.
 
 The feature of docs/architecture.md works, and is all that a feature needs.
 """
@@ -23,15 +23,10 @@ NAMED = {
     for name in re.findall(r"`([a-z_]+(?:\.\w+)+)(?:\(.*?\))?`", PAGES["docs/architecture.md"])
     if name.partition(".")[0] in ROOMS
 }
-DEFENCES = re.search(
-    r"^## What is defended, and how$(.*?)^## ", PAGES["docs/security.md"], re.MULTILINE | re.DOTALL
-)[1]
-DEFENDING = re.findall(r"`([a-z_]+)`", " ".join(re.findall(r"\| ([^|]*) \|$", DEFENCES, re.M)))
 
 
 def test_there_are_names_to_look_up():
     assert len(NAMED) > 20
-    assert len(DEFENDING) > 20
 
 
 def test_what_the_map_names_exists():
@@ -45,10 +40,6 @@ def test_what_the_map_names_exists():
         for each in rest:
             assert hasattr(found, each), name
             found = getattr(found, each)
-
-
-def test_each_defence_is_in_a_module_of_that_name():
-    assert set(DEFENDING) <= {module.rpartition(".")[2] for module in MODULES}
 
 
 @pytest.fixture(scope="module")
