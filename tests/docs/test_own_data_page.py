@@ -46,7 +46,7 @@ def test_the_tenant_of_a_verified_address_is_in_the_token(load):
     assert TestApp(site).get("/").text == "tenant: none\n"
 
 
-def test_the_table_names_every_reserved_claim_and_the_depth():
+def test_the_list_names_every_reserved_claim_and_the_depth():
     text = section(PAGE, "Claims")
     (row,) = [line for line in text.splitlines() if "a reserved name" in line]
     assert {*row.split("`")[1::2]} - {"wsgiauth"} == RESERVED
@@ -170,11 +170,10 @@ def test_a_new_member_is_asked_for_a_phone_number(load, database_url, monkeypatc
     member.drop_table()
 
 
-def test_the_tables_name_every_argument_and_kind_of_a_field():
-    text = section(PAGE, "Fields of registration")
+def test_the_lists_name_every_argument_and_kind_of_a_field():
     arguments, kinds = (
-        re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE)
-        for part in text.split("| `kind` | valid values", 1)
+        re.findall(r"^- `(\w+)`: ", section(PAGE, title), re.MULTILINE)
+        for title in ("Arguments of a field", "Kinds of fields")
     )
     assert arguments == [each.name for each in dataclasses.fields(Field) if each.init]
     assert kinds == [*KINDS]
