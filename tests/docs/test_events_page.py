@@ -1,10 +1,13 @@
-"""docs/events.md: its program runs, and its table of events is complete."""
+"""docs/events.md: its program runs, and its lists of events are complete."""
 
 import re
 
 from tests.docs.pages import PAGES, section
+from wsgiauth.events.kinds import Refusal
 from wsgiauth.feature import event_kinds_of
 from wsgiauth.features.registry import FEATURES
+
+PAGE = PAGES["docs/events.md"]
 
 GUESSES = """
 from audited import application
@@ -27,11 +30,19 @@ def test_events_are_logged_and_given_to_functions(run, folder):
     assert logged.count("throttled") == len(alarms)
 
 
-def test_the_event_table_is_that_of_the_events():
-    rows = re.findall(
-        r"^\| (`.*?) \|", section(PAGES["docs/events.md"], "Events in your code"), re.MULTILINE
-    )
-    listed = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+def names_in(text):
+    """Return the names of the events that the items of lists describe."""
+    items = re.findall(r"^- (`.*?`): ", text, re.MULTILINE)
+    return {name for item in items for name in re.findall(r"`(\w+)`", item)}
+
+
+def test_the_lists_have_each_event():
+    listed = names_in(section(PAGE, "Events in your code"))
     found = {each.name for each in event_kinds_of(FEATURES)}
-    advice = 'the rows of "Events in your code" in docs/events.md'
+    advice = 'the lists of "Events in your code" in docs/events.md'
     assert not found ^ listed, f"{sorted(found ^ listed)}: {advice}"
+
+
+def test_the_last_list_has_each_event_that_is_only_in_the_log():
+    listed = names_in(section(PAGE, "Failed and refused attempts"))
+    assert listed == {each.name for each in event_kinds_of(FEATURES) if isinstance(each, Refusal)}

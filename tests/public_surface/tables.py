@@ -32,14 +32,14 @@ def lines():
         yield f"event {name}: {'log and audit trail' if name in CHANGES else 'log'}"
     for name in Event._fields:
         yield f"log {'event' if name == 'name' else name}"
-    table = section(PAGES["docs/events.md"], "Events in your code")
-    for names, text in re.findall(r"^\| (`\w.*?) \| (.*) \|$", table, re.MULTILINE):
+    lists = section(PAGES["docs/events.md"], "Events in your code")
+    for names, text in re.findall(r"^- (`\w.*?`): (.*)$", lists, re.MULTILINE):
         for reason in filter(is_reason, re.findall("`(.*?)`", text)):
             for name in re.findall(r"`(\w+)`", names):
                 yield f"event {name} | {reason}"
 
 
 def is_reason(quoted):
-    """Return whether code in the table is a reason, and not a name of something else."""
+    """Return whether code in the lists is a reason, and not a name of something else."""
     is_other = quoted.isupper() or "/" in quoted or quoted.startswith("python ")
     return not is_other and quoted not in {"reason", *EVENTS, *all_commands()}
