@@ -1,4 +1,4 @@
-"""docs/user-data.md, your own data: its programs do what it says."""
+"""docs/user-data.md and docs/personal-data.md: their programs do what they say."""
 
 import dataclasses
 import json
@@ -107,9 +107,10 @@ def test_the_file_has_what_the_application_stores(load, run):
     assert json.loads(printed)["application"] == {"loans": loans}
 
 
-def test_the_table_names_every_list_of_the_file():
-    rows = re.findall(r"^\| (`.*?) \|", PAGES["docs/personal-data.md"], re.MULTILINE)
-    named = {name for row in rows for name in re.findall("`(.*?)`", row)}
+def test_the_page_names_every_list_of_the_file():
+    text = section(PAGES["docs/personal-data.md"], "What the file has")
+    items = re.findall(r"^- (`.*?`): ", text, re.MULTILINE)
+    named = {name for item in items for name in re.findall("`(.*?)`", item)}
     assert named == {each.name for each in personal_data_of(FEATURES).values()}
 
 
