@@ -805,6 +805,16 @@ def test_a_json_formatter_finds_every_field(scene, logged):
     }
 
 
+def test_what_an_operator_can_do_is_in_the_log_alone(scene, logged):
+    events.emit(kinds.THROTTLED, reason="x", remedy="Wait.")
+    events.emit(kinds.THROTTLED, reason="x")
+    first, second = logged()
+    assert first.getMessage().endswith(" reason=x actor=code remedy=Wait.")
+    assert (first.remedy, hasattr(second, "remedy")) == ("Wait.", False)
+    assert second.getMessage().endswith(" reason=x actor=code")
+    assert [str(each).endswith("actor=code") for each in scene.heard] == [True, True]
+
+
 PAIR = r'(\w+)=("(?:[^"\\]|\\.)*"|[^\s"]+)'
 
 

@@ -103,6 +103,14 @@ def test_no_value_can_begin_another_line_or_forge_a_field(start, database):
     assert other == {"level": "WARNING", "logger": "site", "message": forged}
 
 
+def test_what_an_operator_can_do_is_a_field(start, database):
+    logged = start()
+    emit(kinds.THROTTLED, reason="x", remedy="Wait.")
+    (event,) = logged()
+    assert event.pop("remedy") == "Wait."
+    assert [*event] == ["level", "event", "user_id", "address", "reason", "actor"]
+
+
 def test_an_exception_is_one_object_with_its_traceback(start):
     logged = start()
     try:

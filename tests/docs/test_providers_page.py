@@ -1,6 +1,5 @@
-"""docs/providers.md: its entries are accepted, and its facts are those of the code."""
+"""docs/providers.md, docs/provider-errors.md: their entries and facts are those of the code."""
 
-import ast
 import os
 import re
 import shlex
@@ -20,11 +19,13 @@ from tests.support.sites import BROWSER, SECRET_KEY, echo, free_port, started
 from wsgiauth import AuthMiddleware, Settings, storage
 from wsgiauth.cli import main
 from wsgiauth.features.providers.oauth.github import GitHub
+from wsgiauth.features.providers.oidc import Providers
 from wsgiauth.features.providers.oidc.failures import Failures
 from wsgiauth.features.providers.oidc.profiles import make_account
+from wsgiauth.features.providers.oidc.transport import MAX_AT_ONCE, MAX_SIZE, REST, TIMEOUT
+from wsgiauth.features.providers.redirects import callback_url
 from wsgiauth.settings.oidc import KINDS, ProviderEntry, parse_entry, parse_proxy
 from wsgiauth.testing import make_settings
-from wsgiauth.web.certificates import REFUSED, UNKNOWN_AUTHORITY
 
 PAGE = PAGES["docs/providers.md"]
 ERRORS = PAGES["docs/provider-errors.md"]
@@ -42,17 +43,45 @@ def tables(text):
     return [[row.strip("| ").split(" | ") for row in table.splitlines()] for table in found]
 
 
-def facts(title):
-    """Return the facts of the list in a section."""
-    return dict(re.findall(r"^- ([^:]+): (.*)$", section(PAGE, title), re.MULTILINE))
+ISSUERS = {
+    "google": "https://accounts.google.com",
+    "entra": "https://login.microsoftonline.com/8eaef023-2b34-4da1-9baa-8bc8c9d6a490/v2.0",
+    "keycloak": "https://id.example.org/realms/main",
+    "gitlab": "https://gitlab.com",
+    "auth0": "https://example.eu.auth0.com/",
+    "github": "https://github.com",
+    "discord": "https://discord.com",
+}
+SET_UP = section(PAGE, "Set it up")
+URLS = re.findall(f"^- `({SITE}/.*?)`: (.*)$", SET_UP, re.MULTILINE)
+REDIRECT_URI, LOGOUT_URI, POST_LOGOUT_URI = (url for url, _ in URLS)
+
+
+def site_of(*entries):
+    return AuthMiddleware(echo, make_settings(OIDC_PROVIDERS=entries, PUBLIC_URL=SITE))
 
 
 def test_each_entry_has_its_issuer_and_redirect_uri():
     titles = re.findall("^### (.*)", FIVE, re.MULTILINE)
-    for title, each in zip(titles, map(parse_entry, ENTRIES), strict=True):
-        listed = facts(title)
-        assert listed["Issuer"] == f"`{each.issuer}`"
-        assert listed["Redirect URI"] == f"`{SITE}/auth/oidc/{each.name}/callback`"
+    assert len(titles) == 5
+    app = site_of(*ENTRIES)
+    site = app.site
+    for title, provider in zip(titles, site.part(Providers), strict=True):
+        entry = provider.entry
+        assert entry.name in title.lower()
+        assert entry.issuer == ISSUERS[entry.name]
+        assert callback_url(site, provider) == REDIRECT_URI.replace("NAME", entry.name)
+    storage.discard_connection(app.database)
+
+
+def test_the_urls_for_a_provider_are_those_of_the_site():
+    app = site_of(CLIENT)
+    client = TestApp(app, extra_environ={"wsgi.url_scheme": "https", "HTTP_HOST": "example.org"})
+    client.get(REDIRECT_URI.removeprefix(SITE).replace("NAME", "google"), status=400)
+    refused = client.post(LOGOUT_URI.removeprefix(SITE).replace("NAME", "google"), status=400)
+    assert refused.json["error"] == "invalid_request"
+    client.get(POST_LOGOUT_URI.removeprefix(SITE), headers=BROWSER, status=200)
+    storage.discard_connection(app.database)
 
 
 def test_a_site_can_have_all_of_the_entries():
@@ -61,26 +90,39 @@ def test_a_site_can_have_all_of_the_entries():
     assert "secret" not in repr(settings)
 
 
+def test_the_first_entry_is_accepted():
+    _, (command, _), _ = shown(PAGE, "Set it up")
+    assert command.endswith(f" PUBLIC_URL={SITE}")
+    assert parse_entry(re.search("OIDC_PROVIDERS='(.*)'", command)[1]).issuer == ISSUERS["google"]
+
+
 def test_every_parameter_has_its_values_and_its_default():
-    names = re.findall("^#### (.*)", section(PAGE, "Parameters"), re.MULTILINE)
-    listed = {name: (facts(name)["Values"], facts(name)["Default"]) for name in names}
+    (rows,) = tables(section(PAGE, "Parameters"))
+    listed = {name.strip("`"): values for name, values, _ in rows}
     entry = parse_entry(CLIENT)
     identity = {"name", "issuer", "client_id", "client_secret", "kind"}
     assert listed.keys() == set(ProviderEntry._fields) - identity
-    for name, (values, default) in listed.items():
-        for value in re.findall(r"`(\w+)`", values):
+    for name, values in listed.items():
+        for value in re.findall(r"`([a-z_]+)`", values):
             needed = "groups=a&" if name == "groups_from" else ""
             parse_entry(f"{CLIENT}?{needed}{name}={value}")
-        if not default.startswith("`"):
-            continue
-        assert parse_entry(f"{CLIENT}?{name}={default.strip('`')}") == entry
-    unnamed = {name for name, (_, default) in listed.items() if not default.startswith("`")}
+        if values.startswith("`"):
+            default = re.match("`(.*?)`", values)[1]
+            assert parse_entry(f"{CLIENT}?{name}={default}") == entry
+    unnamed = {name: values for name, values in listed.items() if not values.startswith("`")}
     assert {each: getattr(entry, each) for each in unnamed} == {
         "title": "Google",
         "create": None,
         "groups": "",
         "prompt": "",
         "icon": "",
+    }
+    assert {name: re.split("[;,] ", values)[0] for name, values in unnamed.items()} == {
+        "title": "the name",
+        "create": "as `REGISTRATION`",
+        "groups": "none",
+        "prompt": "none",
+        "icon": "none",
     }
 
 
@@ -89,21 +131,28 @@ def test_the_facts_of_github_and_discord_are_those_of_the_code():
     (shown_entries,) = re.findall(r"^OIDC_PROVIDERS='(.*)'$", section_text, re.MULTILINE)
     parsed = [parse_entry(each) for each in shown_entries.split()]
     assert [each.kind for each in parsed] == [each for each in KINDS if each]
-    for title, each in zip(("GitHub", "Discord"), parsed, strict=True):
-        listed, kind = facts(title), KINDS[each.kind]
-        assert listed["Issuer of an account"] == f"`{each.issuer}`"
-        assert listed["Redirect URI"] == f"`{SITE}/auth/oidc/{each.name}/callback`"
-        assert listed["`prompt`"] == f"`{' '.join(kind.prompts)}`"
-        scopes = re.findall(r"`([^`]+)`", listed["Scopes"])
-        assert scopes == ["+".join(kind.scope), *kind.needed]
+    app = site_of(*shown_entries.split())
+    site = app.site
+    for title, provider in zip(("GitHub", "Discord"), site.part(Providers), strict=True):
+        entry = provider.entry
+        listed, kind = re.search(f"^- {title}: (.*)$", section_text, re.MULTILINE)[1], entry.kind
+        scopes, added, prompt = re.search(
+            r"Scopes: `([^`]+)`; `([^`]+)` is added. `prompt`: `([^`]+)`", listed
+        ).groups()
+        assert entry.issuer == ISSUERS[entry.name]
+        assert callback_url(site, provider) == REDIRECT_URI.replace("NAME", entry.name)
+        assert prompt == " ".join(KINDS[kind].prompts)
+        assert [scopes, added] == ["+".join(KINDS[kind].scope), *KINDS[kind].needed]
+    storage.discard_connection(app.database)
     github = parse_entry(re.search(r"`(work\+github:[^`]+)`", section_text)[1])
     assert GitHub(github.issuer).token_endpoint.startswith("https://github.example.org/")
-    Settings(OIDC_PROVIDERS=tuple(shown_entries.split()), PUBLIC_URL=SITE)
 
 
 def test_parameters_that_need_claims_are_named():
-    named = re.search(r"The parameters (.*) need claims", section(PAGE, "GitHub and Discord"))[1]
-    for name in re.findall("`(.*?)`", named):
+    text = section(PAGE, "GitHub and Discord")
+    named = re.findall("`(.*?)`", re.search(r"^- (.*) need claims", text, re.MULTILINE)[1])
+    assert len(named) == 4
+    for name in named:
         with pytest.raises(ValueError, match=f"{name} needs OpenID Connect"):
             parse_entry(f"a+github:https://client:secret@github.com?{name}=a")
 
@@ -113,14 +162,8 @@ def test_the_proxies_are_accepted():
     assert [parse_proxy(each).port for each in shown_proxies] == [3128, 3128]
 
 
-def test_the_mistake_is_named_as_shown():
-    shown_mistake = re.search(r'"(in the entry google: .*?)"', PAGE)[1]
-    with pytest.raises(ValueError, match=re.escape(shown_mistake)):
-        Settings(OIDC_PROVIDERS=(f"{CLIENT}?title=A&title=B",), PUBLIC_URL=SITE)
-
-
 def test_the_command_encodes_a_secret():
-    (command,) = (each for each, _ in shown(PAGE, "The setting") if each.startswith("python"))
+    (command,) = (each for each, _ in shown(PAGE, "Set it up") if each.startswith("python"))
     secret = "a:b@c/d+e%f g?#"
     done = subprocess.run(
         ["bash", "-c", command],
@@ -183,10 +226,8 @@ def test_a_logout_goes_on_at_the_provider_which_knows_the_way_back(mock):
         log_in(browser).follow().forms[0].submit(status=303)
         url = browser.post("/auth/logout", headers=FORM, status=303).location
     assert url.startswith(f"{parse_entry(mock).issuer}/")
-    _, urls = tables(section(PAGE, "The setting"))
-    registered, _ = urls[-1]
     sent = parse_qs(urlsplit(url).query)["post_logout_redirect_uri"]
-    assert [each.replace(LOCAL, SITE) for each in sent] == [registered.strip("`")]
+    assert [each.replace(LOCAL, SITE) for each in sent] == [POST_LOGOUT_URI]
 
 
 def test_check_warns_as_shown(mock, database_url, monkeypatch, capsys):
@@ -210,9 +251,10 @@ def methods_of(**claims):
 
 
 def test_the_claims_of_the_table_prove_a_second_factor():
-    (single, several, *contexts), _ = tables(section(PAGE, "Second factors and recent proofs"))
-    names = [re.findall(r"`([^`]+)`", row[1]) for row in (single, several, *contexts)]
-    (alone,), both, *acrs = names
+    text = section(PAGE, "Second factors and recent proofs")
+    claims = re.findall(r"^- `(amr|acr)` with (.*)$", text, re.MULTILINE)
+    assert [name for name, _ in claims] == ["amr", "amr", "acr", "acr"]
+    (alone,), both, *acrs = [re.findall(r"`([^`]+)`", values) for _, values in claims]
     known, possessed = both[:3], both[3:]
     assert methods_of(amr=[alone]) == "fed mfa"
     assert {methods_of(amr=[one, other]) for one in known for other in possessed} == {"fed mfa"}
@@ -231,66 +273,44 @@ def test_what_users_see_is_what_the_page_says():
         failures.declined("access_denied"),
         failures.not_confirmed(),
     ]
-    seen, _ = tables(ERRORS)
+    (seen,) = tables(ERRORS)
     assert [row[:2] for row in seen] == [[each.detail, str(int(each.status))] for each in made]
 
 
-def test_every_reason_is_listed():
-    _, listed = tables(ERRORS)
-    named = {each for reasons, _ in listed for each in re.findall(r"`([^`]+)`", reasons)}
-    assert named - {"invalid_scope"} == {*reasons_of_the_code(), *COMPUTED}
+def test_the_log_has_the_line_that_is_shown(mock, caplog):
+    (line,) = code(section(ERRORS, "Read the log"), "")
+    address = re.search(r"address=(\S+)", line)[1]
+    with site_with(f"{mock.replace('mock:', 'google:')}/") as browser:
+        browser.extra_environ["REMOTE_ADDR"] = address
+        browser.post("/auth/oidc/google", {"next": "/"}, headers=FORM, status=502)
+    (record,) = (each for each in caplog.records if hasattr(each, "event"))
+    time = re.match(r"time=\S+", line)[0]
+    assert re.sub(r"^time=\S+", time, record.getMessage()) == line.strip()
 
 
-# The reasons that are no literals where they are raised.
-COMPUTED = {
-    *(f"…: {each}" for each in ("connection", "proxy", "timeout", "too large")),
-    *(f"…: {each}" for each in (REFUSED, UNKNOWN_AUTHORITY)),
-    "clock",
-    "auth_time",
-    "busy",
-    "used",
-    "changed meanwhile",
-    "logout: …",
-}
+def test_the_other_lines_of_the_log_are_those_of_the_code():
+    folder = ROOT / "wsgiauth/features/providers/oidc"
+    source = "".join(each.read_text("utf-8") for each in folder.glob("*.py"))
+    lines = re.findall("^- `(the provider google .*?)`", section(ERRORS, "Read the log"), re.M)
+    assert len(lines) == 3
+    for each in lines:
+        assert f'"{each.replace("google", "%s")}' in source
 
 
-def reasons_of_the_code():
-    """Return the reasons of failures in the source, as the page writes them."""
+def test_the_requests_in_reasons_are_those_of_the_code():
     folder = ROOT / "wsgiauth/features/providers"
-    modules = [*folder.glob("oidc/*.py"), *folder.glob("oauth/*.py")]
-    files = [*modules, folder / "endpoints/oidc_callback.py"]
-    found = set()
-    for call in (node for file in files for node in calls_in(file)):
-        prefix = {"DiscoveryError": "discovery: ", "OutgoingError": "…: "}.get(name_of(call), "")
-        if name_of(call) in RAISE:
-            found |= {f"{prefix}{each}" for each in strings_of(call.args[0])}
-    return found
+    source = "".join(each.read_text("utf-8") for each in folder.rglob("*.py"))
+    of_openid, of_others, (logout,) = (
+        re.findall("`(.*?)`", each)
+        for each in re.findall("^- (`[a-z]+`.*)", section(ERRORS, "Read the log"), re.M)
+    )
+    assert {*of_openid} == {*re.findall(r'Request\("(\w+)"', source)}
+    assert {*of_others} == {"token", *re.findall(r'ask\("(\w+)"', source)}
+    assert f'"{logout}: "' in source
 
 
-RAISE = {
-    *("TokenError", "DiscoveryError", "ApiError", "OutgoingError"),
-    *("wrong", "callback", "unavailable", "declined", "refusal"),
-}
-
-
-def calls_in(file):
-    tree = ast.parse(file.read_text("utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
-
-
-def name_of(call):
-    return getattr(call.func, "id", None) or getattr(call.func, "attr", "")
-
-
-def strings_of(node):
-    """Return the strings that an expression can be, where … stands for what is computed."""
-    match node:
-        case ast.Constant(value=str(text)):
-            return {text}
-        case ast.IfExp():
-            return strings_of(node.body) | strings_of(node.orelse)
-        case ast.JoinedStr():
-            parts = [getattr(each, "value", None) for each in node.values]
-            text = "".join(each if isinstance(each, str) else "…" for each in parts)
-            return set() if text == "…: …" else {text}
-    return set()
+def test_the_limits_are_those_of_the_code():
+    text = section(ERRORS, "Limits of requests")
+    assert f"after {TIMEOUT:g} seconds, or {MAX_SIZE // 1024} KiB" in text
+    assert MAX_AT_ONCE == 2
+    assert f"nothing for {REST} seconds" in text

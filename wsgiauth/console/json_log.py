@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, TextIO
 
 _FIELDS = ("event", "user_id", "address", "reason", "actor")  # of `events.emit`
+_REMEDY = "remedy"  # of some of its records
 _LEVELS = {"note:": logging.INFO, "warning:": logging.WARNING}  # of printed lines
 
 logger = logging.getLogger("wsgiauth")
@@ -24,7 +25,8 @@ class _Formatter(logging.Formatter):
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         fields = {"time": moment.replace("+00:00", "Z"), "level": record.levelname}
         if record.name == logger.name and hasattr(record, "event"):
-            return json.dumps(fields | {name: getattr(record, name, None) for name in _FIELDS})
+            names = (*_FIELDS, _REMEDY) if hasattr(record, _REMEDY) else _FIELDS
+            return json.dumps(fields | {name: getattr(record, name, None) for name in names})
         fields |= {"logger": record.name, "message": record.getMessage().rstrip()}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)

@@ -93,6 +93,7 @@ def emit(
     user_id: int | None = None,
     reason: str | None = None,
     details: Mapping[str, str] | None = None,
+    remedy: str = "",
 ) -> None:
     """Record an event, log it in one line and call the subscribers.
 
@@ -106,13 +107,14 @@ def emit(
         user_id: The account.
         reason: The cause or the detail. Never anything that a client sent.
         details: Further values for recorders alone.
+        remedy: What an operator can do, for the log alone; for a `Refusal`.
     """
     is_change = isinstance(kind, Change)
     chosen = storage.current_or_none() if is_change else context.database()
     actor = actors.current(chosen, user_id if is_change else None)
     event = Event(kind.name, utc_now(), user_id, context.client_address(), reason, actor)
     if chosen is None or not is_change:
-        _deliver(event, kind, chosen)
+        _deliver(event, kind, chosen, remedy)
         return
     _record(event, kind, chosen, details or {})
 
@@ -128,9 +130,14 @@ def _record(
         database.after_commit(lambda: _deliver(event, kind, database))
 
 
-def _deliver(event: Event, kind: EventKind, database: peewee.Database | None) -> None:
+def _deliver(
+    event: Event, kind: EventKind, database: peewee.Database | None, remedy: str = ""
+) -> None:
     fields = {name: getattr(event, name) for name in ("user_id", "address", "reason", "actor")}
-    logger.log(kind.level, "%s", event, extra={"event": event.name, **fields})
+    extra, end = {"event": event.name, **fields}, ""
+    if remedy:
+        extra["remedy"], end = remedy, f" remedy={_quoted(remedy)}"
+    logger.log(kind.level, "%s%s", event, end, extra=extra)
     if database is None:
         return
     with context.using(database), actors.acting(actors.CODE):

@@ -67,7 +67,7 @@ def test_a_proxy_that_is_down_is_a_warning_that_names_its_setting(check):
     lines = check("google:https://client:secret@id.example.org", OIDC_PROXY=proxy)
     assert about(lines, "warning: The provider") == [
         "warning: The provider google cannot be used (discovery: proxy). Check that OIDC_PROXY can"
-        " be reached, and that it lets connections through."
+        " be reached, that its user and password are right, and that it lets connections through."
     ]
 
 

@@ -12,6 +12,7 @@ from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider, Providers
 from wsgiauth.features.providers.oidc.errands import CONFIRM, CONNECT, ERRAND, LOG_IN, Errand
 from wsgiauth.features.providers.oidc.failures import BUSY, ProviderError
+from wsgiauth.features.providers.oidc.remedies import remedy_of
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.forms import MemberSubmission, Submission
 from wsgiauth.forms.endpoint import Endpoint
@@ -117,5 +118,12 @@ def reporting(provider: Provider, what: str = "") -> Iterator[None]:
     try:
         yield
     except ProviderError as error:
-        events.emit(PROVIDER_FAILED, reason=f"{provider.entry.name}: {what}{error.reason}")
+        report(provider, f"{what}{error.reason}")
         raise
+
+
+def report(provider: Provider, reason: str) -> None:
+    """Report a failure of a provider, with its remedy."""
+    events.emit(
+        PROVIDER_FAILED, reason=f"{provider.entry.name}: {reason}", remedy=remedy_of(reason)
+    )

@@ -10,6 +10,7 @@ from tests.support.provider_logins import PUBLIC_URL, begin, with_provider
 from tests.support.sites import BROWSER, SAME_ORIGIN, echo
 from tests.support.tabs import OIDC, tab_cookies
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.features.providers.oidc.remedies import remedy_of
 from wsgiauth.testing import logged_in, make_user
 
 SCRIPT = {"Accept": "application/json", "Sec-Fetch-Site": "same-origin"}
@@ -140,8 +141,14 @@ def test_a_provider_that_is_down_is_a_page_and_an_event_and_other_logins_go_on(
 
 
 @pytest.mark.promise(71)
-def test_a_script_gets_the_failure_of_a_provider_as_a_problem(client, provider):
+def test_a_script_gets_the_failure_of_a_provider_as_a_problem(client, provider, caplog):
     provider.discovery["issuer"] = "https://evil.example"
     problem = client.post("/auth/oidc/google", FORM, headers=SCRIPT, status=502).json
     assert problem["code"] == "provider_failed"
     assert "evil" not in str(problem)
+    (record,) = (each for each in caplog.records if hasattr(each, "event"))
+    assert (record.reason, record.remedy) == (
+        "google: discovery: issuer",
+        remedy_of("discovery: issuer"),
+    )
+    assert record.remedy not in str(problem)  # it is for operators

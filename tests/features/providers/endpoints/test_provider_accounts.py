@@ -1,6 +1,6 @@
-"""What happens with existing accounts: each row of the table in docs/providers.md.
+"""What happens with existing accounts: the cases of docs/providers.md, and `FURTHER` ones.
 
-Takeovers of existing accounts that have been published, each by what no row here relies on:
+Takeovers of existing accounts that have been published, each by what no case here relies on:
 
 - CVE-2023-3128, Grafana: users of Azure AD were found by the claim `email`, which anyone can change
   in a tenant of their own (`taken-unverified`, `link-provider-unverified`).
@@ -38,7 +38,46 @@ SECTION = re.search(
     PAGES["docs/providers.md"],
     re.MULTILINE | re.DOTALL,
 )[1]
-LISTED = re.findall(r"^\| `([a-z-]+)` \|", SECTION, re.MULTILINE)
+LISTED = re.findall(r"^- `([a-z-]+)`: ", SECTION, re.MULTILINE)
+
+# The rarer cases: what the provider says, and what happens.
+FURTHER = {
+    "known-unverified": "A connected account, whose address is no longer verified, logs its user"
+    " in.",
+    "known-inactive": "The account of a deactivated user is refused, with a page that says so.",
+    "known-demanded": "A user without the second factor that SECOND_FACTOR demands sets it up"
+    " first.",
+    "known-other": "Where another user is logged in, that session ends, and the user of the account"
+    " is logged in.",
+    "other-subject": "Another subject with the verified address of a connected account: as"
+    " `taken`.",
+    "other-issuer": "The same subject and address at another provider: as `taken`.",
+    "new-unverified": "An unknown account, whose address is not verified, on a site without mail:"
+    " the user enters an address, and the account has it unverified.",
+    "new-opened": "An unknown account with `create=on`, although REGISTRATION is off: as `new`.",
+    "taken-unverified-mail": "As `taken-unverified` on a site with mail: the owner of the address"
+    " gets an email without a link.",
+    "taken-closed": "As `taken-unverified` where new accounts are off: as `new-closed`.",
+    "taken-name": "An unknown account with the name of a user: as `new`; the answer to the form"
+    " says that the name is taken.",
+    "link-provider-unverified": "`link=verified`, not verified by the provider: as"
+    " `taken-unverified`.",
+    "link-site-unverified": "`link=verified`, not verified by this site: as `taken`.",
+    "link-vouched-trusted": "`link=verified`, verified by another provider, whose entry has"
+    " `link=verified`, too: as `link`.",
+    "link-operator": "`link=verified`, verified by an operator, as with `set --verified`: as"
+    " `link`.",
+    "link-unknown": "`link=verified`, verified in an unknown way, as after an import without"
+    " `email_verified_by`: as `taken`.",
+    "link-look-alike": "`link=verified`, an address that looks like a user's but has other"
+    " characters: as `taken`; upper and lower case of A to Z do not matter.",
+    "link-inactive": "`link=verified`, the address of a deactivated user: refused, and nothing is"
+    " connected.",
+    "link-factor": "`link=verified`, the address of a user with a second factor: both are"
+    " connected, and the second factor is asked for.",
+    "connect-taken": "A logged-in user connects an account that another user has: refused; it stays"
+    " with the other user.",
+}
 
 LINK = {"link": "verified"}
 UNVERIFIED = {"email_verified": False}
@@ -353,14 +392,16 @@ CASES = {
 }
 
 
-def test_the_page_lists_these_cases():
-    assert [*CASES] == LISTED
+def test_the_page_lists_the_most_common_cases():
+    assert len(LISTED) == 12
+    assert [each for each in CASES if each not in FURTHER] == LISTED
+    assert FURTHER.keys() < CASES.keys()
 
 
 @pytest.mark.promise(68)
 @pytest.mark.promise(72)
 @pytest.mark.parametrize("case", CASES)
-def test_what_happens_is_as_the_table_says(case, scene):
+def test_what_happens_is_as_the_case_says(case, scene):
     CASES[case](scene)
 
 

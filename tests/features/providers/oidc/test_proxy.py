@@ -69,7 +69,7 @@ def test_wrong_credentials_are_a_failure_of_the_proxy(provider, tmp_path, caplog
         problem = Client(provider, proxy=proxy.url(credentials)).google.problem()
     assert problem == (
         "The provider google cannot be used (discovery: proxy). Check that OIDC_PROXY can be"
-        " reached, and that it lets connections through."
+        " reached, that its user and password are right, and that it lets connections through."
     )
     assert "wrong" not in f"{error!r} {vars(error)} {problem} {caplog.text}"
 

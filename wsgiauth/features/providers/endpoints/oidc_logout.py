@@ -9,14 +9,17 @@ from contextlib import suppress
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.providers import provider_sessions
-from wsgiauth.features.providers.event_kinds import PROVIDER_FAILED
 from wsgiauth.features.providers.oidc import Provider
 from wsgiauth.features.providers.oidc.failures import ProviderError
 from wsgiauth.features.providers.problems import NO_SUCH_PROVIDER, PROVIDER_UNAVAILABLE
-from wsgiauth.features.providers.redirects import ProviderEndpoint, reporting, require_provider
+from wsgiauth.features.providers.redirects import (
+    ProviderEndpoint,
+    report,
+    reporting,
+    require_provider,
+)
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.web.request import FORM, content_type, read_form, text_field
@@ -35,7 +38,7 @@ class BackChannelLogout(ProviderEndpoint):
             reason = _end_sessions(_token(environ), provider, site.tokens.now())
         if not reason:
             return json_response({"detail": _("The sessions have ended.")})
-        events.emit(PROVIDER_FAILED, reason=f"{provider.entry.name}: logout: {reason}")
+        report(provider, f"logout: {reason}")
         # Without the reason, because anyone can ask.
         refused = {"error": "invalid_request", "error_description": "The token was refused."}
         return json_response(refused, status=HTTPStatus.BAD_REQUEST)

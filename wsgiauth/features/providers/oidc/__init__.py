@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.errands import Begun, BegunErrand, Errand, Errands
 from wsgiauth.features.providers.oidc.failures import ProviderError
+from wsgiauth.features.providers.oidc.remedies import remedy_of
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import missing_package
 from wsgiauth.settings.oidc import OPENID, ProviderEntry, Proxy, parse_entries, parse_proxy
-from wsgiauth.web.certificates import REFUSED, UNKNOWN_AUTHORITY
 from wsgiauth.web.cookies import TaggedCookie
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Provider:
             self._client.check()
         except ProviderError as error:
             found = f"The provider {self.entry.name} cannot be used ({error.reason})."
-            return f"{found} {_advice(error.reason)}"
+            return f"{found} {remedy_of(error.reason)}"
         return None
 
 
@@ -126,22 +126,3 @@ def _client(
         raise missing_package("OIDC_PROVIDERS", "cryptography", "oidc") from None
     kind = Client if entry.kind == OPENID else OAuthClient
     return kind(entry, clock, timeout, proxy)
-
-
-def _advice(reason: str) -> str:
-    what, _, why = reason.partition(": ")
-    if why == "issuer":
-        return "Its discovery document names another issuer; compare them to the last slash."
-    if why == UNKNOWN_AUTHORITY:
-        return "Its authority is not known here: SSL_CERT_FILE can name the certificates to trust."
-    if why == REFUSED:
-        return "Its certificate has ended, or is not valid for this host."
-    if why == "proxy":
-        return "Check that OIDC_PROXY can be reached, and that it lets connections through."
-    if why == "rate limit":
-        return "It has received too many requests; try again later."
-    if what == "token" and why not in ("timeout", "connection"):
-        return "Check the id and the secret of the client, and whether it was suspended there."
-    if why in ("timeout", "connection", "status"):
-        return "Check that this host can reach the issuer, and that the issuer is right."
-    return f"What it publishes ({what}) cannot be used; see its documentation."
