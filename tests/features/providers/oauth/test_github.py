@@ -214,7 +214,8 @@ def test_the_addresses_can_be_missing_for_an_account_that_is_known(github, clien
     assert (account.subject, account.email, account.is_partial) == (str(ADA), "", True)
     assert caplog.messages == [
         "the provider google did not say who the user is (emails: status); the account is known,"
-        " so the login goes on without it"
+        " so the login goes on without it. The status is not 200; check the scopes and the"
+        " permissions of the client."
     ]
     github.answers[EMAILS] = Json({})
     assert client.log_in().is_partial is True

@@ -8,6 +8,7 @@ from tests.support.oidc_clients import Client
 from tests.support.provider_answers import Answer, HangUp, Json
 from tests.support.provider_keys import DROP, HmacKey, NoKey, changed, signed, signing_key
 from wsgiauth.features.providers.oidc.errands import CONFIRM, Errand
+from wsgiauth.features.providers.oidc.remedies import remedy_of
 
 EMAIL = "b@example.org"
 OUR = "wsgiauth"
@@ -117,7 +118,7 @@ def test_a_known_user_needs_no_userinfo(provider, caplog, reason):
         assert (account.subject, account.email, account.is_partial) == ("ada", "", True)
         assert caplog.messages == [
             f"the provider google did not say who the user is (userinfo: {reason}); the account is"
-            " known, so the login goes on without it"
+            f" known, so the login goes on without it. {remedy_of(f'userinfo: {reason}')}"
         ]
         assert client.refusal(subject="grace").reason.startswith("userinfo: ")
 

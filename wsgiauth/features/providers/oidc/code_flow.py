@@ -15,6 +15,7 @@ from wsgiauth.features.providers.oidc.accounts import ProviderAccount
 from wsgiauth.features.providers.oidc.documents import Document, parse_document
 from wsgiauth.features.providers.oidc.errands import BegunErrand
 from wsgiauth.features.providers.oidc.failures import Failures, ProviderError
+from wsgiauth.features.providers.oidc.remedies import remedy_of
 from wsgiauth.features.providers.oidc.transport import (
     MAX_AT_ONCE,
     REST,
@@ -182,9 +183,10 @@ class CodeFlow(ABC):
         """Log that a login of a connected account goes on without a description of the user."""
         logger.warning(
             "the provider %s did not say who the user is (%s); the account is known, so the"
-            " login goes on without it",
+            " login goes on without it. %s",
             self._entry.name,
             error.reason,
+            remedy_of(error.reason),
         )
 
     def _log_refusal(self, document: Document, form: Mapping[str, str]) -> None:
