@@ -9,6 +9,7 @@ PAGES = {
     for glob in ("README.md", "docs/*.md", "docs/examples/README.md", "docs/examples/*/README.md")
     for path in sorted(ROOT.glob(glob))
 }
+CONFIGURATIONS = ROOT / "docs/deployment"  # of servers, beside the page that links to them
 _NAMED = re.compile(r"(?:# |// |<!-- )([\w-]+\.[a-z]+)(?: -->)?\n")
 
 

@@ -17,11 +17,11 @@ from webtest import TestApp
 
 from tests.conftest import NAME, SERVERS, require, skip_or_fail
 from tests.docs.accounts import ask, bearer, settings_of, token_of
-from tests.docs.pages import PAGES, code, commands, section, shown
+from tests.docs.pages import CONFIGURATIONS, PAGES, code, commands, section, shown
 from tests.support.nginx import nginx
 from tests.support.oauth_apps import answer_in, as_provider
 from tests.support.service_keys import new_key, pem_of, write_key
-from tests.support.sites import PASSWORD, USERNAME, echo, serving
+from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.cli import main
 from wsgiauth.testing import app_client
@@ -34,12 +34,32 @@ def test_every_program_of_the_deployment_page_is_run():
     assert Counter(kinds) == {
         "console": kinds.count("console"),
         "python": 1,
-        "nginx": 2,  # the second is the location for uWSGI
-        "apache": 1,
-        "ini": 1,
+        "nginx": 1,
         "json": 1,  # in tests/cli/test_json_log.py
-        **dict.fromkeys(("yaml", "systemd", "cfg"), 1),  # of health
     }
+
+
+def test_the_page_links_to_every_configuration_of_a_server():
+    tried = {"apache.conf", "uwsgi.ini"}  # in test_servers.py
+    tried |= {"haproxy.cfg", "kubernetes.yaml", "site.service"}  # in test_health_page.py
+    assert {each.name for each in CONFIGURATIONS.iterdir()} == tried
+    assert {*re.findall(r"\(deployment/([\w.]+)\)", DEPLOYMENT)} == tried
+
+
+def test_the_first_commands_check_a_site_and_serve_it(run, serve, ada, environ, folder):
+    export, (check, valid), (command, _) = commands(code(DEPLOYMENT, "console")[0])
+    (folder / "secret.key").write_text(SECRET_KEY)
+    environ["BCRYPT_ROUNDS"] = "12"  # or there would be a warning
+    printed = run(f"{export[0]}\n{check}")
+    assert printed.endswith(valid)
+    assert "warning" not in printed
+    forwarded = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
+    with serve(command, export[0]) as port:
+        token = token_of(f"http://127.0.0.1:{port}")
+        assert ask(f"http://127.0.0.1:{port}/", token) == (200, f"Hello, {USERNAME}!")
+        body = f"username={USERNAME}&password=wrong".encode()
+        assert ask(f"http://127.0.0.1:{port}/auth/login", forwarded, body)[0] == 401
+    assert "address=192.0.2.7" in (folder / "log").read_text()
 
 
 def test_the_upkeep_runs(run, ada, environ):
@@ -112,12 +132,14 @@ def provider(settings, tmp_path):
 
 def test_a_rotation_logs_nobody_out(run, serve, ada):
     text = section(DEPLOYMENT, "Key rotation")
-    first, *steps = map(commands, code(text, "console"))
-    (old, _), (new, _) = first
-    new = f"new={run(f'{new}; echo $new')}"
+    steps = re.findall(r"^\| \d \| `(SECRET_KEY=[^`]*)`", text, re.MULTILINE)
+    assert len(steps) == 3
+    (secret,) = re.findall("`(.*)` makes a key", text)
+    old, new = 'old="$SECRET_KEY"', f"new={run(secret)}"
+    _, _, (command, _) = commands(code(DEPLOYMENT, "console")[0])
     tokens, answers = [], []
-    for (export, _), (command, _) in steps:
-        with serve(command, old, new, export) as port:
+    for step in steps:
+        with serve(command, old, new, f"export {step}") as port:
             site = f"http://127.0.0.1:{port}"
             answers.append([ask(f"{site}/auth/me", token)[0] for token in tokens])
             tokens.append(token_of(site))

@@ -1,4 +1,4 @@
-"""docs/deployment.md, "Health": its configurations are tried with the programs that read them."""
+"""docs/deployment.md, "Health", and docs/deployment: the programs that read them try them."""
 
 import os
 import re
@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, code, section
+from tests.docs.pages import CONFIGURATIONS, PAGES, code, section
 from tests.support.nginx import nginx
 from tests.support.sites import SECRET_KEY, free_port, serving, started
 from wsgiauth import AuthMiddleware, Settings, storage
@@ -25,7 +25,7 @@ from wsgiauth.storage.readiness import LIMIT
 HEALTH = section(PAGES["docs/deployment.md"], "Health")
 PATIENCE = 60  # seconds, after which an answer counts as missing
 SERVE = ("-m", "wsgiauth", "serve", "hello:application")
-# The fields of a probe (API v1) that the page uses or could use.
+# The fields of a probe (API v1) that the manifest uses or could use.
 PROBE_FIELDS = {
     *("httpGet", "periodSeconds", "timeoutSeconds", "failureThreshold"),
     *("initialDelaySeconds", "successThreshold"),
@@ -83,7 +83,7 @@ def balanced(serve_named, tmp_path):
     """Return the port of HAProxy in front of two processes, and the files of their databases."""
     program = find_program("haproxy")
     (one, first), (two, second) = serve_named("one"), serve_named("two")
-    (backend,) = code(HEALTH, "cfg")
+    backend = (CONFIGURATIONS / "haproxy.cfg").read_text("utf-8")
     changes = {"127.0.0.1:8081": f"127.0.0.1:{one}", "127.0.0.1:8082": f"127.0.0.1:{two}"}
     backend = replaced(backend, changes | {"inter 5s": "inter 200ms"})
     port = free_port()
@@ -143,8 +143,8 @@ def test_nginx_leaves_out_a_process_that_refuses_connections(serve_named, tmp_pa
 
 @pytest.fixture
 def unit(folder):
-    """Return the unit of the page, for a reader's folder with a virtual environment."""
-    (text,) = code(HEALTH, "systemd")
+    """Return the unit, for a reader's folder with a virtual environment."""
+    text = (CONFIGURATIONS / "site.service").read_text("utf-8")
     bin_folder = folder / ".venv/bin"
     bin_folder.mkdir(parents=True)
     (bin_folder / "python").symlink_to(sys.executable)
@@ -202,9 +202,8 @@ def test_its_command_says_when_it_serves_and_ends(unit, folder, environ):
 
 @pytest.fixture(scope="module")
 def container():
-    """Return the container of the page's manifest."""
-    (text,) = code(HEALTH, "yaml")
-    manifest = yaml.safe_load(text)
+    """Return the container of the manifest."""
+    manifest = yaml.safe_load((CONFIGURATIONS / "kubernetes.yaml").read_text("utf-8"))
     assert (manifest["apiVersion"], manifest["kind"]) == ("apps/v1", "Deployment")
     spec = manifest["spec"]
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]

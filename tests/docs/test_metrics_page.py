@@ -34,13 +34,13 @@ def site(settings, tmp_path):
     storage.discard_connection(made.database)
 
 
-def test_the_table_has_each_metric_with_its_label(site):
-    rows = re.findall(r"^\| `(\w+)(?:\{(\w+)\})?` \|", METRICS, re.MULTILINE)
-    assert rows == [(each.name, each.label) for each in in_the_order_of(rows, site)]
+def test_the_section_has_each_metric_with_its_label(site):
+    listed = re.findall(r"`(wsgiauth_\w+)(?:\{(\w+)\})?`", METRICS)
+    assert listed == [(each.name, each.label) for each in in_the_order_of(listed, site)]
 
 
-def in_the_order_of(rows, site):
-    order = [name for name, _label in rows]
+def in_the_order_of(listed, site):
+    order = [name for name, _label in listed]
     return sorted(
         declared_metrics(site.site),
         key=lambda each: order.index(each.name) if each.name in order else -1,

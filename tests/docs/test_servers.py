@@ -1,4 +1,4 @@
-"""docs/deployment.md: the servers beside waitress and gunicorn, and slow clients."""
+"""docs/deployment.md and docs/deployment: servers beside waitress and gunicorn, slow clients."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import empty_tables, require
 from tests.docs.accounts import ROUNDS, ask, token_of
-from tests.docs.pages import PAGES, code, section, shown
+from tests.docs.pages import CONFIGURATIONS, PAGES, code, section, shown
 from tests.support.apache import apache
 from tests.support.nginx import nginx
 from tests.support.sites import (
@@ -29,6 +29,7 @@ from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 
 DEPLOYMENT = PAGES["docs/deployment.md"]
+UWSGI = (CONFIGURATIONS / "uwsgi.ini").read_text("utf-8")
 ACCOUNT = {"username": USERNAME, "password": PASSWORD}
 HELLO = (200, f"Hello, {USERNAME}!")
 
@@ -65,11 +66,11 @@ def check_browser(site, **options):
 
 @pytest.fixture
 def serve_apache(folder, environ):
-    """Return a context manager that runs Apache with the page's site, but for what is replaced."""
+    """Return a context manager that runs Apache with our site, but for what is replaced."""
 
     @contextmanager
     def serve_site(**replaced):
-        (site,) = code(DEPLOYMENT, "apache")
+        site = (CONFIGURATIONS / "apache.conf").read_text("utf-8")
         for old, new in {"/srv/site": str(folder), **replaced}.items():
             assert old in site
             site = site.replace(old, new)
@@ -90,7 +91,7 @@ def test_apache_passes_bearers_on_with_the_directive(serve_apache, ada):
 
 
 def test_apache_ignores_bearers_without_the_directive_and_knows_cookies(serve_apache, ada):
-    with serve_apache(**{"WSGIPassAuthorization On": ""}) as site:
+    with serve_apache(**{"\nWSGIPassAuthorization On\n": ""}) as site:
         assert ask(f"{site}/auth/me", token_of(site))[0] == 401
         check_browser(site)
 
@@ -100,17 +101,16 @@ def test_apache_ignores_bearers_without_the_directive_and_knows_cookies(serve_ap
 
 @pytest.fixture
 def serve_uwsgi(folder, serve):
-    """Return a context manager that runs the page's uWSGI.
+    """Return a context manager that runs uWSGI.
 
-    Yields the port of its own protocol, and one for HTTP, which the page has nginx speak.
+    Yields the port of its own protocol, and one for HTTP, which nginx would speak.
     """
     require("pyuwsgi")
 
     @contextmanager
     def serve_ini(more=""):
-        ((command, _),) = shown(DEPLOYMENT, "uWSGI")
-        ini, port = folder / "uwsgi.ini", free_port()
-        ini.write_text(ini.read_text("utf-8").replace("8081", str(port)), "utf-8")
+        command, port = UWSGI.partition("\n")[0].removeprefix("; "), free_port()
+        (folder / "uwsgi.ini").write_text(UWSGI.replace("8081", str(port)), "utf-8")
         options = "--http-socket=127.0.0.1:8080 --static-map=/members=members"
         # A worker that has just started can miss the signal to end; it is killed after a second,
         # instead of a minute.
@@ -137,10 +137,9 @@ CLIENT = "127.0.0.2"  # not the address of nginx
 
 
 def test_uwsgi_behind_nginx(serve_uwsgi, folder, ada):
-    site, location = (
-        code(section(DEPLOYMENT, title), "nginx")[0]
-        for title in ("Behind nginx or another proxy", "uWSGI")
-    )
+    site = code(section(DEPLOYMENT, "Behind nginx or another proxy"), "nginx")[0]
+    location = re.search(r"^; location /.*?^; }$", UWSGI, re.MULTILINE | re.DOTALL)[0]
+    location = location.replace("; ", "")
     with serve_uwsgi() as (port, _):
         location = location.replace("127.0.0.1:8081", f"127.0.0.1:{port}")
         location = location.replace("uwsgi_params", "/etc/nginx/uwsgi_params")
