@@ -1,13 +1,18 @@
 """What a million users cost on PostgreSQL, beside ten thousand: `make measure NAME=million`.
 
 It creates two databases on the server of the tests, or of TEST_POSTGRESQL, and drops them at the
-end: 6 GB. Everything is sent to both in turn, for users all over the tables. The large one should
-fit into `shared_buffers`; otherwise, most of the difference is that its pages have to be read.
+end: 6 GB. Everything is sent to both in turn, for users all over the tables, without HTTP and with
+`BCRYPT_ROUNDS=4`, so that hashing does not hide the database. The large one should fit into
+`shared_buffers`; otherwise, most of the difference is that its pages have to be read. The program,
+the site and the database share the processors. docs/capacity.md has some of the medians.
 """
 
 import logging
+import os
+import platform
 import sys
 from contextlib import ExitStack, contextmanager
+from datetime import date
 
 import peewee
 
@@ -64,6 +69,7 @@ def warm_up(database):
 
 
 def report_server(site):
+    print(f"Python {platform.python_version()}, {os.cpu_count()} processors, {date.today()}")
     names = "server_version", "shared_buffers", "fsync", "synchronous_commit"
     for name in names:
         print(f"{name}: {site.database.execute_sql(f'SHOW {name}').fetchone()[0]}")
