@@ -9,7 +9,8 @@ from tests.docs.pages import commands
 from tests.support.leftovers import ending_with_parent
 from tests.support.sites import end
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STEP = re.compile(r"^(?:```(\w+)\n(.*?)^```$|Restart the server\.)", re.MULTILINE | re.DOTALL)
+APPEND = "append to "
 STAYS = ("cd ", ". ")  # commands that change the terminal itself
 
 
@@ -17,6 +18,7 @@ class Reader:
     """Saves each file and types each command of a page, in their order.
 
     The first terminal is for the server; once that runs, other blocks are typed in the second one.
+    "Restart the server." stands for the last block that starts it.
 
     Args:
         folder: The folder of the reader.
@@ -29,6 +31,8 @@ class Reader:
         self.environ = environ
         self.port = port
         self.server = None
+        self.warnings = None  # lines that the server printed before the one that the page shows
+        self._start = ""
         self._first, self._second = [], []
 
     def follow(self, text, before, instead):
@@ -37,12 +41,15 @@ class Reader:
         Before a command with the words of a key of `before`, or instead of one with those of
         `instead`, the reader does something else.
         """
-        for kind, block in BLOCK.findall(text.replace("8080", str(self.port))):
+        for kind, block in STEP.findall(text.replace("8080", str(self.port))):
+            if not kind:
+                self._restart()
+                continue
             if kind != "console":
-                name = block.partition("\n")[0].removeprefix("# ")
-                (self.folder / name).write_text(block, encoding="utf-8")
+                self._save(block)
                 continue
             in_second = self.server is not None and " serve " not in block
+            self._start = self._start if in_second else block
             for command, shown in commands(block):
                 for act in [before[words] for words in before if words in command]:
                     act(self)
@@ -61,6 +68,16 @@ class Reader:
         if self.server is not None:
             end(self.server)
             self.server.stdout.close()
+
+    def _save(self, block):
+        name = block.partition("\n")[0].removeprefix("# ")
+        mode = "a" if name.startswith(APPEND) else "w"
+        with (self.folder / name.removeprefix(APPEND)).open(mode, encoding="utf-8") as file:
+            file.write(block)
+
+    def _restart(self):
+        for command, shown in commands(self._start):
+            self._type(command, f"…{shown}" if shown else shown, self._first)
 
     def _type(self, command, shown, terminal):
         if command.startswith(STAYS):
@@ -83,7 +100,11 @@ class Reader:
         options = self._shell(lines)
         options["args"] = ending_with_parent(options["args"])
         self.server = subprocess.Popen(**options, stderr=subprocess.STDOUT)
+        self.warnings = []
         printed = [self.server.stdout.readline() for _ in shown.splitlines()]
+        while shown.startswith("…") and printed[-1] and not is_alike(printed[-1], shown[1:]):
+            self.warnings.append(printed[-1])
+            printed.append(self.server.stdout.readline())
         assert_alike("".join(printed), shown)
 
     def _shell(self, lines):
@@ -97,7 +118,10 @@ class Reader:
         }
 
 
-def assert_alike(printed, shown):
+def is_alike(printed, shown):
     """Compare what a command prints with what the page shows, where … stands for anything."""
-    pattern = re.escape(shown).replace("…", "(?s:.*)")
-    assert not shown or re.fullmatch(pattern, printed), printed
+    return not shown or re.fullmatch(re.escape(shown).replace("…", "(?s:.*)"), printed)
+
+
+def assert_alike(printed, shown):
+    assert is_alike(printed, shown), printed
