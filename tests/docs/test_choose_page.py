@@ -8,6 +8,7 @@ from flask import Flask
 from tests.docs.pages import PAGES, code, section
 from tests.support.factors import FACTOR_KEY
 from tests.support.sites import SECRET_KEY
+from tests.support.webhook_receiver import KEY as WEBHOOK_KEY
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.contrib.flask import WSGIAuth
 from wsgiauth.settings.kinds import declarations
@@ -16,7 +17,7 @@ PAGE = PAGES["docs/choose.md"]
 LINES = re.findall(r"^(?:\| .* \| |- )(.*`.*)$", PAGE, re.MULTILINE)
 CALLS = {*re.findall(r"`((?:AuthMiddleware|WSGIAuth)\(.*?\))`", PAGE)}
 (VALUES,) = code(section(PAGE, "The values"), "sh")
-KEYS = {"SECRET_KEY": SECRET_KEY, "FACTOR_KEY": FACTOR_KEY}
+KEYS = {"SECRET_KEY": SECRET_KEY, "FACTOR_KEY": FACTOR_KEY, "WEBHOOK_KEY": WEBHOOK_KEY}
 
 
 def settings_of(text):
