@@ -115,7 +115,7 @@ DOORS = {"wsgiauth", "features", "testing"}
 ADAPTERS = {"contrib", "paste", "pytest_plugin"}
 # The rooms of each row of the map, and the row of each room.
 ROWS = [
-    set(re.findall(r"`(\w+)/?`", row)) for row in re.findall(r"^\| (`.*?) \|", MAP, re.MULTILINE)
+    set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^- (`.*?`): ", MAP, re.MULTILINE)
 ]
 LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
