@@ -114,9 +114,7 @@ DOORS = {"wsgiauth", "features", "testing"}
 # What joins wsgiauth to a framework, a server's configuration or a tool; they know no feature.
 ADAPTERS = {"contrib", "paste", "pytest_plugin"}
 # The rooms of each row of the map, and the row of each room.
-ROWS = [
-    set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^- (`.*?`): ", MAP, re.MULTILINE)
-]
+ROWS = [set(re.findall(r"`(\w+)`", row)) for row in re.findall(r"^- (`.*?`): ", MAP, re.MULTILINE)]
 LEVEL = {room: level for level, row in enumerate(ROWS) for room in row}
 
 
