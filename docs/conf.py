@@ -146,7 +146,7 @@ KEYWORDS = {
     "docs/sessions#keep-me-logged-in": "remember me",
     "docs/sessions#refresh-tokens": "refresh token",
     "docs/sessions#rename-or-close-an-account": "change username, delete account",
-    "docs/sessions#where-am-i-logged-in": "logout everywhere, log out everywhere",
+    "docs/sessions#list-and-revoke-sessions": "logout everywhere, log out everywhere",
     "docs/mail#forgotten-passwords": "forgot password, password reset, reset password",
     "docs/mail#settings": "smtp",
     "docs/mail#verified-registration-and-invitations": "email verification, verify email",

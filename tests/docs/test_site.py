@@ -95,7 +95,7 @@ SEARCHES = {
     "remember me": "docs/sessions#keep-me-logged-in",
     "refresh token": "docs/sessions#refresh-tokens",
     "delete account": "docs/sessions#rename-or-close-an-account",
-    "logout everywhere": "docs/sessions#where-am-i-logged-in",
+    "logout everywhere": "docs/sessions#list-and-revoke-sessions",
     "password reset": "docs/mail#forgotten-passwords",
     "webhooks": "docs/webhooks",
     "reset password": "docs/mail#forgotten-passwords",
@@ -166,7 +166,7 @@ FOUND = {
     "sqlalchemy": "docs/user-data#profile-tables",
     "basic auth": "docs/api-keys#basic-authentication",
     "client add": "docs/command-line#clients",
-    "/auth/login": "docs/endpoints#get-authlogin",
+    "/auth/login": "docs/endpoints#post-authlogin",
     "AuthMiddleware": "docs/reference#wsgiauth.AuthMiddleware",
 }
 MEMBERS = {"method", "classmethod", "staticmethod", "property", "attribute"}
