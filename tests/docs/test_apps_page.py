@@ -1,6 +1,7 @@
 """docs/apps.md: every app with its site; those of the browser in Chromium, htmx in each version."""
 
 import os
+import re
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +15,7 @@ import pytest
 from webtest import TestApp
 
 from tests.conftest import require, skip_or_fail
-from tests.docs.pages import PAGES, code, commands, programs, section
+from tests.docs.pages import PAGES, ROOT, code, commands, programs, section
 from tests.support.browser import Visitor, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, Stage, running, serving
@@ -22,7 +23,21 @@ from wsgiauth import Session, storage
 from wsgiauth.testing import api_key, make_user
 
 PAGE = PAGES["docs/apps.md"].partition("\n## Clients that stay logged in\n")[0]
-PROGRAMS = [name for name, _ in programs(PAGE)]
+APPS = ROOT / "docs/examples/apps"
+PROGRAMS = {
+    "app.html",
+    "app.js",
+    "cookie.js",
+    "cors.py",
+    "cors_site.py",
+    "htmx_site.py",
+    "mobile_app.py",
+    "notes_site.py",
+    "notes_tool.py",
+    "tokens.js",
+    "use_mobile_app.py",
+}
+OF_CLIENTS = {"requests_client.py", "use_requests.py"}  # see test_clients.py
 OTHER_ORIGIN = commands(code(section(PAGE, "A single-page app of another origin"), "console")[0])
 TOOL = commands(code(section(PAGE, "A command-line tool"), "console")[0])
 HOUR = 3600
@@ -56,6 +71,7 @@ def browser(chromium, tmp_path_factory, address):
 def folder(folder, address):
     """Return the reader's folder, where programs know the ports of this test."""
     for name in PROGRAMS:
+        shutil.copy(APPS / name, folder)
         replace(folder / name, "127.0.0.1:8080", urlsplit(address).netloc)
     return folder
 
@@ -114,21 +130,19 @@ def revoke_all():
 
 
 def test_every_program_is_run():
-    blocks = [code(PAGE, kind) for kind in ("python", "js", "html")]
-    assert PROGRAMS == [
-        "htmx_site.py",
-        "notes_site.py",
-        "cors.py",
-        "cors_site.py",
-        "mobile_app.py",
-        "use_mobile_app.py",
-        "notes_tool.py",
-        "app.js",
-        "cookie.js",
-        "tokens.js",
-        "app.html",
-    ]
-    assert sum(map(len, blocks)) == len(PROGRAMS)
+    files = {path.name for path in APPS.iterdir() if path.suffix in {".html", ".js", ".py"}}
+    assert files - {"htmx.min.js"} == PROGRAMS | OF_CLIENTS  # which readers save there
+    assert [*programs(PAGE)] == []
+
+
+def test_the_page_links_the_programs_and_shows_parts_of_them():
+    linked = re.findall(r"\]\(examples/apps/(.+?)\)", PAGES["docs/apps.md"])
+    assert sorted(linked) == sorted(PROGRAMS | OF_CLIENTS)
+    texts = [(APPS / name).read_text("utf-8") for name in PROGRAMS]
+    parts = [*code(PAGE, "python"), *code(PAGE, "js")]
+    assert len(parts) >= 5
+    for part in parts:
+        assert any(part in text for text in texts), part
 
 
 # htmx

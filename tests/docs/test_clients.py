@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.conftest import require
-from tests.docs.pages import PAGES, code, section
+from tests.docs.pages import PAGES, ROOT, code, section
 from tests.support.sites import PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, Session, login_required, storage
 from wsgiauth.testing import make_settings, make_user
@@ -19,6 +20,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "20"))
 MINUTE = 60
 
 CLIENTS = section(PAGES["docs/apps.md"], "Clients that stay logged in")
+APPS = ROOT / "docs/examples/apps"
+FILES = ["requests_client.py", "use_requests.py"]
 
 
 @pytest.fixture
@@ -43,6 +46,14 @@ def address(database_url, clock, events):
     storage.discard_connection(site.database)
 
 
+@pytest.fixture
+def folder(folder):
+    """Return the reader's folder, with the programs that the page links."""
+    for name in FILES:
+        shutil.copy(APPS / name, folder)
+    return folder
+
+
 @pytest.fixture(params=["httpx", "requests"])
 def program(request, folder):
     require(request.param)
@@ -51,12 +62,8 @@ def program(request, folder):
 
 def test_every_program_is_run():
     names = [each.partition("\n")[0] for each in code(CLIENTS, "python")]
-    assert names == [
-        "# httpx_client.py",
-        "# use_httpx.py",
-        "# requests_client.py",
-        "# use_requests.py",
-    ]
+    assert names == ["# httpx_client.py", "# use_httpx.py"]
+    assert {path.name for path in APPS.glob("*requests*.py")} == {*FILES}
 
 
 @pytest.mark.parametrize("library", ["httpx", "requests"])
