@@ -271,9 +271,9 @@ def test_a_service_that_cannot_ask_says_so(site, asking, monkeypatch):
     assert ask(asking, token).status_code == 503
 
 
-def test_the_claims_of_the_table_are_those_of_a_token(site):
-    rows = re.findall(r"^\| (`.*?`) \|", section(PAGE, "Get a token for a service"), re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+def test_the_claims_of_the_list_are_those_of_a_token(site):
+    items = re.findall(r"^- (`.*?`):", section(PAGE, "Get a token for a service"), re.MULTILINE)
+    named = {name for item in items for name in re.findall(r"`(\w+)`", item)}
     claims = jwt.decode(token_for(site, "reports"), options={"verify_signature": False})
     assert named == claims.keys()
 
