@@ -16,13 +16,14 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.conftest import require_program, skip_or_fail
-from tests.docs.pages import PAGES, code, save_programs, section
+from tests.docs.pages import PAGES, ROOT, code, save_programs, section
 from tests.docs.reader import Reader
 from tests.support.sites import PASSWORD, SAME_ORIGIN, free_port, started
 
 PAGE = PAGES["docs/forward-auth.md"]
 BEGINNING = section(PAGE, "A folder of files behind a login")
 SERVICE = section(PAGE, "A service in any language")
+LINKED = ROOT / "docs/examples/forward-auth"
 
 
 @pytest.fixture
@@ -85,6 +86,14 @@ def test_the_commands_put_a_folder_and_a_service_behind_a_login(reader):
 
 
 def test_the_three_configurations_ask_the_same_login_for_the_same_service():
-    for kind, file in (("nginx", "nginx.conf"), ("caddy", "Caddyfile"), ("yaml", "routes.yml")):
-        block = next(each for each in code(PAGE, kind) if each.startswith(f"# {file}\n"))
-        assert {"3000", "8080"} <= set(re.findall(r"127\.0\.0\.1:(\d+)", block))
+    nginx = next(each for each in code(PAGE, "nginx") if each.startswith("# nginx.conf\n"))
+    others = [(LINKED / name).read_text("utf-8") for name in ("Caddyfile", "routes.yml")]
+    for text in (nginx, *others):
+        assert {"3000", "8080"} <= set(re.findall(r"127\.0\.0\.1:(\d+)", text))
+
+
+def test_the_page_links_the_other_files_and_shows_parts_of_them():
+    linked = re.findall(r"\]\(examples/forward-auth/(.+?)\)", PAGE)
+    assert sorted(linked) == ["Caddyfile", "fastcgi_headers.conf", "routes.yml", "traefik.yml"]
+    (middleware,) = code(PAGE, "yaml")
+    assert middleware in (LINKED / "routes.yml").read_text("utf-8")

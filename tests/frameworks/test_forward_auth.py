@@ -23,16 +23,16 @@ from urllib.parse import unquote, urlencode
 import pytest
 
 from tests.conftest import skip_or_fail
-from tests.docs.pages import PAGES, code
+from tests.docs.pages import PAGES, ROOT, code
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, free_port, started
 from wsgiauth import Group, Settings, storage
 from wsgiauth.accounts import create_user
 
 PAGE = PAGES["docs/forward-auth.md"]
-FILES = {
-    re.match("# (.*)\n", each)[1]: each
-    for kind in ("nginx", "caddy", "yaml")
-    for each in code(PAGE, kind)
+LINKED = ROOT / "docs/examples/forward-auth"
+FILES = {re.match("# (.*)\n", each)[1]: each for each in code(PAGE, "nginx")} | {
+    name: (LINKED / name).read_text("utf-8")
+    for name in ("Caddyfile", "fastcgi_headers.conf", "routes.yml", "traefik.yml")
 }
 PROXIES = {
     "nginx": "nginx -p . -c nginx.conf -e error.log",
@@ -117,6 +117,11 @@ class Proxy(NamedTuple):
             else:
                 with sqlite3.connect(self.database) as connection:
                     connection.execute(each)
+
+
+def test_the_page_has_the_commands():
+    for command in PROXIES.values():
+        assert command in PAGE
 
 
 @pytest.fixture(scope="module")
