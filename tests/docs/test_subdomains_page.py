@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlencode
 
 import pytest
 
-from tests.docs.pages import PAGES, code, shown
+from tests.docs.pages import PAGES, code, commands
 from tests.support.browser import Visitor, start_browser
 from tests.support.nginx import nginx
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, free_port, serving, started
@@ -95,7 +95,7 @@ def network(tmp_path_factory, empty_file):
     token = sessions.start(mallory, Tokens(SETTINGS)).token
     storage.discard_connection(opened)
     environ = {**os.environ, "SECRET_KEY": SECRET_KEY, "BCRYPT_ROUNDS": "4"}
-    *exports, (serve, _) = shown(PAGE, "nginx in front of all hosts")
+    *exports, (serve, _) = commands(code(PAGE, "console")[0])
     for command, _ in exports:
         environ |= dict(pair.split("=", 1) for pair in shlex.split(command)[1:])
     login = free_port()
