@@ -190,13 +190,14 @@ def test_a_malformed_query_names_no_client(read, wiki, query):
 
 # Other mistakes are answers to the client.
 
+NO_PKCE = {"code_challenge": None, "code_challenge_method": None}
+
 
 @pytest.fixture
 def gitea(site, read):
     """Return a function that reads a request of an app that cannot send PKCE."""
     app = App(site, "Gitea", is_without_pkce=True)
-    without = {"code_challenge": None, "code_challenge_method": None}
-    return lambda **changes: read(urlencode(app.parameters(**{**without, **changes})))
+    return lambda **changes: read(urlencode(app.parameters(**{**NO_PKCE, **changes})))
 
 
 @pytest.mark.promise(99)
@@ -280,6 +281,32 @@ def test_a_mistake_is_an_answer_to_the_client(request_of, changes, error):
     with pytest.raises(AuthorizationError) as caught:
         request_of(**changes)
     assert (caught.value.error, caught.value.target) == (error, (CALLBACK, STATE, "query", ""))
+
+
+@row_by_row(
+    ("changes", "description"),
+    [
+        pytest.param(
+            NO_PKCE,
+            "PKCE is missing: send code_challenge, and S256 as code_challenge_method",
+            id="no PKCE",
+        ),
+        pytest.param(
+            {"code_challenge_method": None},
+            "code_challenge_method must be S256 (PKCE)",
+            id="no method",
+        ),
+        pytest.param(
+            {"code_challenge": None},
+            "code_challenge must be a SHA-256 digest in base64url (PKCE)",
+            id="a method alone",
+        ),
+    ],
+)
+def test_the_answer_says_what_is_missing_of_pkce(request_of, changes, description):
+    with pytest.raises(AuthorizationError) as caught:
+        request_of(**changes)
+    assert caught.value.description == description
 
 
 @row_by_row(

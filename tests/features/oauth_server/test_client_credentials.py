@@ -151,12 +151,16 @@ def test_guesses_keep_no_program_waiting(program):
 @pytest.mark.parametrize("options", [{}, {"is_trusted": True}, {"is_public": True}], ids=str)
 def test_a_client_of_users_cannot_log_in_as_itself(site, options):
     app = App(site, scopes=["a.read"], **options)
-    assert app.log_in_as_itself(400, resource=MAPS)["error"] == "unauthorized_client"
+    answer = app.log_in_as_itself(400, resource=MAPS)
+    description = "this client cannot use the grant_type client_credentials"
+    assert answer == {"error": "unauthorized_client", "error_description": description}
 
 
 @pytest.mark.parametrize("kind", ["authorization_code", "refresh_token", DEVICE_GRANT])
 def test_a_program_has_no_other_grant(program, kind):
-    assert program.ask(400, {"grant_type": kind})["error"] == "unauthorized_client"
+    description = "this client can only use the grant_type client_credentials"
+    answer = program.ask(400, {"grant_type": kind})
+    assert answer == {"error": "unauthorized_client", "error_description": description}
 
 
 @pytest.mark.promise(90)

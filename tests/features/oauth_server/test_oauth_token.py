@@ -290,6 +290,40 @@ def test_a_wrong_parameter_is_refused_and_uses_no_code(wiki, code, changes, erro
     assert wiki.exchange(code)["token_type"] == "Bearer"
 
 
+OLD = "the code is wrong, of another client, or older than 60 seconds"
+
+
+@pytest.mark.parametrize(
+    ("changes", "description"),
+    [
+        ({"code": "wrong"}, OLD),
+        ({"redirect_uri": None}, "redirect_uri is not the one of the authorization request"),
+        ({"code_verifier": None}, "code_verifier does not match the code_challenge (PKCE)"),
+    ],
+    ids=["a wrong code", "no redirect URI", "no verifier"],
+)
+def test_the_answer_says_what_is_wrong(wiki, code, changes, description):
+    assert wiki.ask(400, form(code, **changes))["error_description"] == description
+
+
+def test_the_answer_says_that_a_code_is_too_old_or_was_used(wiki, code, clock):
+    wiki.exchange(code)
+    answer = wiki.ask(400, form(code))
+    assert answer["error_description"] == "the code was used, or what it granted has ended"
+    clock.now += 61
+    assert wiki.ask(400, form(code))["error_description"] == OLD
+
+
+def test_the_answer_says_that_a_public_client_has_no_secret(site, wiki, phone, code):
+    headers, fields = a_secret_of_a_public_client(wiki, phone)
+    answer = send(site, form(code, **fields), 401, **headers).json
+    assert answer["error_description"] == "the client is public: it must send no secret"
+    headers, fields = a_wrong_secret(wiki, phone)
+    answer = send(site, form(code, **fields), 401, **headers).json
+    expected = "the client is unknown, or its secret is missing, wrong or ended"
+    assert answer["error_description"] == expected
+
+
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [

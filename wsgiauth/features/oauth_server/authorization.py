@@ -366,6 +366,9 @@ def _problem_of_binding(fields: Mapping[str, str], client: Client) -> tuple[str,
         if has_both and OPENID in fields.get("scope", "").split():
             return None
         return "invalid_request", "without PKCE, send nonce, state, and openid among the scopes"
+    if not _OF_PKCE & fields.keys():
+        description = "PKCE is missing: send code_challenge, and S256 as code_challenge_method"
+        return "invalid_request", description
     if fields.get("code_challenge_method", "") != "S256":
         return "invalid_request", "code_challenge_method must be S256 (PKCE)"
     if not _CHALLENGE.fullmatch(fields.get("code_challenge", "")):

@@ -195,7 +195,7 @@ def test_an_app_that_sends_no_pkce_learns_what_is_missing(site, person, tmp_path
     with running(site, library, tmp_path) as app:
         page = app.begin(person)
     assert page.status_code == 500
-    assert "code_challenge_method must be S256" in page.text
+    assert "PKCE is missing: send code_challenge" in page.text
 
 
 # mozilla-django-oidc

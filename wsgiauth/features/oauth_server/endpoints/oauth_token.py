@@ -11,6 +11,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.scopes import OPENID
 from wsgiauth.features.oauth_server import devices, grants
 from wsgiauth.features.oauth_server.client_uses import note_use
+from wsgiauth.features.oauth_server.codes import LIFETIME
 from wsgiauth.features.oauth_server.endpoints.program_endpoint import ProgramEndpoint
 from wsgiauth.features.oauth_server.grants import Code
 from wsgiauth.features.oauth_server.issuing import (
@@ -53,7 +54,9 @@ class OAuthToken(ProgramEndpoint):
             error = "unsupported_grant_type" if kind else INVALID_REQUEST
             raise OAuthError(error, f"grant_type must be one of {', '.join(GRANT_TYPES)}")
         if client.is_service != (kind == CLIENT_CREDENTIALS):
-            raise OAuthError(UNAUTHORIZED_CLIENT, "this client cannot use this grant_type")
+            can = "can only" if client.is_service else "cannot"
+            description = f"this client {can} use the grant_type {CLIENT_CREDENTIALS}"
+            raise OAuthError(UNAUTHORIZED_CLIENT, description)
         return json_response(GRANT_TYPES[kind](client, fields, site))
 
 
@@ -63,7 +66,8 @@ def _by_code(client: Client, fields: _Fields, site: Site) -> dict[str, object]:
         raise OAuthError(INVALID_REQUEST, "send the code")
     code = server.codes.read(fields["code"], now)
     if code is None or code.client_id != client.id:
-        raise _invalid_grant("the code is wrong, or has expired")
+        description = f"the code is wrong, of another client, or older than {LIFETIME} seconds"
+        raise _invalid_grant(description)
     if not secrets.compare_digest(
         fields.get("redirect_uri", "").encode(), code.redirect_uri.encode()
     ):

@@ -79,7 +79,9 @@ def authenticate(environ: WSGIEnvironment, fields: Mapping[str, str], now: float
         return client
     if client is not None and not client.is_public and clients.has_secret(client, secret):
         return client
-    raise invalid_client("the client is unknown, or its secret is wrong or missing")
+    if client is not None and client.is_public:
+        raise invalid_client("the client is public: it must send no secret")
+    raise invalid_client("the client is unknown, or its secret is missing, wrong or ended")
 
 
 def basic_credentials(header: str) -> tuple[str, str]:
