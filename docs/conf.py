@@ -102,103 +102,10 @@ LEADS_ON = """\
 """
 
 # What people search for in words that the title of the section does not have.
-KEYWORDS = {
-    "docs/events#events-in-your-code": "signals",
-    "docs/users#groups": "groups, roles",
-    "docs/user-data#permissions": "permissions",
-    "docs/user-data#profile-tables": "user model, user profile, sqlalchemy",
-    "docs/events#the-audit-trail": "audit log",
-    "docs/personal-data": "gdpr, export data, personal data",
-    "docs/users#what-the-wrapped-application-sees": "current user",
-    "docs/apps#a-single-page-app-of-another-origin": "cors, cors spa, spa cors",
-    "docs/apps#a-single-page-app-of-the-same-origin": "spa, single page app, react",
-    "docs/apps#clients-that-stay-logged-in": "jwt, access token, bearer token",
-    "docs/command-line": (
-        "create superuser, create admin, superuser, first user, log out all users, logout all, "
-        "lost superuser password, lost admin password, reset superuser password"
-    ),
-    "docs/command-line#clients": (
-        "client add, client list, client show, client change, client secret, client remove, "
-        "client export, client import, oauth client, register client"
-    ),
-    "docs/command-line#importing-and-exporting-users": "import users, export users",
-    "docs/deployment#a-new-version": "upgrade, update, new version",
-    "docs/deployment#backups": "restore backup, restore a backup",
-    "docs/deployment#behind-nginx-or-another-proxy": "https, nginx, reverse proxy, subpath",
-    "docs/deployment#containers": "docker, kubernetes, podman",
-    "docs/deployment#health": "liveness, readiness, health check, healthz, haproxy, systemd",
-    "docs/deployment#key-rotation": "secret key rotation",
-    "docs/deployment#metrics": "alerts, metrics, monitoring, prometheus, prometheus metrics",
-    "docs/deployment#one-host": "gunicorn, production",
-    "docs/endpoints#get-authopenapijson": "openapi, swagger",
-    "docs/two-factor": "mfa, totp, two factor, two-factor, two-factor authentication",
-    "docs/passkeys": "webauthn, fido2, security key",
-    "docs/languages": "i18n, german, localization, translations",
-    "docs/log-in-with-this-site": "identity provider, idp, oauth server, openid provider",
-    "docs/log-in-with-this-site#another-site-with-wsgiauth": (
-        "two sites one login, several sites one login, shared login, central login"
-    ),
-    "docs/log-in-with-this-site#when-an-app-cannot-log-in": (
-        "invalid_client, invalid_grant, redirect_uri mismatch"
-    ),
-    "docs/passwordless#a-code-by-email": "magic link, passwordless",
-    "docs/sessions#how-long-a-session-lasts": "session timeout, session expiry",
-    "docs/sessions#keep-me-logged-in": "remember me",
-    "docs/sessions#refresh-tokens": "refresh token",
-    "docs/sessions#rename-or-close-an-account": "change username, delete account",
-    "docs/sessions#list-and-revoke-sessions": "logout everywhere, log out everywhere",
-    "docs/mail#forgotten-passwords": "forgot password, password reset, reset password",
-    "docs/mail#settings": "smtp",
-    "docs/mail#verified-registration-and-invitations": "email verification, verify email",
-    "docs/mail#what-to-watch": "email not sent, emails not sent, no email arrives",
-    "docs/mcp": "ai assistants, claude, cursor, fastmcp, model context protocol",
-    "docs/mcp#a-document-instead-of-a-request": "cimd, client id metadata document",
-    "docs/mcp#registration": "dynamic client registration, self registration",
-    "docs/migration#former-passwords": "argon2, password hashes, pbkdf2",
-    "docs/migration#from-djangocontribauth": "migrate django, migrate from django",
-    "docs/migration#from-flask-login": "flask login, flask-login",
-    "docs/not-included": (
-        "active directory, asgi, captcha, fastapi, health, health check, impersonate, "
-        "impersonation, kerberos, ldap, lock user out, multi tenant, multi-tenancy, "
-        "multiple email addresses, mysql, organizations, "
-        "recaptcha, saml, scim, security questions, sms, sms code, starlette, tenants, several "
-        "email addresses"
-    ),
-    "docs/forward-auth#a-folder-of-files-behind-a-login": (
-        "nginx static folder, static files, static site, protect static files"
-    ),
-    "docs/api-keys#basic-authentication": "basic auth",
-    "docs/forward-auth#a-service-in-any-language": (
-        "user id in header, remote user header, x-forwarded-user"
-    ),
-    "docs/providers": "oauth, oidc, openid connect, single sign-on, social login, sso",
-    "docs/providers#github-and-discord": "github login",
-    "docs/providers#google": "google login",
-    "docs/providers#microsoft-entra": "azure, azure ad, entra id, microsoft login",
-    "docs/settings#database_url": "postgres, database",
-    "docs/settings#hashing_threads": "error 503",
-    "docs/settings#login_failures_per_account": (
-        "account locked, brute force, lock account, lockout, throttled"
-    ),
-    "docs/settings#password_min_length": "password policy, password strength",
-    "docs/settings#rate-limits-of-one-account": "too many requests, error 429",
-    "docs/settings#registration": "closed registration, disable registration, hide register",
-    "docs/settings#site_color": "change color, change colour",
-    "docs/settings#site_logo": "change the logo, favicon",
-    "docs/staff": "admin",
-    "docs/staff#failed-logins": "unlock account, unlock user",
-    "docs/staff#inviting-a-person": "invite users",
-    "docs/staff#who-can-do-what": "deactivate user, delete user",
-    "docs/templates#emails": "email templates",
-    "docs/templates#shades-of-the-colour": "dark mode, theme",
-    "docs/testing": "test client, test logged in user, log in in tests, pytest",
-    "docs/webhooks": "webhook, webhooks, standard webhooks",
-    "docs/write-an-app": "oidc client, openid client, relying party",
-    "docs/write-an-app#a-program-that-logs-in-as-itself": "client credentials, machine to machine",
-    "docs/write-an-app#devices-without-a-keyboard": "device code, device flow",
-    "docs/write-an-app#verify-logout-tokens": "backchannel logout, back-channel logout",
-    "docs/write-an-app#what-an-app-gets": "claims, custom claims, scopes",
-}
+KEYWORDS = dict(
+    line.rstrip("\n").split(": ")
+    for line in Path(__file__).with_name("keywords.txt").open(encoding="utf-8")
+)
 # The section of each command that is not in the table at the top.
 COMMAND_SECTIONS = {
     **dict.fromkeys(("import", "export"), "#importing-and-exporting-users"),
