@@ -12,7 +12,7 @@ import pytest
 from webtest import TestApp
 
 from tests.docs.accounts import ROUNDS, settings_of
-from tests.docs.pages import PAGES, save_programs, shown
+from tests.docs.pages import PAGES, ROOT, save_programs, shown
 from tests.support.sites import EMAIL, PASSWORD, SECRET_KEY, USERNAME, running
 from wsgiauth import AuthMiddleware, User, hash_password, storage
 
@@ -25,6 +25,8 @@ def folder(tmp_path, empty_file):
     """
     for name in PAGES.keys() - {"docs/guide.md"}:
         save_programs(PAGES[name], tmp_path)
+    for path in (ROOT / "docs/examples/migration").glob("*.py"):
+        shutil.copy(path, tmp_path)
     shutil.copy(empty_file, tmp_path / "wsgiauth.db")
     return tmp_path
 

@@ -31,11 +31,6 @@ def code(text, kind):
     return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-def count_lines(program):
-    """Return how many lines have code: neither blank nor a comment alone."""
-    return sum(1 for line in program.splitlines() if line.strip() and line.strip()[0] != "#")
-
-
 def commands(block):
     """Return the commands of a console block, each with the output that it shows."""
     parts = re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]

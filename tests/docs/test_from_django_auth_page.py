@@ -1,5 +1,6 @@
 """docs/migration.md, Django: the program before and after, the import, and the rows."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -8,13 +9,14 @@ import pytest
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, section, shown
+from tests.docs.pages import PAGES, section, shown
 from wsgiauth import Group, User
 
 PAGE = section(PAGES["docs/migration.md"], "From django.contrib.auth")
 OLD = Path(__file__).parent / "old"
-AFTER, _IMPORT, _RENAME = code(PAGE, "python")
-BEFORE = (OLD / "before_site.py").read_text(encoding="utf-8")
+BEFORE, AFTER = (
+    (OLD / f"{name}_site.py").read_text(encoding="utf-8") for name in ("before", "after")
+)
 
 # Logs in as a person does, and says what the two views answer.
 VISIT = """
@@ -71,12 +73,21 @@ def test_the_marked_lines_are_those_that_differ():
     assert 0 < len(new) <= 10
 
 
+def test_the_marked_lines_are_those_of_the_set_up():
+    marked = [line for line in AFTER.splitlines() if line.endswith(("# new", "# changed"))]
+    names = re.compile(r"wsgiauth\.[.\w]+|[A-Z_]{9,}(?==)|AuthMiddleware\(\w+\(\)")
+    named = names.findall("\n".join(marked))
+    assert len(named) == 6
+    set_up = section(PAGES["docs/django.md"], "Set-up")
+    assert [each for each in named if each not in set_up] == []
+
+
 @pytest.mark.parametrize("site", ["before", "after"])
 def test_both_programs_do_the_same(site, run, folder):
     require("django")
     (folder / "registration").mkdir()
     (folder / "registration/login.html").write_text(LOGIN_FORM, encoding="utf-8")
-    shutil.copy(OLD / "before_site.py", folder)
+    shutil.copy(OLD / f"{site}_site.py", folder)
     program = folder / f"{site}_site.py"
     text = program.read_text(encoding="utf-8").replace("    USE_TZ=True,", WITH_FORM)
     program.write_text(text, encoding="utf-8")

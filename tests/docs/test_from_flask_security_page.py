@@ -1,6 +1,5 @@
 """docs/migration.md, Flask-Security: the app before and after, and the import."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 from tests.conftest import require
 from tests.docs.accounts import bearer
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, count_lines, section, shown
+from tests.docs.pages import PAGES, section, shown
 from wsgiauth import Group, User
 from wsgiauth.accounts.names import is_made
 
@@ -46,26 +45,12 @@ print(client.get("/account").status_code)
 """
 
 
-def test_every_program_is_run():
-    assert [program.partition("\n")[0] for program in code(PAGE, "python")] == [
-        "# flask_security_after.py",
-        "# from_flask_security.py",
-    ]
-
-
-def test_the_lines_are_counted():
-    before = (OLD / "flask_security_before.py").read_text(encoding="utf-8").partition("\n")[2]
-    after, *_ = code(PAGE, "python")
-    counted = str(count_lines(before)), str(count_lines(after))
-    assert re.search(r"(\d+) lines become (\d+):", PAGE).groups() == counted
-
-
 @pytest.fixture
 def export(folder):
     """Return the commands that set the environment, with the old database in the folder."""
     require("flask_security", "flask_sqlalchemy", "argon2")
-    for name in ("flask_security_before.py", "flask_security_users.py", "passwords.py"):
-        shutil.copy(OLD / name, folder)
+    for path in (*OLD.glob("flask_security_*.py"), OLD / "passwords.py"):
+        shutil.copy(path, folder)
     *commands, _ = (command for command, _ in shown(PAGE, "Users of Flask-Security"))
     command = "\n".join(commands).replace("/srv/site", str(folder))
     return f"{command}\nexport SECURITY_PASSWORD_SALT=146585145368132386173505678016728509634"

@@ -13,7 +13,7 @@ from webtest import TestApp
 from tests.conftest import require
 from tests.docs.accounts import ROUNDS, bearer, settings_of
 from tests.docs.old.passwords import PASSWORDS
-from tests.docs.pages import PAGES, code, section, shown
+from tests.docs.pages import PAGES, ROOT, section, shown
 from tests.support.former import made
 from tests.support.sites import PASSWORD, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, hash_password, storage
@@ -24,12 +24,19 @@ from wsgiauth.storage.models import utc_now
 
 OLD = Path(__file__).parent / "old"
 MIGRATION = PAGES["docs/migration.md"]
+PROGRAMS = ROOT / "docs/examples/migration"
 
 
-def test_every_program_that_is_not_about_one_framework_is_run():
-    for title, name in (("The loop", "importing"), ("From Flask-JWT-Extended", "both_tokens")):
-        (program,) = code(section(MIGRATION, title), "python")
-        assert program.startswith(f"# {name}.py\n")
+def test_the_page_leads_to_every_program():
+    linked = re.findall(r"\]\(examples/migration/(.*?\.py)\)", MIGRATION)
+    assert sorted(linked) == sorted(path.name for path in PROGRAMS.glob("*.py"))
+
+
+def test_the_page_has_the_keys_of_an_account():
+    keys = re.search("Keys: (.*?)\\.$", section(MIGRATION, "The loop"), re.MULTILINE)[1]
+    text = (PROGRAMS / "importing.py").read_text("utf-8")
+    for key in re.findall("`(.*?)`", keys):
+        assert f'"{key}"' in text or hasattr(User, key)
 
 
 def load(folder, name, monkeypatch, **environ):

@@ -13,7 +13,7 @@ users = sqlite3.connect("users.db", check_same_thread=False)
 
 
 class Root:
-    __acl__ = [(Allow, Authenticated, "read"), (Allow, "role:editor", "write")]  # noqa: RUF012 - as Pyramid has it
+    __acl__ = [(Allow, Authenticated, "read"), (Allow, "role:editor", "write")]
 
     def __init__(self, request):
         pass

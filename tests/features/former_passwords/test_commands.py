@@ -25,8 +25,9 @@ def lines(**hashes):
 
 
 @pytest.fixture
-def run(wsgiauth, database):
+def run(wsgiauth, database, monkeypatch):
     """Return a function that runs a command: its exit status, output and errors."""
+    monkeypatch.setenv("REGISTRATION", "off")
 
     def run_command(*argv, stdin=""):
         result = wsgiauth(*argv, stdin=stdin)

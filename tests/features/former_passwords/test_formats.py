@@ -116,8 +116,8 @@ REFUSED = {
     "scrypt, no lane": (f"scrypt:16:8:0$salt${HEX}", "has p=0, not 1 to 16"),
     "scrypt, no power of two": (f"scrypt:17:8:1$salt${HEX}", "has invalid parameters of scrypt"),
     "scrypt, one": (f"scrypt:1:8:1$salt${HEX}", "has invalid parameters of scrypt"),
-    "scrypt, no blocks": (f"scrypt:16:0:1$salt${HEX}", "has invalid parameters of scrypt"),
-    "scrypt, many blocks": (f"scrypt:2:1025:1$salt${HEX}", "has invalid parameters of scrypt"),
+    "scrypt, no blocks": (f"scrypt:16:0:1$salt${HEX}", "has r=0, not 1 to 1024"),
+    "scrypt, many blocks": (f"scrypt:2:1025:1$salt${HEX}", "has r=1025, not 1 to 1024"),
     "scrypt, n too high for r": (
         f"scrypt:65536:1:1$salt${HEX}",
         "has invalid parameters of scrypt",
@@ -138,7 +138,7 @@ REFUSED = {
     ),
     "Argon2, short salt": (
         f"$argon2id$v=19$m=64,t=1,p=1$c2FsdA${DIGEST}",
-        "has invalid parameters of Argon2",
+        "has a salt of 4 bytes, less than 8",
     ),
     "Argon2, version": (
         f"$argon2id$v=20$m=64,t=1,p=1${DIGEST}${DIGEST}",

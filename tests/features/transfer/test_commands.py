@@ -41,6 +41,7 @@ def run(monkeypatch, capsys, database, settings):
     """Return a function that runs a command: its exit status, output and errors."""
     monkeypatch.setenv("DATABASE_URL", settings.DATABASE_URL)
     monkeypatch.setenv("BCRYPT_ROUNDS", "4")
+    monkeypatch.setenv("REGISTRATION", "off")
 
     def run_command(*argv, stdin=""):
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
@@ -104,6 +105,16 @@ def test_importing_again_changes_nothing(run):
     assert half[1] == f"Created {BATCH + 1} users; 0 existed already.\n"
     again = run("import", "-", stdin=lines(*rows, rows[-1].upper().replace(HASH.upper(), HASH)))
     assert again[:2] == (0, f"Created 1 user; {BATCH + 2} existed already.\n")
+
+
+def test_an_import_warns_while_anyone_can_register(run, monkeypatch):
+    monkeypatch.setenv("REGISTRATION", "on")
+    status, _, errors = run("import", "-", stdin=lines(ADA))
+    assert status == 0
+    assert errors == (
+        "warning: REGISTRATION is on, so anyone can register the name of a user who is not"
+        " imported; set REGISTRATION=off until all have an account\n"
+    )
 
 
 EMPTY = "; leave it empty to import the user without a password."

@@ -80,7 +80,9 @@ class Scrypt(Kind):
 
     def _problem(self, costs: Costs, salt: bytes) -> str | None:
         n, r, p = (costs[name] for name in "nrp")
-        if n < 2 or n & (n - 1) or not 1 <= r <= MAX_BLOCK or n >= 1 << (16 * r):
+        if not 1 <= r <= MAX_BLOCK:
+            return f"has r={r}, not 1 to {MAX_BLOCK}"
+        if n < 2 or n & (n - 1) or n >= 1 << (16 * r):
             return "has invalid parameters of scrypt"
         if _memory(costs) > MAX_MEMORY << 20:
             return f"needs more than {MAX_MEMORY} MiB of memory"
@@ -119,8 +121,10 @@ class Argon2(Kind):
             return f"has t={passes}, not 1 to {MAX_PASSES}"
         if not 1 <= lanes <= MAX_LANES:
             return f"has p={lanes}, not 1 to {MAX_LANES}"
-        if memory < 8 * lanes or len(salt) < _MIN_ARGON_SALT:
+        if memory < 8 * lanes:
             return "has invalid parameters of Argon2"
+        if len(salt) < _MIN_ARGON_SALT:
+            return f"has a salt of {len(salt)} bytes, less than {_MIN_ARGON_SALT}"
         if memory * passes > MAX_ARGON_WORK:
             return f"has m*t={memory * passes:,} of Argon2, more than {MAX_ARGON_WORK:,}"
         return None

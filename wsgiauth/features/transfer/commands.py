@@ -103,6 +103,11 @@ def import_users(arguments: Arguments) -> None:
     """Create the users of a CSV file, and print a line for each refusal."""
     settings, registration = _site(arguments)
     options = _options(arguments, settings)
+    if settings.REGISTRATION:
+        print_error(
+            "warning: REGISTRATION is on, so anyone can register the name of a user who is not"
+            " imported; set REGISTRATION=off until all have an account"
+        )
     planned: dict[str, int] | None = {} if arguments.dry_run else None
     verb = "Would create" if arguments.dry_run else "Created"
     created = existing = refused = 0

@@ -1,0 +1,20 @@
+"""`flask_security_before.py` with wsgiauth."""
+
+from flask import Flask, render_template_string
+
+from wsgiauth.contrib.flask import WSGIAuth, login_required, permission_required
+
+app = Flask(__name__)
+WSGIAuth(app)
+
+
+@app.get("/account")
+@login_required
+def account():
+    return render_template_string("Hello, {{ current_user.email }}!")
+
+
+@app.get("/drafts")
+@permission_required("reports.publish")
+def drafts():
+    return "Drafts"
