@@ -1,4 +1,4 @@
-"""The recipes of docs/frameworks.md, imported as they stand, and people who use their sites."""
+"""The recipes of docs/frameworks.md and its files, imported as they stand, and their visitors."""
 
 import importlib
 import re
@@ -14,10 +14,12 @@ from wsgiauth import Settings, storage
 from wsgiauth.accounts import create_user
 
 RECIPES = Path(__file__).parents[2] / "docs/frameworks.md"
+FILES = RECIPES.parent / "examples/frameworks"
 PACKAGES = ["flask", "django", "pyramid", "bottle", "falcon", "cherrypy"]
 
 _PROGRAM = re.compile(r"^```python\n(# (\w+)\.py\n.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAMS = {name: code for code, name in _PROGRAM.findall(RECIPES.read_text(encoding="utf-8"))}
+PROGRAMS |= {path.stem: path.read_text(encoding="utf-8") for path in FILES.glob("*.py")}
 SOURCES = {
     name.removesuffix("_site"): code for name, code in PROGRAMS.items() if name.endswith("_site")
 }
