@@ -1,18 +1,22 @@
 """docs/django.md: its site runs, its tests pass, and its checks find nothing."""
 
 import re
+import shutil
 
 import pytest
 
 from tests.conftest import require
 from tests.docs.accounts import ask, token_of
-from tests.docs.pages import PAGES, code, commands, section
+from tests.docs.pages import PAGES, ROOT, code, commands, section
 from tests.support.sites import BROWSER
 
 PAGE = PAGES["docs/django.md"]
 PROGRAMS = {
     program.partition("\n")[0].removeprefix("# "): program for program in code(PAGE, "python")
 }
+
+
+FILES = [*(ROOT / "docs/examples/django").glob("*.py")]
 
 
 @pytest.fixture(autouse=True)
@@ -25,10 +29,10 @@ def test_every_program_is_run():
         "settings.py",
         "wsgi.py",
         "urls.py",
-        "signed_on.py",
-        "fines.py",
         "test_shelf.py",
     ]
+    linked = re.findall(r"\]\(examples/django/(.*?\.py)\)", PAGE)
+    assert sorted(linked) == sorted(path.name for path in FILES)
 
 
 def test_the_site_has_at_most_ten_lines_of_ours():
@@ -120,6 +124,8 @@ class SignOnTests(TestCase):
 
 
 def test_the_tests_of_the_page_and_those_of_signing_on_pass(run, folder):
+    for path in FILES:
+        shutil.copy(path, folder)
     (folder / "test_enter.py").write_text(SIGN_ON, encoding="utf-8")
     for path in folder.glob("test_*.py"):
         if path.name not in ("test_shelf.py", "test_enter.py"):
