@@ -14,7 +14,7 @@ import httpx
 
 from tests.conftest import require
 from tests.docs.accounts import ROUNDS, settings_of
-from tests.docs.pages import PAGES, ROOT, code, commands, section, shown
+from tests.docs.pages import PAGES, ROOT, code, shown
 from tests.support.sites import (
     BROWSER,
     PASSWORD,
@@ -112,10 +112,11 @@ def prepare_folder(example, folder, empty_file):
     """Follow the page of an example, up to its server, in a copy of its folder."""
     copy_programs(example, folder)
     shutil.copy(empty_file, folder / "wsgiauth.db")
-    install, *prepare, _ = example.running_commands
-    assert install == "pip install -r requirements.txt"
-    account = commands(code(section(example.page, "Users"), "console")[0])
-    for command, expected in (*((each, "") for each in prepare), *account):
+    *prepare, _ = example.running_commands
+    *_, create = shown(INDEX, "Run an example")
+    (grant, _), *_ = shown(example.page, "Users")
+    granted = f"ada has: {', '.join(sorted(example.permissions))}\n"
+    for command, expected in (*((each, "") for each in prepare), create, (grant, granted)):
         assert Terminal(None, folder).run(command) == (0, expected)
     if example.prepare:
         example.prepare(folder)

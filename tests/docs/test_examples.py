@@ -69,11 +69,17 @@ def site(request, site_of):
 
 
 def test_the_index_lists_each_example_with_its_permissions():
-    row = re.compile(r"^\| \[.+?\]\((.+?)/README\.md\) .*?\|([^|]*\|[^|]*)\|$", re.MULTILINE)
+    row = re.compile(r"^\| \[.+?\]\((.+?)/README\.md\).*?\|([^|]*\|[^|]*)\|$", re.MULTILINE)
     listed = {name: set(re.findall("`(.+?)`", cells)) for name, cells in row.findall(INDEX)}
     examples = (*APPLICATIONS.values(), *TOOLS.values())
-    assert listed == {each.name: set(each.permissions) for each in examples}
+    permissions = {each.name: set(each.permissions) for each in examples}
+    assert listed == permissions | {"two-sites": set()}
     assert listed.keys() == {path.parent.name for path in FOLDER.glob("*/README.md")}
+
+
+def test_the_index_installs_what_an_example_requires():
+    _make, (install, _), *_ = shown(INDEX, "Run an example")
+    assert f"{install} && " in (ROOT / "Makefile").read_text("utf-8")
 
 
 REQUIREMENTS = sorted(FOLDER.glob("*/requirements.txt"))
@@ -407,7 +413,7 @@ def test_the_client_of_the_page_uploads_a_file_with_a_key(webdav):
     require("webdav3")
     program = webdav.folder / "put_file.py"
     program.write_text(program.read_text().replace("http://127.0.0.1:8080", webdav.address))
-    _, *typed = (each for each, _ in shown(webdav.example.page, "Users")[2:])
+    _grant, _install, *typed = (each for each, _ in shown(webdav.example.page, "Users"))
     assert Terminal(webdav, webdav.folder).run("; ".join(typed)) == (0, "")
     assert (webdav.folder / "files/README.md").read_text() == webdav.example.page
 
@@ -464,19 +470,17 @@ def git(site_of, tmp_path):
     return Terminal(site_of("git"), tmp_path)
 
 
-MAKE, CLONE = (each for each, _ in shown(APPLICATIONS["git"].page, "Users")[-2:])
+_grant, CLONE = (each for each, _ in shown(APPLICATIONS["git"].page, "Users"))
 LIST = "git ls-remote http://127.0.0.1:8080/library.git"
 PUSH = "git -C library commit -q --allow-empty -m More; git -C library push origin"
 
 
 def test_git_clones_and_pushes_with_a_key_as_the_page_says(git):
-    database = f"sqlite:///{git.site.folder}/wsgiauth.db"
-    status, key = git.run(MAKE, DATABASE_URL=database)
-    assert status == 0, key
-    git.save(".netrc", key.strip())
+    key, key_id = git.site.new_key("code.pull", "code.push")
+    git.save(".netrc", key)
     status, output = git.run(f"{CLONE}; {PUSH} HEAD:more; {LIST}")
     assert (status, "refs/heads/more" in output) == (0, True), output
-    git.site.revoke(key.split("_")[1])
+    git.site.revoke(key_id)
     status, output = git.run(LIST)
     assert (status != 0, "could not read Username" in output) == (True, True)
 

@@ -75,7 +75,8 @@ def test_a_key_has_its_own_permissions_alone(site):
 
 def test_the_commands_make_a_key(tmp_path, empty_file):
     shutil.copy(empty_file, tmp_path / "wsgiauth.db")
-    for command, expected in shown(INDEX, "The key"):
+    *_, create = shown(INDEX, "Run an example")
+    for command, expected in (create, *shown(INDEX, "The key")):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", command],
             cwd=tmp_path,

@@ -72,6 +72,7 @@ FILES = {
         "docs/test_servers.py",
         "docs/test_services_page.py",
         "docs/test_testing_page.py",
+        "docs/test_two_sites.py",
         "docs/test_webhooks_page.py",
         "endpoints/test_openapi_tools.py",
         "features/oauth_server/real_clients",
