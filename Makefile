@@ -52,11 +52,7 @@ run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=
 # In an environment of its own, it runs the commands of the example's README.
 example: EXAMPLE := $(CURDIR)/.venv/example-$(NAME)/bin
 example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sqlite-web, for example)
-<<<<<<< HEAD
 	@test -f "docs/examples/$(NAME)/requirements.txt" || { echo "Choose one, as in make example NAME=sqlite-web:" $$(cd docs/examples && dirname */requirements.txt); exit 2; }
-=======
-	@test -f "docs/examples/$(NAME)/requirements.txt" || { echo "Choose one, as in make example NAME=sqlite-web:" $$(ls docs/examples/*/requirements.txt | cut -d/ -f3); exit 2; }
->>>>>>> ebe2e7c2 (Keep what all examples share in their index, and add two sites)
 	@$(PYTHON) -m venv .venv/example-$(NAME)
 	@$(EXAMPLE)/pip install --quiet --disable-pip-version-check --editable .
 	@echo 'For another port: make example NAME=$(NAME) PORT=8081. To create a superuser, run in another terminal:'
