@@ -68,7 +68,7 @@ html_copy_source = False
 html_show_sphinx = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_search_scorer = str(Path(__file__).with_name("scorer.js"))
+html_search_scorer = str(Path(__file__).with_name("search.js"))
 
 copybutton_prompt_text = "$ "  # and only the lines with it, if there is one
 

@@ -130,8 +130,8 @@ SEARCHES = {
 FOUND = {
     "cors spa": "docs/apps#a-single-page-app-of-another-origin",
     "captcha": "docs/not-included",
-    "health": "docs/not-included",
-    "health check": "docs/not-included",
+    "health": "docs/deployment#health",
+    "health check": "docs/deployment#health",
     "impersonate": "docs/not-included",
     "saml": "docs/not-included",
     "sms": "docs/not-included",
@@ -270,9 +270,9 @@ def test_the_sections_that_left_a_page_are_elsewhere(built):
 @pytest.mark.parametrize(
     ("old", "new"),
     {
-        "services.html": "programs.html#tokens-for-other-services",
-        "services.html#get-a-token": "programs.html#get-a-token-for-a-service",
-        "services.html#a-service-in-python": "programs.html#a-service-in-python",
+        "programs.html": "api-keys.html",
+        "services.html#get-a-token": "services.html#get-a-token-for-a-service",
+        "programs.html#a-service-in-python": "services.html#a-service-in-python",
         "log-in-with-this-site.html#logout": "write-an-app.html#logout",
         "log-in-with-this-site.html#consent": "log-in-with-this-site.html#what-users-see",
     }.items(),
