@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, slug
 
-TOTAL = 67_000  # words: 60,000, and at most 500 for each feature that came later
+TOTAL = 69_000  # words: 60,000, and at most 500 for each of 18 features that came later
 EXAMPLES = 1_900  # words of docs/examples
 LIMITS = {
     "README.md": 700,
