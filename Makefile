@@ -11,7 +11,7 @@ help:
 	@echo 'make measure lists the measurements. CONTRIBUTING.md describes the commands of maintainers.'
 
 .venv/sample: setup.py
-	@echo 'Installing wsgiauth and some 15 packages into .venv: about 15 seconds.'
+	@echo 'Installing wsgiauth and some 15 packages into .venv: 15 seconds to a minute, the first time.'
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[oidc,passkeys,totp]'
 	@touch $@

@@ -61,6 +61,7 @@ const ALIKE = `
   strong strength policy
   okta keycloak auth0 gitlab provider
   semver version compatibility stable
+  license licence
   plugin extension feature
   connector mcp
   claims scope
@@ -74,7 +75,7 @@ const found = ({ stem, others }, stems) => {
   if (stems.has(stem)) return 1;
   for (const each of stems) {
     const [short, long] = each.length < stem.length ? [each, stem] : [stem, each];
-    if (short.length > 3 && long.startsWith(short)) return 0.8;
+    if (short.length > 4 && long.startsWith(short)) return 0.8;
   }
   for (const each of others) if (stems.has(each)) return 0.6;
   return 0;
