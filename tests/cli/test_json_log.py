@@ -246,7 +246,7 @@ def test_an_application_that_configures_logging_logs_each_line_once_as_json(
 
 
 def test_the_documentation_shows_the_line_of_an_event(start, database, capsys):
-    shown = json.loads(code(section(PAGES["docs/deployment.md"], "A log for programs"), "json")[0])
+    shown = json.loads(code(section(PAGES["docs/deployment.md"], "JSON logs"), "json")[0])
     start()
     emit(kinds.LOGIN_FAILED, user_id=shown["user_id"], reason=shown["reason"])
     logged = json.loads(capsys.readouterr().err)

@@ -68,7 +68,7 @@ SEARCHES = {
     "audit log": "docs/events#the-audit-trail",
     "gdpr": "docs/personal-data",
     "export data": "docs/personal-data",
-    "current user": "docs/users#what-the-wrapped-application-sees",
+    "current user": "docs/users#the-current-user",
     "mobile app": "docs/apps#a-mobile-app",
     "cors": "docs/apps#a-single-page-app-of-another-origin",
     "single page app": "docs/apps#a-single-page-app-of-the-same-origin",

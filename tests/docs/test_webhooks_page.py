@@ -38,7 +38,7 @@ def test_the_receiver_gets_what_the_site_sends(folder, environ, serve, run, firs
 
 
 def test_the_body_has_the_members_that_the_page_shows():
-    (shown,) = code(section(PAGE, "What a webhook says"), "json")
+    (shown,) = code(section(PAGE, "Payload"), "json")
     assert json.loads(shown)["data"].keys() == {"user", "reason", "actor"}
     source = Path(body_of.__code__.co_filename).read_text("utf-8")
     for name in ("type", "timestamp", "data", "user", "reason", "actor", "username", "email"):

@@ -28,7 +28,7 @@ def lines():
     for problem in problems():
         for code in problem.codes:
             yield f"code {problem.status} {code}"
-    seen = section(PAGES["docs/users.md"], "What the wrapped application sees")
+    seen = section(PAGES["docs/users.md"], "The current user")
     for key in re.findall(r'`environ\["([\w.]+)"\]`', seen):
         yield f"environ {key}"
 
