@@ -33,7 +33,7 @@ def test_the_page_leads_to_every_program():
 
 
 def test_the_page_has_the_keys_of_an_account():
-    keys = re.search("Keys: (.*?)\\.$", section(MIGRATION, "The loop"), re.MULTILINE)[1]
+    keys = re.search("Keys: (.*?)\\.$", section(MIGRATION, "Import by a query"), re.MULTILINE)[1]
     text = (PROGRAMS / "importing.py").read_text("utf-8")
     for key in re.findall("`(.*?)`", keys):
         assert f'"{key}"' in text or hasattr(User, key)
