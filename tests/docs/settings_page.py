@@ -25,7 +25,13 @@ def _facts(block):
     name, written = block.groups()
     setting = declarations(Settings)[name]
     expected = setting.expected.replace("a whole number from ", "")
-    facts = [f"Default: {_DEFAULTS[name]}"] if _DEFAULTS[name] else []
+    default = _DEFAULTS[name]
+    word = default.strip("`")
+    words = re.split(", | or ", expected)
+    if word in words and setting.expected not in _UNSAID:
+        expected = re.sub(r"\w+(?=, | or |$)", r"`\g<0>`", expected)
+        expected, default = expected.replace(f"`{word}`", f"`{word}` (the default)"), ""
+    facts = [f"Default: {default}"] if default else []
     facts += [expected] if setting.expected not in _UNSAID else []
     sentences = [setting.meaning, *filter(None, ["; ".join(facts)])]
     declared = " ".join(f"{_capitalized(each)}." for each in sentences)

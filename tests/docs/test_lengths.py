@@ -35,7 +35,7 @@ LIMITS = {
     "docs/passwordless.md": 750,
     "docs/two-factor.md": 1_200,
     "docs/passkeys.md": 650,
-    "docs/providers.md": 1_750,
+    "docs/providers.md": 1_800,
     "docs/provider-errors.md": 900,
     "docs/mail.md": 1_650,
     # People and pages
@@ -62,7 +62,7 @@ LIMITS = {
     "docs/versions.md": 700,
     # Trust
     "docs/security.md": 1_950,
-    "docs/promises.md": 4_200,
+    "docs/promises.md": 4_250,
     "docs/asvs.md": 1_500,
     "docs/architecture.md": 2_500,
     "docs/concurrency.md": 600,
