@@ -95,7 +95,7 @@ LEADS_ON = """\
 <meta charset="utf-8">
 <title>This page has moved</title>
 <link rel="canonical" href="{page}">
-<script>location.replace("{page}" + ({renamed}[location.hash] || location.hash))</script>
+<script>location.replace({moved}[location.hash] || "{page}" + location.hash)</script>
 <noscript><meta http-equiv="refresh" content="0; url={page}{anchor}"></noscript>
 <p>This page has moved: <a href="{page}{anchor}">{page}</a></p>
 </html>
@@ -112,7 +112,7 @@ COMMAND_SECTIONS = {
     **dict.fromkeys(("creategroup", "deletegroup", "groups"), "#groups-and-permissions"),
     **dict.fromkeys(("grant", "revoke", "permissions", "join", "leave"), "#groups-and-permissions"),
     "client": "#clients",
-    "serve": "#a-server",
+    "serve": "#serve-an-application",
 }
 for command in all_commands():
     target = f"docs/command-line{COMMAND_SECTIONS.get(command, '')}"
@@ -355,12 +355,19 @@ def lead_on(app, error):
         target, anchor = address(MOVED[name])
         if target not in pages:
             continue
-        renamed = {
-            address(each)[1]: address(MOVED[each])[1] for each in MOVED if address(each)[0] == name
-        }
-        page = os.path.relpath(f"{target}.html", Path(name).parent)
-        html = LEADS_ON.format(page=page, anchor=anchor, renamed=json.dumps(renamed))
+        moved = {}
+        for old, new in MOVED.items():
+            (old_page, old_anchor), (new_page, new_anchor) = address(old), address(new)
+            if old_page == name:
+                moved[old_anchor] = _relative(new_page, name) + new_anchor
+        page = _relative(target, name)
+        html = LEADS_ON.format(page=page, anchor=anchor, moved=json.dumps(moved))
         (Path(app.outdir) / f"{name}.html").write_text(html, encoding="utf-8")
+
+
+def _relative(page, name):
+    """Return the address of a page, seen from another."""
+    return os.path.relpath(f"{page}.html", Path(name).parent)
 
 
 def address(target):

@@ -162,8 +162,9 @@ const rank = (query) => {
       return (hits / stems.size) * (asked / words.length);
     }));
     const isName = place.phrases.includes(query); // of a setting or a command, in the same case
+    const isSetting = isName && place.page === "docs/settings";
     const isPage = place === place.top ? 0.02 : 0;
-    return { place, score: cover / total + 0.4 * fit + isName + isPage + (WEIGHTS[place.page] ?? 0) };
+    return { place, score: cover / total + 0.4 * fit + isName + isSetting + isPage + (WEIGHTS[place.page] ?? 0) };
   });
   const results = scored
     .filter(({ score }) => score > 0.25)

@@ -247,12 +247,15 @@ def test_the_links_to_other_sites_are_listed(built):
 @pytest.mark.parametrize("name", OLD_PAGES)
 def test_an_old_address_leads_on(built, name):
     page = built / f"docs/{name}.html"
-    target = re.search(r'rel="canonical" href="(.*?)"', page.read_text("utf-8"))
+    html = page.read_text("utf-8")
+    target = re.search(r'rel="canonical" href="(.*?)"', html)
     if target is None:
         return  # it is still a page
-    new = (page.parent / target[1]).read_text("utf-8")
-    for anchor in re.findall(r'(?<=: "#).*?(?=")', page.read_text("utf-8")):
-        assert f' id="{anchor}"' in new
+    assert (page.parent / target[1]).exists()
+    for new in json.loads(re.search(r"replace\((\{.*?\})\[location", html)[1]).values():
+        path, _, anchor = new.partition("#")
+        text = (page.parent / path).read_text("utf-8")
+        assert not anchor or f' id="{anchor}"' in text, new
 
 
 def test_the_sections_that_left_a_page_are_elsewhere(built):
@@ -294,8 +297,8 @@ def test_each_page_has_a_description_of_its_own(built):
 
 
 def test_sections_have_the_same_anchors_as_on_github(built):
-    factors = (built / "docs/factors.html").read_text("utf-8")
-    assert '<section id="what-is-checked-1">' in factors
+    users = (built / "docs/users.html").read_text("utf-8")
+    assert '<section id="which-name-id-label-username">' in users
     assert '<section id="secret_key">' in (built / "docs/settings.html").read_text("utf-8")
 
 
@@ -371,8 +374,9 @@ def test_sentences_in_tables_are_readable(visitor, built, width):
 
 
 def test_the_names_of_settings_are_links(built):
-    factors = (built / "docs/factors.html").read_text("utf-8")
-    assert re.search(r'href="settings\.html#passkeys"><code[^>]*><span[^>]*>PASSKEYS=on<', factors)
+    page = (built / "docs/log-in-with-this-site.html").read_text("utf-8")
+    link = r'href="settings\.html#oauth_server"><code[^>]*><span[^>]*>OAUTH_SERVER=on<'
+    assert re.search(link, page)
 
 
 def test_the_first_page_says_where_to_begin(built):
