@@ -147,6 +147,7 @@ class Site:
             of_user=identifier.language_of_user,
             of_cookie=identifier.sent_cookie,
             number_of_user=identifier.number_of_user,
+            label_of_user=identifier.label_of_user,
             form_account=form_accounts.value,
         )
         return cls(

@@ -156,7 +156,7 @@ class Identifier:
         owner = identity.user if identity.lacking is None else identity.lacking.user
         environ[LANGUAGE_OF_USER] = "" if owner is None else owner.language
         if identity.user is not None and identity.session_id is not None:
-            environ[USER_OF_PAGE] = identity.user.id
+            environ[USER_OF_PAGE] = identity.user
         return identity
 
     def language_of_user(self, environ: WSGIEnvironment) -> str:
@@ -173,11 +173,13 @@ class Identifier:
 
     def number_of_user(self, environ: WSGIEnvironment) -> int:
         """Return the number of the user whose session sent a request, if it is known, or 0."""
-        user: User | None = environ.get("wsgiauth.user")  # of the application
-        if user is not None:
-            return user.id if environ["wsgiauth.session"] else 0
-        number: int = environ.get(USER_OF_PAGE, 0)
-        return number
+        user = _user_of_page(environ)
+        return 0 if user is None else user.id
+
+    def label_of_user(self, environ: WSGIEnvironment) -> str:
+        """Return the label of the user whose session sent a request, if it is known, or ""."""
+        user = _user_of_page(environ)
+        return "" if user is None else user.label
 
     def find_caller(self, environ: WSGIEnvironment, with_groups: bool = False) -> _Caller:
         """Return the values of `identify` as a tuple; see `Sessions.find` for `with_groups`."""
@@ -401,3 +403,11 @@ def bearer_token(authorization: str) -> str | None:
 
 def _parts_of(authorization: str) -> tuple[str, str, str]:
     return authorization.replace("\t", " ").strip(" ").partition(" ")
+
+
+def _user_of_page(environ: WSGIEnvironment) -> User | None:
+    user: User | None = environ.get("wsgiauth.user")  # of the application
+    if user is not None:
+        return user if environ["wsgiauth.session"] else None
+    page_user: User | None = environ.get(USER_OF_PAGE)
+    return page_user

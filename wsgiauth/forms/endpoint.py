@@ -226,7 +226,7 @@ def require_login(
     if session is None:
         raise UnauthenticatedError(identity.error)
     actors.identify(session.user.id)
-    environ[USER_OF_PAGE] = session.user.id  # also if the session lacks something
+    environ[USER_OF_PAGE] = session.user  # also if the session lacks something
     return session
 
 

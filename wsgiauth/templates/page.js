@@ -4,6 +4,50 @@
 
   const all = (selector) => document.querySelectorAll(selector);
 
+  // Light or dark, as the reader chooses: what the page has for dark screens follows the choice.
+  const DARK = "(prefers-color-scheme: dark)";
+  const isDark = matchMedia(DARK);
+  const switcher = document.querySelector("[data-scheme]");
+  const rules = [...document.styleSheets].flatMap((sheet) => {
+    try {
+      return [...sheet.cssRules];
+    } catch {
+      return []; // of another origin
+    }
+  });
+  const conditional = [...rules.filter((each) => each.media), ...all("source[media]")];
+  const conditions = new Map(conditional.map((each) => [each, each.media.mediaText ?? each.media]));
+  const paint = (chosen) => {
+    const dark = { dark: "(min-width: 0)", light: "(max-width: 0)" }[chosen] ?? DARK;
+    for (const [each, condition] of conditions) {
+      const media = condition.replace(DARK, dark);
+      if (typeof each.media === "string") each.media = media;
+      else each.media.mediaText = media;
+    }
+    document.documentElement.style.colorScheme = chosen ?? "";
+    const { dataset } = switcher;
+    switcher.textContent = (chosen ? chosen === "dark" : isDark.matches) ? dataset.light : dataset.dark;
+  };
+  if (switcher) {
+    let chosen;
+    try {
+      chosen = localStorage.getItem("wsgiauth-scheme") ?? undefined;
+    } catch {} // storage can be off
+    paint(chosen);
+    switcher.hidden = false;
+    isDark.addEventListener("change", () => paint(chosen));
+    switcher.addEventListener("click", () => {
+      const other = switcher.textContent === switcher.dataset.dark ? "dark" : "light";
+      const isUsual = isDark.matches === (other === "dark");
+      chosen = isUsual ? undefined : other;
+      try {
+        if (isUsual) localStorage.removeItem("wsgiauth-scheme");
+        else localStorage.setItem("wsgiauth-scheme", other);
+      } catch {}
+      paint(chosen);
+    });
+  }
+
   // Times are in UTC. Show them in the reader's time zone, and those of this month by distance, but
   // not to the staff, who compare them: a title is seen by neither a finger nor a keyboard.
   const { lang } = document.documentElement;

@@ -65,6 +65,7 @@ class Page(Content):
     # a pending login.
     reader: str = ""
     shown_to: str = ""
+    person: str = ""  # the label of the user who is logged in
 
     account_url: ClassVar[UrlBelow] = UrlBelow("account")
     language_url: ClassVar[UrlBelow] = UrlBelow("language")
@@ -277,6 +278,7 @@ class Pages:
             this_url=_url_of(page, environ),
             reader=reader,
             shown_to=page.shown_to or reader,
+            person=self.readers.label(environ),
         )
         branding = self._branding.elsewhere() if is_elsewhere else self._branding
         html = self._templates.render(
@@ -314,7 +316,9 @@ class Pages:
         from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 
         scripts = self._scripts[page.script]
-        page = page.replaced(mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE)
+        page = page.replaced(
+            mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE, person="ada"
+        )
         html, *own = (
             each.check(page.template, page=page, site=self._branding, scripts=scripts)
             for each in (self._templates, *self._own_templates)

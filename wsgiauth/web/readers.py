@@ -18,7 +18,7 @@ CHOSEN = OwnCookie("-chosen", 10 * 60, is_shared=True)
 
 # Keys of environ below the mount.
 LANGUAGE_OF_USER = "wsgiauth.language"  # once it is known
-USER_OF_PAGE = "wsgiauth.page_user"  # the number of the user that the page is for
+USER_OF_PAGE = "wsgiauth.page_user"  # the user that the page is for
 
 _Reads = Callable[[WSGIEnvironment], str]
 
@@ -31,6 +31,7 @@ class Readers:
         of_user: Returns the language that the user of a request has chosen, or "".
         of_cookie: Returns the language in a cookie of a request.
         number_of_user: Returns the number of the user of a request, or 0.
+        label_of_user: Returns the label of the user of a request, or "".
         form_account: Returns the field `account` for the number of a user.
     """
 
@@ -41,12 +42,14 @@ class Readers:
         of_user: _Reads = lambda _: "",
         of_cookie: Callable[[WSGIEnvironment, OwnCookie], str] = lambda _, __: "",
         number_of_user: Callable[[WSGIEnvironment], int] = lambda _: 0,
+        label_of_user: _Reads = lambda _: "",
         form_account: Callable[[int], str] = lambda _: "",
     ) -> None:
         self.languages: Languages = languages
         self._of_user = of_user
         self._of_cookie = of_cookie
         self._number_of_user = number_of_user
+        self.label: _Reads = label_of_user
         self._form_account = form_account
 
     def language(self, environ: WSGIEnvironment) -> Language:

@@ -100,7 +100,7 @@ def _respond(environ: WSGIEnvironment, site: Site, request: LogoutRequest) -> Re
         return _page(environ, site, LoggedOutPage(message=request.problem))
     if _is_of_session(request, session):
         return _end(environ, site, request, session)
-    environ[USER_OF_PAGE] = session.user.id  # also if it lacks something
+    environ[USER_OF_PAGE] = session.user  # also if it lacks something
     page = LogoutPage(
         logout_url=with_next(f"{mount_url(environ)}/logout", _url_after(environ, request)),
         client_name=shown_name(request.client) if request.client else "",
