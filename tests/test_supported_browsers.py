@@ -24,41 +24,64 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 # What every supported browser has.
 WORDS = {
     "property": """
-        accent-color align-items align-self background border border-bottom border-collapse
-        break-inside border-color border-inline-start-width border-radius border-top bottom
-        box-shadow box-sizing clip-path color color-scheme column-gap columns content
-        counter-increment counter-reset cursor direction display fill flex flex-basis flex-direction
-        flex-wrap font font-size font-variant-numeric font-weight gap grid-area margin-inline-end
-        grid-column grid-row grid-template-columns
-        grid-template-rows height inset-block-start inset-inline-start justify-content justify-self
-        line-height list-style margin margin-bottom margin-inline margin-top max-width min-height
-        min-width object-fit object-position order outline outline-offset overflow overflow-wrap
-        overflow-x padding padding-block padding-bottom padding-inline-start padding-top position
-        resize scroll-padding-bottom text-align text-decoration text-decoration-thickness
-        text-overflow text-underline-offset unicode-bidi vertical-align white-space width z-index
+        accent-color align-items align-self aspect-ratio background background-color border
+        border-bottom border-collapse border-color border-inline-end border-inline-start
+        border-inline-start-width border-radius border-spacing border-top bottom box-shadow
+        box-sizing break-inside clip-path color color-scheme column-gap columns content
+        counter-increment counter-reset cursor direction display fill fill-opacity flex
+        flex-basis flex-direction flex-wrap font font-family font-size font-variant-numeric
+        font-weight gap grid-area grid-auto-columns grid-auto-flow grid-auto-rows
+        grid-column grid-row grid-template-areas grid-template-columns grid-template-rows
+        height inset-block-start inset-inline-end inset-inline-start justify-content
+        justify-items justify-self left letter-spacing line-height list-style
+        list-style-type margin margin-bottom margin-inline margin-inline-end
+        margin-inline-start margin-left margin-top max-width min-height min-inline-size
+        min-width object-fit object-position opacity order outline outline-offset overflow
+        overflow-wrap overflow-x padding padding-block padding-bottom padding-inline
+        padding-inline-end padding-inline-start padding-top place-content place-items
+        pointer-events position resize right row-gap scroll-margin-top scroll-padding-bottom
+        stroke stroke-linecap stroke-linejoin stroke-width text-align
+        text-decoration text-decoration-thickness text-overflow text-transform
+        text-underline-offset top transform transition unicode-bidi vertical-align
+        visibility white-space width z-index
     """,
-    "function": "attr counter inset min minmax repeat var",
+    "function": """
+        attr calc circle clamp counter hsl inset max min minmax repeat rgb rotate translate
+        var
+    """,
     "selector": """
-        :checked :empty :focus :focus-visible :hover :is :lang :last-child :not :root
-        ::after ::before
+        ::after ::before ::marker ::placeholder :active :checked :disabled :empty
+        :first-child :first-of-type :focus :focus-visible :focus-within :hover :is :lang
+        :last-child :last-of-type :not :nth-child :required :root :target
     """,
     "at-rule": """
-        @media @supports max-height max-width min-width prefers-color-scheme print screen
+        @media @supports forced-colors max-height max-width min-width prefers-color-scheme
+        prefers-reduced-motion print screen
     """,
-    "unit": "% em fr px rem svh",
+    "unit": """
+        % ch deg em fr ms px rem s svh svw vh vw
+    """,
     "method": """
-        abort abs addEventListener append catch charCodeAt clear click contains create createElement
-        createObjectURL every fetch filter findLast flatMap floor focus forEach format from
-        fromCharCode get getAll getElementById getItem getRandomValues has includes
-        isUserVerifyingPlatformAuthenticatorAvailable keys map min normalize now padStart parse
-        parseFromString preventDefault querySelector querySelectorAll remove repeat replace
-        replaceState revokeObjectURL round selectAllChildren set setCustomValidity setItem
-        setSelectionRange setTimeout slice some split stringify submit text toLowerCase toString
-        trim writeText atob btoa getSelection print reportValidity call then
+        abort abs add addEventListener after all append assign atob before blur btoa call
+        catch ceil charCodeAt clear clearInterval clearTimeout click cloneNode closest
+        concat contains create createElement createObjectURL delete dispatchEvent endsWith
+        entries every exec fetch filter find findIndex findLast flatMap floor focus forEach
+        format from fromCharCode fromEntries get getAll getAttribute getElementById getItem
+        getRandomValues getSelection has includes indexOf insertAdjacentElement isNaN
+        isUserVerifyingPlatformAuthenticatorAvailable join keys map match matchAll
+        matchMedia matches min normalize now padStart parse parseFromString pop prepend
+        preventDefault print push querySelector querySelectorAll reduce remove
+        removeAttribute removeItem repeat replace replaceState replaceWith reportValidity
+        resolve revokeObjectURL round select selectAllChildren set
+        setAttribute setCustomValidity setInterval setItem setSelectionRange setTimeout
+        shift slice some sort splice split startsWith stringify submit test text then
+        toFixed toLowerCase toString toUpperCase toggle trim values writeText
     """,
     "class": """
-        AbortController Blob Boolean DOMParser Date DateTimeFormat Error Intl JSON Locale Map Math
-        Object PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
+        AbortController Array Blob Boolean DOMParser Date DateTimeFormat Error Event
+        FormData Intl JSON ListFormat Locale Map Math Number NumberFormat Object Promise
+        PublicKeyCredential RegExp RelativeTimeFormat Set String URL URLSearchParams
+        Uint32Array Uint8Array
     """,
 }
 KNOWN = {kind: set(words.split()) for kind, words in WORDS.items()}
