@@ -4,6 +4,7 @@
 """
 
 import pytest
+from bs4 import BeautifulSoup
 from webtest import TestApp
 
 from tests.support.catalogues import marked, unmarked
@@ -70,7 +71,9 @@ def test_every_text_of_an_email_can_be_translated(folder):
     letters = Letters(settings)
     for letter in LETTERS:
         message = letters.preview(letter, "/auth")
-        text = f"{message['Subject']}\n{plain_text_of(message)}"
-        data = " ".join((settings.PUBLIC_URL, str(message["From"]), *data_in(letter), "auth"))
+        html = BeautifulSoup(message.get_body(("html",)).get_content(), "html.parser")
+        text = f"{message['Subject']}\n{plain_text_of(message)}\n{html.body.get_text(' ')}"
+        headers = (str(message["From"]), str(message["To"]))
+        data = " ".join((settings.PUBLIC_URL, *headers, *data_in(letter), "auth"))
         left = [word for word in unmarked(text) if word not in data]
         assert (letter.template, left) == (letter.template, [])

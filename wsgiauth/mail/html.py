@@ -5,11 +5,12 @@ is the frame of all emails. It loads nothing from elsewhere but the logo of the 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from wsgiauth.languages.language import Language
+from wsgiauth.messages import Message, _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import is_svg
 from wsgiauth.web import brand
@@ -19,6 +20,9 @@ from wsgiauth.web.templates import Templates
 _LAYOUT = "mail/layout.html"
 _URL = re.compile(r"https?://[^\s<>\"]+[^\s<>\".,:;!?)]|mailto:[^\s<>\"]+")
 _CODE = re.compile(r"[0-9]{4} [0-9]{4}")
+_DASH = "- "
+# A few words, a colon (a full-width one in Chinese and Japanese), and a value.
+_FACT = re.compile(r"(?P<label>[^:\uff1a.]{1,40}(?::(?=\s)|\uff1a)) ?(?P<value>.+)")
 
 
 class Piece(NamedTuple):
@@ -28,12 +32,30 @@ class Piece(NamedTuple):
     url: str = ""  # to which it leads
 
 
+class Fact(NamedTuple):
+    """A line such as `When: 9 March`."""
+
+    label: str  # with the colon
+    pieces: tuple[Piece, ...]
+
+
 class Paragraph(NamedTuple):
     """Lines of the text without an empty one between them."""
 
     lines: tuple[tuple[Piece, ...], ...]
     button: str = ""  # the URL, if the paragraph is nothing else
+    action: str = ""  # what the button does
     code: str = ""  # the code to type, if the paragraph is nothing else
+    facts: tuple[Fact, ...] = ()  # the lines, if they are several, and each is a fact
+    points: tuple[tuple[Piece, ...], ...] = ()  # the lines without the dash that begins each
+    is_foot: bool = False  # says why the email was sent, or follows that
+
+
+class Frame(NamedTuple):
+    """What the HTML of an email adds to its text, and where the foot of the text begins."""
+
+    actions: Mapping[str, str] = {}  # what a link does, by URL
+    foot: str = ""  # the paragraph with which it begins
 
 
 class Look(NamedTuple):
@@ -80,34 +102,39 @@ class HtmlLetters:
             on_accent_dark=str(brand.DARK.on_accent),
         )
 
-    def render(self, subject: str, text: str, language: Language) -> str:
+    def render(self, subject: str, text: str, language: Language, frame: Frame) -> str:
         """Return the HTML of an email."""
-        values = self._values(subject, text, language)
+        values = self._values(subject, text, language, frame)
         return self._templates.render(_LAYOUT, language, **values)
 
-    def check(self, subject: str, text: str, language: Language) -> None:
+    def check(self, subject: str, text: str, language: Language, frame: Frame) -> None:
         """Render an example, to find a mistake in the layout at the start."""
-        self._templates.check(_LAYOUT, language, **self._values(subject, text, language))
+        self._templates.check(_LAYOUT, language, **self._values(subject, text, language, frame))
 
-    def _values(self, subject: str, text: str, language: Language) -> dict[str, object]:
+    def _values(
+        self, subject: str, text: str, language: Language, frame: Frame
+    ) -> dict[str, object]:
+        paragraphs = tuple(paragraphs_of(text, self._support, frame))
         return {
             "subject": subject,
-            "paragraphs": tuple(paragraphs_of(text, self._support)),
+            "preheader": preheader_of(paragraphs),
+            "paragraphs": paragraphs,
             "lang": language.name,
             "direction": language.direction,
             "site": self._look,
         }
 
 
-def paragraphs_of(text: str, support: Support) -> Iterator[Paragraph]:
+def paragraphs_of(text: str, support: Support, frame: Frame) -> Iterator[Paragraph]:
     """Yield the paragraphs of a plain text; URLs become links, and the first alone a button.
 
     An email with a code has no other link: that would teach people to follow those of a false one.
     """
     blocks = re.split(r"\n\s*\n", text.strip())
     has_links = not any(map(_CODE.fullmatch, blocks))
-    has_button = False
+    has_button = is_foot = False
     for block in blocks:
+        is_foot = is_foot or block == frame.foot
         is_url = _URL.fullmatch(block) is not None
         lines = block.split("\n")
         pieces = tuple(
@@ -115,7 +142,57 @@ def paragraphs_of(text: str, support: Support) -> Iterator[Paragraph]:
         )
         is_button, is_code = is_url and not has_button, _CODE.fullmatch(block) is not None
         has_button = has_button or is_button
-        yield Paragraph(pieces, block if is_button else "", block if is_code else "")
+        yield Paragraph(
+            pieces,
+            button=block if is_button else "",
+            action=(frame.actions.get(block) or go_to(_host_of(block))) if is_button else "",
+            code=block if is_code else "",
+            facts=_facts(pieces),
+            points=_points(pieces),
+            is_foot=is_foot,
+        )
+
+
+def preheader_of(paragraphs: Sequence[Paragraph]) -> str:
+    """Return what mail programs show beside the subject: the first paragraph, if it is a sentence.
+
+    A code is not in it, because a locked telephone shows it, too.
+    """
+    first = paragraphs[0]
+    if first.button or first.code:
+        return ""
+    text = " ".join("".join(piece.text for piece in line) for line in first.lines)
+    return text.rstrip(":\uff1a \u202f\xa0")
+
+
+def go_to(name: str) -> Message:
+    """Return the text of a button to a site."""
+    return _("Go to %(site)s", site=name)
+
+
+def _host_of(url: str) -> str:
+    parts = urlsplit(url)
+    return parts.netloc or parts.path  # of mailto:
+
+
+def _facts(lines: tuple[tuple[Piece, ...], ...]) -> tuple[Fact, ...]:
+    """Return several lines as facts; empty if one of them is none."""
+    if len(lines) < 2:  # a sentence can have a colon, too
+        return ()
+    facts = []
+    for line in lines:
+        found = _FACT.fullmatch(line[0].text) if line else None
+        if found is None:
+            return ()
+        facts.append(Fact(found["label"], (Piece(found["value"]), *line[1:])))
+    return tuple(facts)
+
+
+def _points(lines: tuple[tuple[Piece, ...], ...]) -> tuple[tuple[Piece, ...], ...]:
+    """Return the lines of a list without their dashes; empty if one of them has none."""
+    if not all(line and line[0].text.startswith(_DASH) for line in lines):
+        return ()
+    return tuple((Piece(line[0].text.removeprefix(_DASH)), *line[1:]) for line in lines)
 
 
 def _pieces(line: str, support: Support) -> Iterator[Piece]:

@@ -4,6 +4,7 @@ The first line of a template is the subject, the second one is empty.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.errors import MessageError
 from email.message import EmailMessage
@@ -12,11 +13,13 @@ from unicodedata import category
 from urllib.parse import quote
 from uuid import uuid4
 
-from wsgiauth.accounts.names import key
+from wsgiauth.accounts.names import email_in_part, key
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages import Languages
-from wsgiauth.mail.html import HtmlLetters, Support
+from wsgiauth.languages.language import Language
+from wsgiauth.mail.html import Frame, HtmlLetters, Support, go_to
 from wsgiauth.mail.transports import DeliveryError
+from wsgiauth.messages import Message, _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.mail import parse_sender
 from wsgiauth.web.templates import Content, Templates
@@ -30,7 +33,20 @@ _MAX_LINE = 998  # characters, RFC 5322 section 2.1.1
 # U+3002 separates the parts of a domain name, too (RFC 3490 section 3.1).
 _LINK_CHARACTERS = frozenset("/:.\u3002")
 
+_PATH_CHARACTERS = frozenset("/:?")  # of a link to a page, which can be in an address
+
 SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begin
+
+
+class SiteLabel(NamedTuple):
+    """The attribute `site` of every template."""
+
+    name: str  # SITE_NAME, or else the host of PUBLIC_URL
+    url: str
+    usernames: bool  # whether people have a username, not an email address alone
+    password_login: bool  # whether users log in with a password
+    support: str  # SUPPORT_URL, or ""
+    support_text: str  # the same as people read it: an address without mailto:
 
 
 class Letter(Content, ABC):
@@ -46,6 +62,18 @@ class Letter(Content, ABC):
         """The one-time secret in its link; empty for none."""
         return ""
 
+    def actions(self, site: SiteLabel) -> Mapping[str, Message]:
+        """Return what its links do, by URL, in the words of a button."""
+        return {site.url: go_to(site.name)}
+
+    def why(self, site: SiteLabel, address: str) -> Message:
+        """Return the sentence at its end: who sends it to this address, and why."""
+        return _(
+            "%(site)s sent this email to %(email)s because someone asked for it there.",
+            site=site.name,
+            email=address,
+        )
+
 
 class LinkLetter(Letter):
     """A letter with a link that works once."""
@@ -54,20 +82,18 @@ class LinkLetter(Letter):
     minutes: int
 
     @property
+    @abstractmethod
+    def action(self) -> Message:
+        """What the link does, in the words of a button."""
+
+    @property
     def secret(self) -> str:
         """The one-time secret in the link."""
         return secret_in(self.link)
 
-
-class SiteLabel(NamedTuple):
-    """The attribute `site` of every template."""
-
-    name: str  # SITE_NAME, or else the host of PUBLIC_URL
-    url: str
-    usernames: bool  # whether people have a username, not an email address alone
-    password_login: bool  # whether users log in with a password
-    support: str  # SUPPORT_URL, or ""
-    support_text: str  # the same as people read it: an address without mailto:
+    def actions(self, site: SiteLabel) -> Mapping[str, Message]:
+        """Return what the links do, by URL, in the words of a button."""
+        return {**super().actions(site), self.link: self.action}
 
 
 class Addressed(NamedTuple):
@@ -103,21 +129,24 @@ class Letters:
 
         letter = addressed.letter
         language = self._languages.find(addressed.language) or self._languages.default
-        text = self._templates.render(letter.template, language, letter=letter, site=self._site)
-        subject, _, body = text.partition("\n\n")
+        frame = self._frame(addressed, language)
+        text = self._templates.render(
+            letter.template, language, letter=letter, site=self._site, why=frame.foot
+        )
+        subject, _empty, body = text.partition("\n\n")
         message = EmailMessage()
         message["Subject"] = " ".join(subject.replace(_ENCODED_WORD, "= ?").split())
         message["From"] = Address(self._name, addr_spec=self._sender)
         if _ENCODED_WORD in addressed.address:  # of an account from before they were refused
             raise DeliveryError("the address has an encoded word", is_final=True)
-        local, _, domain = addressed.address.rpartition("@")
+        local, _at, domain = addressed.address.rpartition("@")
         message["To"] = Address(username=local, domain=_ascii_domain(domain))
         message["Date"] = datetime.now(UTC)
         # Not make_msgid: it draws from the application's own sequence of random numbers.
         message["Message-ID"] = f"<{uuid4()}@{self._sender.rpartition('@')[2]}>"
         message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no "out of office" in reply
         message.set_content(body, cte=_encoding(body))
-        html = self._html.render(str(message["Subject"]), body, language)
+        html = self._html.render(str(message["Subject"]), body, language, frame)
         message.add_alternative(html, subtype="html", cte=_encoding(html))
         message.set_boundary(uuid4().hex)  # for the same reason
         message["Content-Language"] = language.name  # last: new content removes it
@@ -142,16 +171,24 @@ class Letters:
             link = f"{letter.link}-shown"  # a template cannot have it by chance
             shown = letter.replaced(link=link)
         language = self._languages.default
-        text = self._templates.check(letter.template, language, letter=shown, site=self._site)
+        frame = self._frame(Addressed(shown, "ada@example.org", None), language)
+        text = self._templates.check(
+            letter.template, language, letter=shown, site=self._site, why=frame.foot
+        )
         problem = _problem(text, link)
         if problem is not None:
             raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")
-        self._html.check("Subject", text.partition("\n\n")[2], language)
+        self._html.check("Subject", text.partition("\n\n")[2], language, frame)
         try:
             self.message(Addressed(letter, "ada@example.org", None))
         except (ValueError, MessageError, DeliveryError) as error:
             message = f"MAIL_FROM or SITE_NAME cannot be in a header: {type(error).__name__}"
             raise ConfigurationError(message) from None
+
+    def _frame(self, addressed: Addressed, language: Language) -> Frame:
+        letter, site = addressed.letter, self._site
+        why = letter.why(site, _unlinked_address(addressed.address))
+        return Frame(letter.actions(site), language.say(why))
 
 
 def plain_text_of(message: EmailMessage) -> str:
@@ -172,6 +209,14 @@ def unlinked(name: str) -> str:
     Compatibility forms count, such as the full-width solidus.
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
+
+
+def _unlinked_address(address: str) -> str:
+    """Return an address, or a part of it if mail software could make a link to a page of it.
+
+    Many mailboxes get what is sent to `ada+ANYTHING@example.org`, and anyone can type an address.
+    """
+    return email_in_part(address) if _PATH_CHARACTERS & set(address) else address
 
 
 def _problem(text: str, link: str) -> str | None:

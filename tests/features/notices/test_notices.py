@@ -372,6 +372,7 @@ def test_a_notice_says_which_browser_became_trusted_and_that_recovery_codes_are_
 
 
 ALLOWED = {"client": "Wiki", "scopes": "email openid reports.publish"}
+FOOT = f"example.org sent this email to {EMAIL} to protect an account there."
 
 
 @pytest.mark.promise(90)
@@ -387,7 +388,8 @@ def test_the_owner_is_told_which_app_can_do_what(site, ada, deliver, post):
     lines += ["Use your permission reports.publish"]
     assert re.findall("^- (.*)", text, re.MULTILINE) == lines
     assert "\nApp: Wiki\n" in text
-    assert text.rstrip().endswith("“Apps that use your account”:\n\nhttps://example.org/auth/apps")
+    end = f"“Apps that use your account”:\n\nhttps://example.org/auth/apps\n\n{FOOT}\n"
+    assert text.endswith(end)
 
 
 def test_a_notice_of_an_app_has_no_link_if_the_mount_is_not_known(
@@ -396,7 +398,7 @@ def test_a_notice_of_an_app_has_no_link_if_the_mount_is_not_known(
     record(site.database, [Notices(with_mail(settings))])  # a command's
     events.emit(KINDS["consent_given"], user_id=ada.id, details=ALLOWED)
     deliver()
-    assert body(post).endswith("on the page “Apps that use your account”.")
+    assert body(post).endswith(f"on the page “Apps that use your account”. {FOOT}")
     assert "/auth/" not in body(post)
 
 
@@ -415,7 +417,8 @@ def test_the_owner_is_told_of_each_device(site, ada, deliver, post, settings, ha
     assert sentence in body(post)
     assert ("App: TV" in body(post)) is has_page
     end = ": https://example.org/auth/apps" if has_page else "."
-    assert body(post).endswith(f"revoke the app, on the page “Apps that use your account”{end}")
+    advice = f"revoke the app, on the page “Apps that use your account”{end}"
+    assert body(post).endswith(f"{advice} {FOOT}")
 
 
 OFFLINE = {"client": "Wiki", "client_host": "", "scopes": "offline_access openid"}

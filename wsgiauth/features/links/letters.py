@@ -28,9 +28,16 @@ from wsgiauth.features.links.invitations import (
     make_invitation_link,
     parse_invitation,
 )
-from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter, unlinked
+from wsgiauth.mail.letters import (
+    SAMPLE_ROOT,
+    Addressed,
+    Letter,
+    LinkLetter,
+    SiteLabel,
+    unlinked,
+)
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
-from wsgiauth.messages import pgettext
+from wsgiauth.messages import Message, _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
@@ -54,6 +61,11 @@ class ResetLetter(CodedLetter, LinkLetter):
     is_registration: bool = False  # likewise
     is_login: bool = False  # the link logs in, without a password
 
+    @property
+    def action(self) -> Message:
+        """What the link does, in the words of a button."""
+        return _("Log in") if self.is_login else _("Choose a new password")
+
 
 class InvitationLetter(CodedLetter, LinkLetter):
     """The email with the link to create an account.
@@ -62,7 +74,18 @@ class InvitationLetter(CodedLetter, LinkLetter):
     """
 
     template = "mail/invitation.txt"
+    action = _("Create your account")
     is_requested: bool
+
+    def why(self, site: SiteLabel, address: str) -> Message:
+        """Return the sentence at its end: who sends it to this address, and why."""
+        if self.is_requested:
+            return super().why(site, address)
+        return _(
+            "%(site)s sent this email to %(email)s to invite you to create an account there.",
+            site=site.name,
+            email=address,
+        )
 
 
 class AddressLetter(LinkLetter):
@@ -72,6 +95,7 @@ class AddressLetter(LinkLetter):
     """
 
     template = "mail/address.txt"
+    action = _("Verify your email address")
 
 
 class AddressTakenLetter(CodedLetter):

@@ -31,8 +31,16 @@ from wsgiauth.authentication.scopes import OFFLINE, ScopeInWords, in_words
 from wsgiauth.events import Event, actors
 from wsgiauth.features.notices.limits import NoticeLimits
 from wsgiauth.languages.dates import moment_in_words
-from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, secret_in, unlinked
+from wsgiauth.mail.letters import (
+    SAMPLE_ROOT,
+    Addressed,
+    Letter,
+    SiteLabel,
+    secret_in,
+    unlinked,
+)
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, enqueue
+from wsgiauth.messages import Message, _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.oidc import parse_entries
 from wsgiauth.storage import context
@@ -75,6 +83,25 @@ class Notice(Letter):
     def secret(self) -> str:
         """The one-time secret in `restore_url`; empty for none."""
         return secret_in(self.restore_url)
+
+    def actions(self, site: SiteLabel) -> Mapping[str, Message]:
+        """Return what the links do, by URL, in the words of a button."""
+        return {
+            **super().actions(site),
+            self.forgot_url: _("Choose a new password")
+            if site.password_login
+            else _("See your sessions"),
+            self.apps_url: _("Apps that use your account"),
+            self.restore_url: _("Restore your email address"),
+        }
+
+    def why(self, site: SiteLabel, address: str) -> Message:
+        """Return the sentence at its end: who sends it to this address, and why."""
+        return _(
+            "%(site)s sent this email to %(email)s to protect an account there.",
+            site=site.name,
+            email=address,
+        )
 
 
 _NAME_MAX_LENGTH = 60  # characters, of several names together

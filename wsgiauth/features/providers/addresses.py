@@ -15,6 +15,7 @@ from wsgiauth.authentication import one_time
 from wsgiauth.features.links.letters import address_taken
 from wsgiauth.mail.letters import SAMPLE_ROOT, Addressed, Letter, LinkLetter
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for
+from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 
 PROVIDER_ADDRESS = "provider address"  # the purpose of the secrets, and the kind of the email
@@ -32,6 +33,7 @@ class ProviderAddressLetter(LinkLetter):
     """The email with the link, without any text of the user, because anyone can type an address."""
 
     template = "mail/provider_address.txt"
+    action = _("Create your account")
 
 
 def request_provider_address(outbox: Outbox, asked: ProviderAddress, *, mount: str) -> None:
