@@ -45,6 +45,7 @@ run: export PASSKEYS ?= on
 run: .venv/sample factor.key ## serve the sample on http://localhost:8080 (PORT=… for another port)
 	@mkdir -p mails
 	@echo 'Ctrl-C stops it. For another port: make run PORT=8081.'
+	@case "$$MAIL_URL" in file://*) echo "The emails that it sends are files in $${MAIL_URL#file://}";; esac
 	@echo 'To become an administrator, run in another terminal:'
 	@echo '  cd "$(CURDIR)" && $(BIN)/python -m wsgiauth createsuperuser'
 	@FACTOR_KEY="$${FACTOR_KEY-$$(cat factor.key)}" $(BIN)/python -m wsgiauth serve sample_wsgi:app --listen localhost:$(PORT)

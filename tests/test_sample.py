@@ -60,19 +60,27 @@ def log_in(visitor, page, username=USERNAME):
 
 
 def pages_to_open(home):
-    """Return what the home page says of each page: whether this visitor can open it."""
-    return {item.a.text: item.find(class_="access").text for item in home.html.find_all("li")}
+    """Return what the home page says of each page: that this visitor can open it, or who can."""
+    return {
+        card.h2.text: card.find(class_="access").text.strip() for card in home.html.find_all("li")
+    }
 
 
 def commands(home):
     """Return the commands that let this visitor open the other pages, by page."""
-    return {item.a.text: item.code.text for item in home.html.find_all("li") if item.code}
+    (folded,) = home.html.find_all("details")
+    assert len(home.html.find_all("code")) == len(folded.find_all("code"))
+    return {each["data-opens"]: each.code.text for each in folded.select("[data-opens]")}
 
 
 def test_a_stranger_learns_what_a_login_would_open(visitor):
     home = visitor.get("/")
     assert "Log in to see what is new." in home
-    assert set(pages_to_open(home).values()) == {"Log in to open it."}
+    assert pages_to_open(home) == {
+        "Members": "For members",
+        "Reports": "For editors",
+        "Staff": "For the staff",
+    }
     assert commands(home) == {}
 
 
@@ -89,9 +97,9 @@ def test_a_member_learns_who_they_are_and_how_to_open_the_rest(visitor, ada):
     home = visitor.get("/")
     assert "It is good to see you, Ada." in home
     assert pages_to_open(home) == {
-        "Members": "✓ You can open it.",
-        "Reports": "You cannot open it yet.",
-        "Staff": "You cannot open it yet.",
+        "Members": "You can open it",
+        "Reports": "For editors",
+        "Staff": "For the staff",
     }
     assert commands(home)["Reports"].endswith(" -m wsgiauth join Ada Editors")
     assert commands(home)["Staff"].endswith(" -m wsgiauth set Ada --staff")
@@ -105,7 +113,7 @@ def test_without_usernames_people_are_called_by_their_address(sample, settings, 
     home = form.submit(headers=SAME_ORIGIN, status=303).follow()
     assert "It is good to see you, grace@example.org." in home
     run_command(commands(home)["Reports"])
-    assert pages_to_open(visitor.get("/"))["Reports"] == "✓ You can open it."
+    assert pages_to_open(visitor.get("/"))["Reports"] == "You can open it"
 
 
 def test_the_staff_is_led_to_the_panel(visitor, ada):
@@ -154,14 +162,14 @@ def test_the_commands_of_the_home_page_open_the_rest(visitor, ada, run_command):
     for command in commands(visitor.get("/")).values():
         run_command(command)
     home = visitor.get("/")
-    assert set(pages_to_open(home).values()) == {"✓ You can open it."}
+    assert set(pages_to_open(home).values()) == {"You can open it"}
 
 
 def test_a_superuser_can_do_everything(visitor, ada):
     ada.is_superuser = True
     ada.save()
     log_in(visitor, "/members")
-    assert pages_to_open(visitor.get("/"))["Reports"] == "✓ You can open it."
+    assert pages_to_open(visitor.get("/"))["Reports"] == "You can open it"
 
 
 def test_the_site_is_called_the_same_everywhere(sample):
@@ -174,6 +182,31 @@ def test_a_member_is_sent_to_log_in_and_back(visitor, ada):
     page = log_in(visitor, "/members")
     assert page.request.path == "/members"
     assert "Ada, you have been a member since" in page
+    assert page.html.find(attrs={"aria-current": "page"}).text == "Members"
+
+
+@pytest.mark.parametrize("path", ["/members", "/reports", "/staff"])
+def test_each_page_shows_a_few_things(visitor, ada, path):
+    ada.is_superuser = ada.is_staff = True
+    ada.save()
+    page = log_in(visitor, path)
+    rows = page.html.select(".rows li")
+    assert len(rows) > 1
+    assert all(each.strong.text for each in rows)
+
+
+def test_the_header_has_the_name_and_its_first_letter(visitor, ada):
+    log_in(visitor, "/members")
+    person = visitor.get("/").html.find("a", class_="person")
+    assert (person.span.text.strip(), person.strong.text) == ("A", "Ada")
+    assert person["href"] == "/auth/account"
+
+
+def test_a_page_that_cannot_be_opened_leads_home(visitor, ada):
+    for path, status in (("/nowhere", 404), ("/staff", 403)):
+        if status == 403:
+            log_in(visitor, "/members")
+        assert visitor.get(path, status=status).click("Home page").request.path == "/"
 
 
 def test_a_name_is_escaped(visitor, ada):
@@ -238,7 +271,7 @@ def test_the_home_page_names_the_folder_of_mails(sample, monkeypatch, settings):
 
 @pytest.fixture
 def make_run(tmp_path):
-    """Run `make run` in a folder with what is installed here; yield its address and the folder."""
+    """Run `make run` in a folder; yield its output, address and folder."""
     for name in ("Makefile", "sample_wsgi.py", "setup.py"):
         shutil.copy(ROOT / name, tmp_path)
     is_installed = ("--assume-old=.venv/sample", f"BIN={Path(sys.executable).parent}")
@@ -253,16 +286,19 @@ def make_run(tmp_path):
         start_new_session=True,
     ) as made:
         try:
-            lines = iter(made.stdout.readline, "")
-            address = next(line.split()[-1] for line in lines if line.startswith("Serving on "))
-            yield address, tmp_path
+            printed = []
+            while not (printed and printed[-1].startswith("Serving on ")):
+                printed.append(next(iter(made.stdout.readline, "")))
+            yield "".join(printed), printed[-1].split()[-1], tmp_path
         finally:
             os.killpg(made.pid, signal.SIGTERM)
 
 
 def test_make_run_serves_it_with_everything_on(make_run):
-    address, folder = make_run
+    printed, address, folder = make_run
     assert re.fullmatch(r"http://localhost:\d+/", address)
+    assert f"The emails that it sends are files in {folder}/mails\n" in printed
+    assert " -m wsgiauth createsuperuser\n" in printed
     opener = build_opener(HTTPCookieProcessor())
 
     def fetch(path, **form):
