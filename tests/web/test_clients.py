@@ -10,6 +10,7 @@ from wsgiauth.web.clients import (
     Clients,
     browser_in_words,
     client_address,
+    is_browser,
     user_agent_in_words,
 )
 
@@ -157,6 +158,7 @@ def test_a_user_agent_has_the_words_that_its_owner_knows():
         ("", "Unknown browser"),
     ):
         assert user_agent_in_words(header) == words
+        assert is_browser(header) is (" on " in words and "Unknown" not in words)
 
 
 def test_the_words_that_a_row_has_can_be_translated():

@@ -29,6 +29,11 @@ class ScopeInWords(NamedTuple):
     name: str
     text: str
 
+    @property
+    def is_permission(self) -> bool:
+        """Whether it is a permission of the site, whose name is all that is known of it."""
+        return not (self.name in _WORDS or self.name.startswith(_RESOURCE))
+
 
 def in_words(scopes: Iterable[str]) -> tuple[ScopeInWords, ...]:
     """Return scopes as sentences about what the app can do, the usual ones first.

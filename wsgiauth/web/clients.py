@@ -32,9 +32,12 @@ _BROWSERS = {
     "Firefox": r"\b(?:Firefox|FxiOS)/",
     "Chrome": r"\b(?:Chrome|CriOS|Chromium|HeadlessChrome)/",
     "Safari": r"\bVersion/[\d.]+ .*\bSafari/",
+}
+_PROGRAMS = {
     "curl": r"^curl/",
     "Python": r"^python-(?:requests|httpx|urllib3)/|^Python-urllib/|\baiohttp/",
 }
+_AGENTS = {**_BROWSERS, **_PROGRAMS}
 _SYSTEMS = {
     "Android": r"\bAndroid\b",
     "iPhone": r"\biPhone\b",
@@ -113,15 +116,18 @@ def network_of(address: str) -> str:
 
 def user_agent_in_words(header: str) -> str:
     """Return the browser and the system of a User-Agent, such as "Firefox on Windows"."""
-    return _in_words(_first(_BROWSERS, header), _first(_SYSTEMS, header))
+    return _in_words(_first(_AGENTS, header), _first(_SYSTEMS, header))
+
+
+def is_browser(header: str) -> bool:
+    """Return whether a User-Agent is that of a known browser."""
+    return bool(_first(_BROWSERS, header))
 
 
 def browser_in_words(words: str) -> str:
     """Return the message of `user_agent_in_words` for its stored string, or an unknown string."""
     browser, _on, system = words.partition(" on ")
-    message = _in_words(
-        browser if browser in _BROWSERS else "", system if system in _SYSTEMS else ""
-    )
+    message = _in_words(browser if browser in _AGENTS else "", system if system in _SYSTEMS else "")
     return message if message == words else words
 
 

@@ -274,7 +274,7 @@ def test_the_apps_that_a_user_can_open_are_links(site, browser, ada):
         {"name": "Wiki", "url": "https://wiki.example.org/"},
     ]
     links = browser.get(APPS, headers=BROWSER).html.main.select("a[rel=noreferrer]")
-    assert [(each.text, each["href"]) for each in links] == [
+    assert [(each.select_one("[dir=auto]").text, each["href"]) for each in links] == [
         ("Blog", "https://blog.example.org/"),
         ("Wiki", "https://wiki.example.org/"),
     ]

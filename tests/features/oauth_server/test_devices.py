@@ -34,10 +34,10 @@ def tv(site):
     return App(site, "TV", "com.example.tv:/unused", is_public=True)
 
 
-def begin(app, scope="openid profile", status=200, **fields):
+def begin(app, scope="openid profile", status=200, device=TELEVISION, **fields):
     """Let a device ask for its codes."""
     sent = {"client_id": app.id, "scope": scope, **fields}
-    return app.program.post(DEVICE, sent, extra_environ=TELEVISION, status=status).json
+    return app.program.post(DEVICE, sent, extra_environ=device, status=status).json
 
 
 def poll(app, codes, status=200):
@@ -207,9 +207,17 @@ def test_the_code_is_read_as_people_type_it(tv, browser, spelling):
 def test_the_page_says_which_device_asks_and_from_where_and_warns(tv, browser):
     codes = begin(tv)
     shown = ask_person(browser, codes).html.find("main").get_text(" ", strip=True)
-    for each in ("TV", "192.0.2.7", "Linux", codes["user_code"], "deceiving you", "Ada"):
+    for each in ("TV", "192.0.2.7", codes["user_code"], "deceiving you", "Ada"):
         assert each in shown
     assert "See your username" in shown
+    assert "Its system" not in shown  # its name is that of no browser
+
+
+@pytest.mark.promise(94)
+def test_the_page_names_the_browser_of_a_device_that_has_one(tv, browser):
+    codes = begin(tv, device={**TELEVISION, "HTTP_USER_AGENT": "Firefox/140.0 (X11; Linux)"})
+    shown = ask_person(browser, codes).html.find("main").get_text(" ", strip=True)
+    assert "Its system Firefox on Linux" in shown
 
 
 @pytest.mark.promise(94)

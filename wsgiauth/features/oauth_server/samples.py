@@ -23,7 +23,11 @@ _SCOPES = ("openid", "profile", "email", "offline_access", "reports.publish")
 _HOSTS = ("wiki.example.org", "localhost:8080")
 _KEY = "0123456789abcdef0123"
 _APP = App(_KEY, _KEY, "Wiki", _HOSTS, _HOSTS[:1], "localhost:8080", _SCOPES, THEN, THEN)
-_LAUNCHABLE = LaunchableApp("Reports", "https://reports.example.org/")
+_ON_DEVICE = App("1", "1", "Notes", ("com.example.notes:",), (), "Notes", _SCOPES[:3], THEN, None)
+_LAUNCHABLE = tuple(
+    LaunchableApp(name, f"https://{name.lower()}.example.org/")
+    for name in ("Calendar", "Reports", "Wiki")
+)
 _FRAME = Frame("/auth/admin", APPS, "ada", "/auth/account", "/")
 _FOUND = FoundClient(
     id=_KEY,
@@ -97,7 +101,8 @@ PAGES: tuple[Page, ...] = (
         user_code="BCDF-GHJK",
         client_name="TV",
         address="192.0.2.7",
-        browser="Linux",
+        browser="Firefox on Linux",
+        is_browser=True,
         scopes=in_words(_SCOPES),
         scope=" ".join(_SCOPES),
         label="ada",
@@ -153,6 +158,6 @@ PAGES: tuple[Page, ...] = (
         entered="grac",
         errors={"username": ["A rule."]},
     ),
-    AppsPage(apps=(_APP,), launch=(_LAUNCHABLE,)),
     AppsPage(apps=(_APP,), notice="The app “Wiki” can no longer use your account."),
+    AppsPage(apps=(_APP, _ON_DEVICE), launch=_LAUNCHABLE),
 )

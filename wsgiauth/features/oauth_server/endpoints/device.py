@@ -19,7 +19,7 @@ from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import INVALID, THROTTLED, TO_LOGIN, UNAVAILABLE
 from wsgiauth.settings import Settings
-from wsgiauth.web.clients import user_agent_in_words
+from wsgiauth.web.clients import is_browser, user_agent_in_words
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Response, json_response
@@ -42,6 +42,7 @@ class DevicePage(FormPage):
     client_name: str = ""  # "": there is no question yet
     address: str = ""  # of the device
     browser: str = ""  # its system, in words
+    is_browser: bool = False  # whether they name a browser; others say nothing of a device
     scopes: tuple[ScopeInWords, ...] = ()
     scope: str = ""  # the same, for the form
     lacking: tuple[str, ...] = ()  # permissions that it asks for and the user does not have
@@ -138,6 +139,7 @@ def _question(submission: MemberSubmission, row: DeviceRequest) -> DevicePage:
         client_name=row.client.name,
         address=row.address,
         browser=user_agent_in_words(row.agent),
+        is_browser=is_browser(row.agent),
         scopes=in_words(wanted),
         scope=" ".join(wanted),
         lacking=lacking(row.client, row.scopes.split(), possible, resource=row.resource),
