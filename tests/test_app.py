@@ -97,6 +97,64 @@ def test_the_page_of_a_form_without_the_database_leads_back_to_it(client, ada, d
     assert refused.html.main.a["href"] == "/auth/login?next=/reports"
 
 
+SENT_AGAIN = [
+    pytest.param("/auth/username", {"username": "Grace <b>"}, id="a name"),
+    pytest.param("/auth/keys", {"name": "Backup", "permissions": ["a.b", "c.d"]}, id="a list"),
+    pytest.param("/auth/password", {"current_password": "", "end_keys": "on"}, id="a flag"),
+    pytest.param("/auth/username", {"username": "Grace", "next": "/reports"}, id="next"),
+]
+
+
+def sent_without_database(site, user, monkeypatch, path, fields):
+    """Send the form of a user; return it as the page of the error has it, or None."""
+
+    def fail(*arguments, **options):
+        raise peewee.OperationalError("away")
+
+    visitor = logged_in(site, user)
+    monkeypatch.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
+    refused = visitor.post(path, fields, headers=SAME_ORIGIN, status=503)
+    monkeypatch.undo()
+    return next((each for each in refused.forms.values() if each.action == path), None)
+
+
+@pytest.mark.promise(28)
+@pytest.mark.parametrize(("path", "fields"), SENT_AGAIN)
+def test_a_form_without_the_database_can_be_sent_again(site, ada, monkeypatch, path, fields):
+    sent = {**fields, "once": "abc", "account": "def", "other": "not of the form"}
+    form = sent_without_database(site, ada, monkeypatch, path, sent)
+    expected = {name: value for name, value in sent.items() if value and name != "other"}
+    kept = {name: [each.value for each in inputs] for name, inputs in form.fields.items() if name}
+    assert kept == {
+        name: value if isinstance(value, list) else [value] for name, value in expected.items()
+    }
+
+
+NOT_SENT_AGAIN = [
+    pytest.param("/auth/password", {"current_password": "x"}, id="a password"),
+    pytest.param("/auth/confirm", {"provider": "example"}, id="to a provider"),
+    pytest.param(
+        "/auth/username", {"username": "Grace", "next": "/auth/authorize?x"}, id="to an app"
+    ),
+]
+
+
+@pytest.mark.promise(28)
+@pytest.mark.parametrize(("path", "fields"), NOT_SENT_AGAIN)
+def test_a_form_with_a_secret_is_not_on_the_page_of_an_error(site, ada, monkeypatch, path, fields):
+    assert sent_without_database(site, ada, monkeypatch, path, fields) is None
+
+
+def test_a_script_leads_back_to_a_form_that_has_no_link(site, ada, client):
+    headers = {**SAME_ORIGIN, **FORM, "Referer": "http://localhost:80/"}
+    refused = client.post("/auth/login", b"x" * 20000, headers=headers, status=413)
+    (button,) = refused.html.main.select("button[data-back][hidden]")
+    assert button.text == "Back to the form"
+    headers["Referer"] = LOGIN_PAGE
+    refused = client.post("/auth/login", b"x" * 20000, headers=headers, status=413)
+    assert [each.name for each in refused.html.main.select("[data-back]")] == ["a"]
+
+
 def test_the_form_of_a_secret_address_is_not_linked_without_its_secret(settings):
     site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
     headers = {**SAME_ORIGIN, **FORM}

@@ -1,5 +1,6 @@
 """The pages and the cookie, in a real browser: the sample's site in Chromium."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -7,6 +8,7 @@ from threading import Event
 from urllib.parse import urlencode
 
 import pytest
+from peewee import OperationalError
 from selenium.webdriver.common.keys import Keys
 from webtest import TestApp
 
@@ -14,12 +16,12 @@ from tests.conftest import insert_users
 from tests.docs.pages import PAGES, code
 from tests.support.browser import Visitor, set_scheme, set_screen, start_browser
 from tests.support.factors import FACTOR_KEY, add_app
-from tests.support.gallery import ALL_WRONG, bare_sample
+from tests.support.gallery import ALL_WRONG, THROTTLED, bare_sample, shown
 from tests.support.keys import make_key
 from tests.support.logins import make_stale
 from tests.support.mails import MAIL
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
-from wsgiauth import AuthMiddleware, Field, Session, login_required, storage
+from wsgiauth import AuthMiddleware, Field, Session, User, login_required, storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.models import verified_by_operator
 from wsgiauth.accounts.passwords import password_problem
@@ -497,7 +499,7 @@ impatient = pytest.mark.parametrize("options", [IMPATIENT], ids=["impatient"])
 @impatient
 def test_who_guesses_too_often_is_told_to_wait_beside_the_form(visitor):
     guess(visitor)
-    assert "Try again in" in visitor.find("main [role=alert]").text
+    assert visitor.find("#message").text.startswith("There were too many attempts.")
     assert (visitor.value("username"), visitor.focus) == (USERNAME, "password")
 
 
@@ -505,7 +507,7 @@ def test_who_guesses_too_often_is_told_to_wait_beside_the_form(visitor):
 @impatient
 def test_who_registers_too_often_is_told_to_wait_beside_the_form(visitor):
     register_too_often(visitor)
-    assert visitor.find("main [role=alert]").text.endswith("Try again in 60 minutes.")
+    assert visitor.find("#message").text.endswith("Try again in 60 minutes.")
     assert visitor.value("username") == "Grace"
 
 
@@ -749,7 +751,7 @@ def test_a_newcomer_pastes_the_whole_email(visitor, site):
     assert visitor.focus == "code"
     visitor.find("[name=code]").send_keys("1234")
     visitor.press("Send another email")
-    assert "Try again in" in visitor.find("[role=alert]").text
+    assert "Try again in" in visitor.find("#message").text
     field = visitor.find("[name=code]")
     assert field.get_attribute("value") == "1234"
     text = plain_text_of(mailbox(site)[-1])
@@ -763,7 +765,7 @@ def test_a_registration_by_code_needs_no_script(visitor, site, without_javascrip
     visitor.open("/auth/register")
     visitor.submit("lin", "lin@example.org")
     visitor.press("Send another email")
-    assert "Try again in" in visitor.find("[role=alert]").text
+    assert "Try again in" in visitor.find("#message").text
     visitor.submit(mailbox(site).codes[-1])
     assert visitor.path == "/"
 
@@ -1301,3 +1303,106 @@ def test_the_bar_hides_no_row_that_has_the_focus(staff, width):
             ".map((each, n) => each.getBoundingClientRect()[n ? 'top' : 'bottom'])"
         )
         assert bottom <= top, staff.focus
+
+
+# Waits, and a database that is away for a moment.
+
+
+CLOCK = """
+    let now = 1_800_000_000_000;
+    const ticks = [];
+    Date.now = () => now;
+    window.setInterval = (tick) => ticks.push(tick);
+    window.clearInterval = (number) => delete ticks[number - 1];
+    window.pass = (seconds) => { now += 1000 * seconds; ticks.forEach((tick) => tick()); };
+    window.count = () => Object.keys(ticks).length;
+"""
+
+
+@pytest.fixture
+def pass_seconds(visitor):
+    """Return a function that moves the clock of the pages."""
+    command = visitor.browser.execute_cdp_cmd
+    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": CLOCK})
+    yield partial(visitor.run, "pass(arguments[0])")
+    command("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+@pytest.mark.promise(12)
+@impatient
+def test_the_end_of_a_wait_is_announced_once(visitor, pass_seconds):
+    guess(visitor)
+    message = visitor.find("#message")
+    assert message.text.endswith("Try again in a second.")
+    assert message.get_attribute("role") == "alert"
+    assert visitor.find("#message [role=status]").text == ""
+    pass_seconds(1)
+    assert message.get_attribute("role") is None
+    assert visitor.find("#message [role=status]").text == "You can try again now."
+    assert "Try again in" not in message.text
+    assert visitor.run("return count()") == 0
+
+
+def test_a_wait_is_counted_down(visitor, stage, pass_seconds):
+    stage.app = shown(THROTTLED)
+    visitor.open("/auth/login")
+    message = visitor.find("main p:has([data-wait])")
+    for seconds, left in (
+        (0, "Try again in 5 minutes."),
+        (170, "Try again in 3 minutes."),
+        (20, "Try again in 110 seconds."),
+        (109, "Try again in 1 second."),
+        (1, "You can try again now."),
+    ):
+        if seconds:
+            pass_seconds(seconds)
+        assert message.text.endswith(left)
+
+
+@pytest.fixture
+def outage(monkeypatch):
+    """Return a context in which the database is away."""
+
+    def fail(*arguments, **options):
+        raise OperationalError("away")
+
+    @contextmanager
+    def away():
+        with monkeypatch.context() as patched:
+            patched.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
+            yield
+
+    return away
+
+
+AWAY = "Accounts are not available at the moment"
+
+
+@pytest.mark.promise(28)
+def test_a_form_that_could_not_be_processed_is_sent_again(visitor, ada, outage):
+    visitor.log_in()
+    visitor.open("/auth/username")
+    with outage():
+        visitor.find("[name=username]").clear()
+        visitor.submit("Countess")
+        assert visitor.heading == AWAY
+        visitor.press("Try again")
+        assert visitor.heading == AWAY
+    visitor.press("Try again")
+    assert visitor.page == "/auth/account"
+    assert User.get(User.id == ada.id).username == "Countess"
+
+
+@pytest.mark.promise(28)
+def test_a_form_with_a_password_is_gone_back_to_with_what_was_typed(visitor, ada, database):
+    visitor.open("/auth/login?next=/reports")
+    database.execute_sql("ALTER TABLE wsgiauth_user RENAME TO away")
+    visitor.submit(USERNAME, PASSWORD)
+    database.execute_sql("ALTER TABLE away RENAME TO wsgiauth_user")
+    assert visitor.heading == AWAY
+    visitor.press("Back to the form")
+    assert (visitor.path, visitor.value("username")) == ("/auth/login?next=/reports", USERNAME)
+    visitor.find("[name=password]").clear()  # some browsers keep the whole page
+    visitor.find("[name=password]").send_keys(PASSWORD)
+    visitor.press("Log in")
+    assert visitor.page == "/reports"

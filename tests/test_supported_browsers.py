@@ -62,7 +62,7 @@ WORDS = {
         % ch deg em fr ms px rem s svh svw vh vw
     """,
     "method": """
-        abort abs add addEventListener after all append assign atob before blur btoa call
+        abort abs add addEventListener after all append assign atob back before blur btoa call
         catch ceil charCodeAt clear clearInterval clearTimeout click cloneNode closest
         concat contains create createElement createObjectURL delete dispatchEvent endsWith
         entries every exec fetch filter find findIndex findLast flatMap floor focus forEach

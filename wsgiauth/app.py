@@ -47,6 +47,8 @@ from wsgiauth.web.cors import CrossOrigin
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.failures import (
     FORM_HAS_PAGE,
+    SENT_FORM,
+    SentForm,
     ask_to_confirm,
     ask_to_log_in,
     failure,
@@ -241,6 +243,8 @@ class AuthApp:
             environ.pop("HTTP_AUTHORIZATION", None)  # perhaps of a proxy with a password of its own
         if "GET" in handlers and _HIDDEN.find(path) is None:
             environ[FORM_HAS_PAGE] = True
+        if method == "POST":
+            environ[SENT_FORM] = SentForm()
         handler = handlers.get(method) or handlers.get(_ANY)
         if handler is None:
             raise RequestError(

@@ -82,6 +82,20 @@ class Joined(Message):
         return joined
 
 
+class Wait(Joined):
+    """A sentence that says how long to wait, which the script of a page counts down."""
+
+    __slots__ = ("seconds",)
+
+    seconds: int
+
+    def __new__(cls, text: str, seconds: int) -> Self:
+        """Return the sentence."""
+        wait = super().__new__(cls, [text])
+        wait.seconds = seconds
+        return wait
+
+
 def _(text: str, /, **values: object) -> Message:
     """Return a sentence with its values."""
     return Message(text, values)

@@ -9,7 +9,7 @@ from tests.support.catalogues import translated
 from wsgiauth.languages import Languages
 from wsgiauth.languages.dates import day_in_words, moment_in_words
 from wsgiauth.languages.language import ENGLISH, Language
-from wsgiauth.messages import Joined, _, list_of, ngettext, pgettext
+from wsgiauth.messages import Joined, Wait, _, list_of, ngettext, pgettext
 
 TRANSLATIONS = (
     ("Hello, %(name)s!", "Ciao, %(name)s!"),
@@ -72,6 +72,15 @@ def test_a_number_chooses_the_form(italian):
 def test_lists_and_several_messages_are_translated_one_by_one(italian):
     assert italian.say(list_of(["Ada", _("Name")])) == "Ada e Nome"
     assert italian.say(Joined([_("Name"), "Name"])) == "Nome Name"
+
+
+def test_a_wait_on_a_page_has_what_its_script_says(italian):
+    message = Joined(["Too many.", Wait(ngettext("%(num)s key", "%(num)s keys", 2), 37)])
+    assert italian.say(message) == "Too many. 2 chiavi"
+    assert italian.html(message) == (
+        'Too many. <span data-wait="37" data-again="Try again {}."'
+        ' data-over="You can try again now.">2 chiavi</span>'
+    )
 
 
 def test_a_date_is_that_of_the_language(italian):

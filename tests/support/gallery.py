@@ -33,9 +33,11 @@ from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.forms.done import done_cookies
+from wsgiauth.messages import Joined
 from wsgiauth.storage.failures import unavailable
+from wsgiauth.throttling.attempts import try_again_in
 from wsgiauth.throttling.counts import AttemptCount
-from wsgiauth.web.pages import Pages
+from wsgiauth.web.pages import ErrorPage, Pages
 
 SITE_NAME = "Riverside Library"
 WRONG_PASSWORD = {"current_password": "wrong", "new_password": PASSWORD}
@@ -208,6 +210,9 @@ ANSWERS = {
     "error-404": lambda people: people.stranger.get("/auth/nowhere", status=404),
     "error-member": lambda people: people.grace.get("/auth/nowhere", status=404),
     "error-503": lambda people: people.visitor(without_database).get("/", status=503),
+    "error-503-form": lambda _: shown(UNAVAILABLE),
+    "error-429": lambda _: shown(THROTTLED),
+    "login-waits": lambda _: shown(PAGES["login.html"].replaced(message=THROTTLED.detail)),
     "logged-out": lambda people: with_an_ended_login(people.visitor(echo)),
     "unnamed": lambda people: Pages("/auth").render(REQUEST, PAGES["login.html"]),
     "logo": lambda people: Pages("/auth", site_name=SITE_NAME, logo="/icon.svg").render(
@@ -217,6 +222,19 @@ ANSWERS = {
     "brand-account": lambda _: branded("#003366", PAGES["account.html"]),
     "brand-staff": lambda _: branded("#ff6600", PAGES["admin/user.html"]),
 }
+THROTTLED = ErrorPage(
+    status=429,
+    title="Too many attempts",
+    detail=Joined(["There were too many failed attempts to log in.", try_again_in(300)]),
+    links={"/auth/login": "Try again"},
+)
+UNAVAILABLE = ErrorPage(
+    status=503,
+    title="Accounts are not available at the moment",
+    detail="This page needs the accounts of this site, which do not answer now.",
+    again_url="/auth/username",
+    again_fields=(("username", "ada"),),
+)
 EXAMPLES = {
     f"example-{name.removesuffix('.html').replace('/', '-')}": page for name, page in PAGES.items()
 }
@@ -330,6 +348,11 @@ class Gallery:
             )
             answer.body = answer.body.replace(public, own)
         return answer(environ, start_response)
+
+
+def shown(page):
+    """Show a page in a state that takes many requests."""
+    return Pages("/auth", site_name=SITE_NAME).render(REQUEST, page)
 
 
 def branded(color, page):

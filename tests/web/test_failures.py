@@ -4,6 +4,8 @@ The tests of `guards`, `challenges` and `gate` have the redirects of browsers an
 """
 
 from dataclasses import replace
+from http import HTTPStatus
+from types import SimpleNamespace
 
 import pytest
 from webtest import TestApp
@@ -14,7 +16,10 @@ from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, login_required, permission_required, storage
 from wsgiauth.testing import logged_in, make_user
-from wsgiauth.web.urls import with_next
+from wsgiauth.throttling.attempts import try_again_in
+from wsgiauth.web.failures import failure
+from wsgiauth.web.pages import Pages
+from wsgiauth.web.urls import Destinations, with_next
 
 LOGIN = "/auth/login"
 PAGE = "http://localhost:80/notes?page=2"
@@ -31,6 +36,14 @@ LOG_IN = 'Bearer realm="wsgiauth"'
 # What the scripts of a page send that ask for HTML.
 FETCH = {**BROWSER, "Sec-Fetch-Mode": "cors", "Sec-Fetch-Site": "same-origin"}
 XHR = {**BROWSER, "X-Requested-With": "XMLHttpRequest"}
+
+
+BROWSER_ENVIRON = {
+    "HTTP_ACCEPT": "text/html",
+    "REQUEST_METHOD": "GET",
+    "SCRIPT_NAME": "",
+    "wsgiauth.root": "",
+}
 
 
 def refusing(environ, start_response):
@@ -238,3 +251,17 @@ def test_another_site_does_nothing_by_the_headers_of_htmx(make_client):
     client = logged_in(make_client(login_required(redirect_url=LOGIN)(never)).app)
     headers = {**HTMX, "Sec-Fetch-Site": "cross-site", "Origin": "http://evil.example"}
     redirected(client.post("/part", headers=headers, status=401))
+
+
+@pytest.mark.promise(12)
+def test_the_page_of_a_wait_counts_it_down_and_leads_to_another_try():
+    site = SimpleNamespace(pages=Pages("/auth"), destinations=Destinations())
+    environ = {**BROWSER_ENVIRON, "wsgiauth.site": site, "PATH_INFO": "/auth/verify"}
+    status, detail = HTTPStatus.TOO_MANY_REQUESTS, try_again_in(37)
+    response = failure(environ, status, "throttled", detail)
+    page = TestApp(response, extra_environ={"wsgiauth.site": site}).get("/", status=429).html.main
+    assert page.select_one("p > [data-wait='37']").text == "Try again in 37 seconds."
+    assert [(each.text, each["href"]) for each in page.select("a")] == [
+        ("Try again", "/auth/verify"),
+        ("Go to the home page", "/"),
+    ]

@@ -129,6 +129,7 @@ class Confirm(MemberForm):
         Text(SEND, "For browsers: anything asks for an email with a code."),
     )
     failures = (APPLICATION_FAILED,)
+    leads_elsewhere = True
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return those of the form, which gives a session its second factor."""

@@ -28,7 +28,17 @@ from wsgiauth.forms.endpoint import (
     require_login,
     require_same_origin,
 )
-from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts, named, offered
+from wsgiauth.forms.fields import (
+    SECRETS,
+    Flag,
+    Input,
+    Number,
+    Numbers,
+    Text,
+    Texts,
+    named,
+    offered,
+)
 from wsgiauth.forms.repeated import answered_cookie, is_repeated
 from wsgiauth.forms.shown_to import ACCOUNT, require_shown_to
 from wsgiauth.messages import Joined
@@ -36,6 +46,7 @@ from wsgiauth.openapi.answers import Answer, Problem, Scheme
 from wsgiauth.openapi.callers import SESSION
 from wsgiauth.openapi.problems import BUSY, INVALID, NOT_FRESH, OF_BODY, UNAVAILABLE
 from wsgiauth.site import Site
+from wsgiauth.web.failures import SENT_FORM
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
     JSON,
@@ -51,7 +62,7 @@ from wsgiauth.web.request import (
     text_field,
 )
 from wsgiauth.web.responses import Header, Response, json_response, problem, redirect
-from wsgiauth.web.urls import mount_url, path_asked_for, safe_next, with_next
+from wsgiauth.web.urls import mount_url, origin_of, path_asked_for, path_below, safe_next, with_next
 
 NEXT = "next"  # in the query and in forms: where the browser goes afterwards
 ONCE = "once"  # in forms: a random string, see `once`
@@ -160,6 +171,7 @@ class Form(Endpoint, Generic[Sent]):
     # What `act` refuses, which a browser sees on the page with the form. `failures` are those of
     # other requests to send the form.
     refusals: tuple[Problem, ...] = (INVALID,)
+    leads_elsewhere: ClassVar[bool] = False  # to another site, which only its own page admits
 
     @abstractmethod
     def act(self, submission: Sent) -> Response:
@@ -195,6 +207,8 @@ class Form(Endpoint, Generic[Sent]):
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; show it again if it is refused."""
         parsed = self._parse(environ, site)
+        if SENT_FORM in environ:
+            environ[SENT_FORM].fields += self._kept(parsed)
         if is_repeated(environ, site, parsed.sent):
             return see_other(parsed, page_of(parsed))
         self._check_account(parsed)  # before a proof is asked for
@@ -254,6 +268,27 @@ class Form(Endpoint, Generic[Sent]):
             is_program=is_program,
             wants_json=wants_json,
         )
+
+    def _kept(self, submission: Submission) -> list[tuple[str, str]]:
+        """Return the fields for a page that sends the form again; none if that is not possible.
+
+        A secret is in no page. A `next` below /auth or at another host can lead the browser to
+        another site, which only the policy of the page with the form admits.
+        """
+        fields, destination = submission.fields, submission.destination
+        mount = mount_url(submission.environ)
+        is_led_on = bool(origin_of(destination) or path_below(destination, mount))
+        if self.leads_elsewhere or is_led_on or any(map(fields.get, SECRETS)):
+            return []
+        kept = [
+            *fields.items(),
+            *((name, str(each)) for name, chosen in submission.lists.items() for each in chosen),
+            *((name, "on") for name in sorted(submission.flags)),
+            (NEXT, destination),
+            (ONCE, submission.once),
+            (ACCOUNT, submission.account),
+        ]
+        return [(name, value) for name, value in kept if value]
 
     def _refused(
         self,

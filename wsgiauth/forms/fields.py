@@ -6,6 +6,14 @@ from typing import Any, ClassVar
 from wsgiauth.openapi.schemas import Schema
 from wsgiauth.settings import Settings
 
+# Of all forms: no page repeats the values of these fields.
+SECRETS = frozenset(
+    (
+        *("password", "current_password", "new_password", "code", "user_code"),
+        *("credential", "token", "request", "second"),
+    )
+)
+
 
 class Input:
     """A field of a form, and the member of that name in JSON.

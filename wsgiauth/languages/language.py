@@ -10,7 +10,7 @@ from unicodedata import bidirectional
 from markupsafe import Markup, escape
 
 from wsgiauth.languages.catalogues import PERCENT_ALONE, PLACEHOLDER, TAG, Catalogue
-from wsgiauth.messages import Joined, Message, filled, pgettext
+from wsgiauth.messages import Joined, Message, Wait, _, filled, pgettext
 
 # ISO 639 and ISO 15924: languages and scripts that are written from right to left.
 _RIGHT_TO_LEFT = frozenset(("ar", "arab", "ckb", "dv", "fa", "he", "hebr", "ps", "sd", "ug", "ur"))
@@ -21,6 +21,9 @@ _BDI = Markup("<bdi>%s</bdi>")
 _REFERENCE = re.compile(r"(&(?:#[0-9]+|[A-Za-z]+);)")
 
 _NAME = pgettext("the name of this language, in this language", "English")
+_WAIT = Markup('<span data-wait="%d" data-again="%s" data-over="%s">%s</span>')  # see `page.js`
+_TRY_AGAIN = _("Try again %(when)s.", when="{}")  # such as "in 37 seconds"
+_WAIT_OVER = _("You can try again now.")
 _THOUSAND = pgettext("how the digits of a number are grouped", "1,000")
 
 
@@ -73,7 +76,11 @@ class Language:
         if not isinstance(text, Message):
             return escape(text)
         if isinstance(text, Joined):
-            return Markup().join(map(self.html, text.parts))
+            joined = Markup().join(map(self.html, text.parts))
+            if not isinstance(text, Wait):
+                return joined
+            again, over = map(self.say, (_TRY_AGAIN, _WAIT_OVER))
+            return _WAIT % (text.seconds, again, over, joined)
         said = self._chosen(text.text, text.plural, text.number, text.context)
         return Markup(filled(escape(said), text.values, self._isolated))  # noqa: S704
 

@@ -71,6 +71,33 @@
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
 
+  // Count down how long to wait, and say once that it is over.
+  for (const wait of all("[data-wait]")) {
+    const { again, over } = wait.dataset;
+    const until = Date.now() + 1000 * wait.dataset.wait;
+    const status = document.createElement("span");
+    status.setAttribute("role", "status");
+    wait.after(status);
+    const timer = setInterval(() => {
+      wait.closest("[role=alert]")?.removeAttribute("role"); // it was read out, once
+      const left = Math.ceil((until - Date.now()) / 1000);
+      const when = left < 120 ? [left, "second"] : [Math.ceil(left / 60), "minute"];
+      wait.textContent = left > 0 ? again.replace("{}", distance.format(...when)) : "";
+      if (left > 0) return;
+      status.textContent = over;
+      clearInterval(timer);
+    }, 1000);
+  }
+
+  // Back to a form, where browsers keep what was typed.
+  for (const back of history.length > 1 ? all("[data-back]") : []) {
+    back.hidden = false;
+    back.addEventListener("click", (event) => {
+      event.preventDefault();
+      history.back();
+    });
+  }
+
   // Offer once to log in with this device, if it can verify its user.
   const device = document.querySelector("[data-device]");
   const offer = async () => {

@@ -9,7 +9,7 @@ from typing import NoReturn, Self
 from wsgiauth import events
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import RetryLaterError
-from wsgiauth.messages import Joined, ngettext
+from wsgiauth.messages import Joined, Wait, ngettext
 from wsgiauth.throttling.counts import Counter
 from wsgiauth.throttling.failed_logins import FailureLog
 from wsgiauth.throttling.hash_slots import Claim
@@ -110,6 +110,8 @@ def _refuse(counter: Counter, seconds: int) -> NoReturn:
 def try_again_in(seconds: int) -> str:
     """Return the sentence that says after how many seconds to try again."""
     if seconds < 120:
-        return ngettext("Try again in a second.", "Try again in %(num)s seconds.", seconds)
-    minutes = math.ceil(seconds / 60)
-    return ngettext("Try again in a minute.", "Try again in %(num)s minutes.", minutes)
+        text = ngettext("Try again in a second.", "Try again in %(num)s seconds.", seconds)
+    else:
+        minutes = math.ceil(seconds / 60)
+        text = ngettext("Try again in a minute.", "Try again in %(num)s minutes.", minutes)
+    return Wait(text, seconds)

@@ -10,6 +10,7 @@ login is at another one is sent there: see `web.urls.LOGIN_AT`.
 from collections.abc import Mapping
 from http import HTTPStatus
 from itertools import chain
+from typing import NamedTuple
 from urllib.parse import urlsplit
 from wsgiref.types import WSGIEnvironment
 
@@ -42,10 +43,28 @@ UNSENT = "unsent"  # as `done` in the query of the login page: the same
 # In an environ: the proxy that asks leads a browser on only after a 401.
 ONLY_UNAUTHORIZED = "wsgiauth.only_unauthorized"
 FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL shows its form
+SENT_FORM = "wsgiauth.sent_form"  # in an environ, after a POST: a `SentForm`
+
+
+class SentForm:
+    """The form of a request, for an error page that sends it again.
+
+    Attributes:
+        fields: Names and values, which the form adds once it has read them; none of a secret form.
+    """
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[str, str]] = []
 
 
 _REFUSED = _("This request was refused")
 _UNREADABLE = _("The form could not be read")
+
+_WORTH_A_RETRY = (
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+)
 
 # By code, for error pages; features declare those of theirs. Problem details have the name of the
 # HTTP status instead.
@@ -130,6 +149,7 @@ def failure(
         if code == "other_account":  # after a form, too
             wanted = _page_to_return_to(environ)
         login_url, login_text = f"{login}?{SWITCH}=1", _("Use another account")
+    retry = _ways_to_retry(environ, status, mount, has_way_back=bool(around.back_url))
     page = ErrorPage(
         around=around,
         status=status.value,
@@ -138,9 +158,12 @@ def failure(
         login_url=login_url and with_next(login_url, wanted),
         login_text=login_text,
         links={
-            **_link_to_retry(environ, status, mount, has_way_back=bool(around.back_url)),
+            **retry.links,
             **{f"{mount}/{path}": text for path, text in (pages or {}).items()},
         },
+        form_url=retry.form_url,
+        again_url=retry.again_url,
+        again_fields=retry.again_fields,
     )
     if again is not None:
         button = ProviderButton(again.provider, again.title, f"{mount}/oidc/{again.provider}")
@@ -148,23 +171,39 @@ def failure(
     return renderer.render(environ, page, status=status, headers=headers)
 
 
-def _link_to_retry(
+class _Retry(NamedTuple):
+    """How an error page leads to another try; see `ErrorPage`."""
+
+    links: Mapping[str, str] = {}
+    form_url: str | None = None
+    again_url: str = ""
+    again_fields: tuple[tuple[str, str], ...] = ()
+
+
+def _ways_to_retry(
     environ: WSGIEnvironment, status: HTTPStatus, mount: str, *, has_way_back: bool
-) -> dict[str, str]:
+) -> _Retry:
     """Return a link to the same page, or to that of a form that was too large or not processed.
 
     The Referer names the page of a form. It has no path if the address of the page has a secret. A
-    browser that sends no Referer is led to the address of the form, if that has a page.
+    browser that sends no Referer is led to the address of the form, if that has a page. A form
+    without secrets that the site could not process is on the page of the error itself.
     """
-    if status not in (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.SERVICE_UNAVAILABLE):
-        return {}
+    if status not in _WORTH_A_RETRY:
+        return _Retry()
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         page = _asked_for(environ)
-        return {page: _("Try again")} if page else {}
+        return _Retry({page: _("Try again")} if page else {})
+    sent: SentForm | None = environ.get(SENT_FORM)
+    url = _asked_for(environ)
+    if status is HTTPStatus.SERVICE_UNAVAILABLE and sent is not None and sent.fields and url:
+        return _Retry(again_url=url, again_fields=tuple(sent.fields))
     page = _page_of_this_site(environ, "HTTP_REFERER")
     if FORM_HAS_PAGE in environ and "HTTP_REFERER" not in environ and not has_way_back:
-        page = _asked_for(environ)
-    return {page: _("Back to the form")} if path_below(page, mount) else {}
+        page = url
+    if not path_below(page, mount):
+        return _Retry(form_url="")
+    return _Retry({page: _("Back to the form")}, form_url=page)
 
 
 def ask_to_log_in(

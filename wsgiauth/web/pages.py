@@ -126,6 +126,11 @@ class ErrorPage(Page):
     login_url: str | None = None  # if another login can help
     login_text: str = ""  # of the link to `login_url`
     links: Mapping[str, str] = {}  # the texts of links to pages that help, by URL
+    # After a form: the one of `links` that leads back to it; "": the script alone can.
+    form_url: str | None = None
+    # A form without secrets: a button sends it again, with these fields.
+    again_url: str = ""
+    again_fields: tuple[tuple[str, str], ...] = ()
     # With `providers`, a button begins the login at the first one again.
     next: str = ""  # the page after that login
     remember: bool = False  # whether the session outlives the browser window

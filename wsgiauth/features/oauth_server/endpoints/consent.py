@@ -76,6 +76,7 @@ class Consent(MemberForm):
     """Asks for the consent of the user, by a form of this site alone."""
 
     step = _("Log in to another app")
+    leads_elsewhere = True
     is_navigation = True
     fields = (
         Text("decision", "`allow` or `refuse`.", required=True, examples=["allow"]),

@@ -64,6 +64,7 @@ class Identities(ProviderEndpoint, ListForm):
             "The `id` of an account. Other sessions that began or were confirmed with it end.",
         ),
     )
+    leads_elsewhere = True
     refusals = (INVALID, LAST_WAY_IN, PROVIDER_REFUSED, PROVIDER_UNAVAILABLE)
 
     def document(
