@@ -1,5 +1,6 @@
 """The style sheet of a site: its accent is legible everywhere, and its own rules come last."""
 
+import re
 from colorsys import rgb_to_hsv
 from itertools import product
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.support.accents import TEXT, illegible, pairs
 from tests.support.browser import SCHEMES
+from tests.support.style_rules import rules_of
 from tests.support.tables import row_by_row
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.brand import DARK, LIGHT, accent, icon, style_sheet
@@ -84,7 +86,19 @@ def test_no_lighter_shade_would_be_legible_on_light_pages():
 
 
 def test_without_a_colour_the_style_sheet_is_ours():
-    assert styled() == Templates(None, autoescape=True).read("style.css")
+    ours = Templates(None, autoescape=True).read("style.css")
+    assert list(rules_of(styled())) == list(rules_of(ours))
+
+
+def test_comments_and_indentation_of_ours_are_not_sent():
+    assert "/*" not in styled()
+    assert not re.search(r"^\s", styled(), re.MULTILINE)
+
+
+def test_a_style_sheet_of_ones_own_stays_as_it_is(tmp_path):
+    own = "a {\n  color: red; /* as before */\n}\n"
+    (tmp_path / "style.css").write_text(own)
+    assert styled(folder=tmp_path) == own
 
 
 def test_the_shades_weigh_a_few_bytes():

@@ -19,6 +19,7 @@ _CODE = re.compile(
     | (?P<code>{[{%])""",
     re.DOTALL | re.VERBOSE,
 )
+_MARGIN = re.compile(r"^\s+", re.MULTILINE)
 _END = re.compile("</style", re.IGNORECASE)
 
 
@@ -68,7 +69,10 @@ def style_sheet(templates: Templates, color: str | None) -> str:
         ConfigurationError: A file cannot be read, or cannot be in a page.
     """
     shades = "" if color is None else _shades(Colour.parse(color))
-    return _css(templates, "style.css") + shades + _css(templates, "brand.css")
+    style = _css(templates, "style.css")
+    if style == Templates(None, autoescape=True).read("style.css"):  # that of a site stays
+        style = _small(style)
+    return style + shades + _css(templates, "brand.css")
 
 
 def icon(templates: Templates, color: str | None) -> str:
@@ -96,6 +100,13 @@ def _css(templates: Templates, name: str) -> str:
         line = css.count("\n", 0, position) + 1
         raise ConfigurationError(f"TEMPLATES: {name}, line {line}: {reason}.")
     return css
+
+
+@lru_cache(maxsize=1)
+def _small(css: str) -> str:
+    """Return our style sheet without comments and indentation, which every page would carry."""
+    without = _CODE.sub(lambda found: "" if found[0].startswith("/*") else found[0], css)
+    return _MARGIN.sub("", without)
 
 
 @lru_cache(maxsize=4)  # further sites in the process have the same files
