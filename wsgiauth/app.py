@@ -47,8 +47,7 @@ from wsgiauth.web.cors import CrossOrigin
 from wsgiauth.web.cross_origin import SAFE_METHODS
 from wsgiauth.web.failures import (
     FORM_HAS_PAGE,
-    SENT_FORM,
-    SentForm,
+    SENT_FIELDS,
     ask_to_confirm,
     ask_to_log_in,
     failure,
@@ -244,7 +243,7 @@ class AuthApp:
         if "GET" in handlers and _HIDDEN.find(path) is None:
             environ[FORM_HAS_PAGE] = True
         if method == "POST":
-            environ[SENT_FORM] = SentForm()
+            environ[SENT_FIELDS] = []
         handler = handlers.get(method) or handlers.get(_ANY)
         if handler is None:
             raise RequestError(

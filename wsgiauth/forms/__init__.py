@@ -46,7 +46,7 @@ from wsgiauth.openapi.answers import Answer, Problem, Scheme
 from wsgiauth.openapi.callers import SESSION
 from wsgiauth.openapi.problems import BUSY, INVALID, NOT_FRESH, OF_BODY, UNAVAILABLE
 from wsgiauth.site import Site
-from wsgiauth.web.failures import SENT_FORM
+from wsgiauth.web.failures import SENT_FIELDS
 from wsgiauth.web.pages import Page
 from wsgiauth.web.request import (
     JSON,
@@ -207,8 +207,7 @@ class Form(Endpoint, Generic[Sent]):
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Take the form; show it again if it is refused."""
         parsed = self._parse(environ, site)
-        if SENT_FORM in environ:
-            environ[SENT_FORM].fields += self._kept(parsed)
+        environ.get(SENT_FIELDS, []).extend(self._kept(parsed))
         if is_repeated(environ, site, parsed.sent):
             return see_other(parsed, page_of(parsed))
         self._check_account(parsed)  # before a proof is asked for

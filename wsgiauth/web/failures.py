@@ -43,18 +43,8 @@ UNSENT = "unsent"  # as `done` in the query of the login page: the same
 # In an environ: the proxy that asks leads a browser on only after a 401.
 ONLY_UNAUTHORIZED = "wsgiauth.only_unauthorized"
 FORM_HAS_PAGE = "wsgiauth.form_has_page"  # in an environ: a GET of its URL shows its form
-SENT_FORM = "wsgiauth.sent_form"  # in an environ, after a POST: a `SentForm`
-
-
-class SentForm:
-    """The form of a request, for an error page that sends it again.
-
-    Attributes:
-        fields: Names and values, which the form adds once it has read them; none of a secret form.
-    """
-
-    def __init__(self) -> None:
-        self.fields: list[tuple[str, str]] = []
+# In an environ, for a POST: a list. A form that an error page can send again adds its fields.
+SENT_FIELDS = "wsgiauth.sent_fields"
 
 
 _REFUSED = _("This request was refused")
@@ -194,10 +184,9 @@ def _ways_to_retry(
     if environ["REQUEST_METHOD"] in SAFE_METHODS:
         page = _asked_for(environ)
         return _Retry({page: _("Try again")} if page else {})
-    sent: SentForm | None = environ.get(SENT_FORM)
-    url = _asked_for(environ)
-    if status is HTTPStatus.SERVICE_UNAVAILABLE and sent is not None and sent.fields and url:
-        return _Retry(again_url=url, again_fields=tuple(sent.fields))
+    sent, url = tuple(environ.get(SENT_FIELDS, ())), _asked_for(environ)
+    if status is HTTPStatus.SERVICE_UNAVAILABLE and sent and url:
+        return _Retry(again_url=url, again_fields=sent)
     page = _page_of_this_site(environ, "HTTP_REFERER")
     if FORM_HAS_PAGE in environ and "HTTP_REFERER" not in environ and not has_way_back:
         page = url
