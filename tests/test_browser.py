@@ -1,5 +1,6 @@
 """The pages and the cookie, in a real browser: the sample's site in Chromium."""
 
+import re
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -750,14 +751,76 @@ def test_a_newcomer_pastes_the_whole_email(visitor, site):
     )
     assert visitor.focus == "code"
     visitor.find("[name=code]").send_keys("1234")
-    visitor.press("Send another email")
+    button = visitor.find("[name=again]")
+    assert re.fullmatch(r"Send another email \((30|2\d) secs\)", button.text)
+    assert not button.is_enabled()
+    with visitor.leaving():
+        visitor.run("arguments[0].disabled = false; arguments[0].click()", button)
     assert "Try again in" in visitor.find("#message").text
     field = visitor.find("[name=code]")
     assert field.get_attribute("value") == "1234"
     text = plain_text_of(mailbox(site)[-1])
-    visitor.browser.execute_script("arguments[0].value = arguments[1]", field, text)
-    visitor.press("Continue")
+    with visitor.leaving():
+        visitor.run("arguments[0].select()", field)
+        visitor.run("document.execCommand('insertText', false, arguments[0])", text)
     assert (visitor.path, visitor.heading) == ("/members", "Members")
+
+
+WITH_CODES = WITH_MAIL | {"LOGIN_CODES": True}
+
+
+@pytest.mark.parametrize("options", [WITH_CODES], ids=["codes"])
+def test_a_code_is_sent_with_its_last_digit_and_once(visitor, requests):
+    visitor.open("/auth/code")
+    visitor.submit("goldfinch")
+    assert visitor.shown("#code-hint") == ["Eight digits, sent with the last one"]
+    visitor.run("addEventListener('submit', (event) => event.preventDefault(), true)")
+    visitor.run("sent = 0; addEventListener('submit', () => sent++, true)")
+    field = visitor.find("[name=code]")
+    for typed, sent in (("1234 567", 0), (Keys.BACKSPACE, 0), ("7", 0), ("8", 1), ("9", 1)):
+        field.send_keys(typed)
+        assert visitor.run("return sent") == sent, typed
+    field.send_keys(Keys.BACKSPACE)  # complete again
+    assert visitor.run("return sent") == 1
+    assert [path for method, path, _ in requests if method == "POST"] == ["/auth/code"]
+
+
+@pytest.mark.parametrize("options", [WITH_CODES], ids=["codes"])
+def test_another_code_can_be_asked_for_after_30_seconds(visitor):
+    visitor.open("/auth/code")
+    visitor.submit("goldfinch")
+    button = visitor.find("[name=again]")
+    assert not button.is_enabled()
+    visitor.run("const now = Date.now; Date.now = () => now() + 31000")
+    visitor.wait_until(lambda _: button.is_enabled())
+    assert button.text == "Email me another code"
+
+
+@pytest.mark.parametrize("options", [WITH_CODES], ids=["codes"])
+def test_the_way_used_last_is_marked(visitor, ada):
+    marks = (
+        "return [...document.querySelectorAll('button[data-last]')].map((each) => each.innerText)"
+    )
+    visitor.open("/auth/login")
+    visitor.run("localStorage.clear()")
+    visitor.find("[name=username]").send_keys(USERNAME)
+    visitor.press("Email me a code")
+    visitor.open("/auth/login")
+    assert visitor.run(marks) == ["Email me a code"]
+    mark = "return getComputedStyle(document.querySelector('button[data-last]'), '::after').content"
+    assert visitor.run(mark) == '"Last used"'
+    assert visitor.run("return Object.values(localStorage)") == ["code"]  # and no name
+    visitor.submit(USERNAME, PASSWORD)
+    visitor.open("/auth/login?switch=1")
+    assert visitor.run(marks) == ["Log in"]
+
+
+@pytest.mark.parametrize("options", [WITH_MAIL], ids=[""])
+def test_a_single_way_is_not_marked(visitor, ada):
+    visitor.log_in()
+    visitor.open("/auth/login?switch=1")
+    assert visitor.run("return localStorage.getItem('wsgiauth-way')") == "password"
+    assert visitor.find_all("button[data-last]") == []
 
 
 @pytest.mark.parametrize("options", [BY_CODE], ids=["registration"])
@@ -885,7 +948,11 @@ def test_a_new_password_is_graded_while_it_is_typed_by_the_rules_of_the_server(
     values = {"username": "Grace", "email": "hopper.g@example.org", "password": password}
     for name, value in values.items():
         visitor.find(f"[name={name}]").send_keys(value)
-    assert visitor.find("[data-strength-of=password]").text == said
+    hint = visitor.find("[data-strength-of=password]")
+    assert hint.text == said
+    steps = {"": "", "Too short.": "1", LONG_ENOUGH: "3"}
+    level = "4" if said.startswith("Strong") else steps.get(said, "2")
+    assert (hint.get_attribute("data-level") or "") == level
     problem = password_problem(password, settings, username="Grace", email=values["email"])
     assert bool(problem) is (not said.startswith(("Long enough", "Strong")))
 

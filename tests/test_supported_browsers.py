@@ -24,7 +24,8 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 # What every supported browser has.
 WORDS = {
     "property": """
-        accent-color align-items align-self aspect-ratio background background-color border
+        accent-color align-items align-self aspect-ratio background background-color
+        background-size border
         border-bottom border-collapse border-color border-inline-end border-inline-start
         border-inline-start-width border-radius border-spacing border-top bottom box-shadow
         box-sizing break-inside clip-path color color-scheme column-gap columns content
@@ -46,8 +47,8 @@ WORDS = {
         visibility white-space width z-index
     """,
     "function": """
-        attr calc circle clamp counter hsl inset max min minmax repeat rgb rotate translate
-        var
+        attr calc circle clamp counter hsl inset linear-gradient max min minmax repeat
+        repeating-linear-gradient rgb rotate scaleX translate var
     """,
     "selector": """
         ::after ::before ::marker ::placeholder :active :checked :disabled :empty

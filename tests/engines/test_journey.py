@@ -190,7 +190,7 @@ def test_a_person_registers_logs_in_in_two_steps_and_chooses_a_new_password(visi
     visitor.press("Log out")
 
     visitor.open("/auth/login")
-    visitor.press("Forgot your password?")
+    visitor.press("Forgot it?")
     visitor.submit(USERNAME)
     assert visitor.heading == "Check your email"
     open_link(visitor, site)

@@ -76,7 +76,7 @@ def test_a_person_registers_forgets_moves_and_closes(journey):
     visitor.press("Log out")
 
     visitor.open("/auth/login")
-    visitor.press("Forgot your password?")
+    visitor.press("Forgot it?")
     visitor.submit(USERNAME)
     assert visitor.heading == "Check your email"
     _, subject, text = inbox.next()

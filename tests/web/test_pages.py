@@ -198,8 +198,22 @@ def test_every_value_is_escaped():
     for name, page in PAGES.items():
         plain, hostile = (answered(pages, filled(page, value)).html for value in ("plain", HOSTILE))
         assert structure(hostile) == structure(plain), name
-        expected = [text.replace("plain", HOSTILE) for text in contents(plain)]
+        # "P" is a monogram, of the first letter.
+        expected = [
+            HOSTILE[0] if text == "P" else text.replace("plain", HOSTILE)
+            for text in contents(plain)
+        ]
         assert contents(hostile) == expected, name
+
+
+def test_a_provider_has_its_mark_or_the_first_letter_of_its_title():
+    firm = LOGIN.providers[0]._replace(title="étoile", icon="")
+    own = LOGIN.providers[0]._replace(icon="/static/firm.svg")
+    page = answered(Pages("/auth"), LOGIN.replaced(providers=(*LOGIN.providers, firm, own)))
+    marks = [each.find(class_="mark") for each in page.html.select("[data-way^=at]")]
+    assert [each.name for each in marks] == ["span", "svg", "span", "img"]
+    assert [each.get("data-letter") for each in marks] == ["G", None, "É", None]
+    assert page.html.select_one("[data-way^=at]").text == "Log in with Google"
 
 
 def test_the_comments_of_a_template_are_not_sent(answers):

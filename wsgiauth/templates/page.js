@@ -102,7 +102,8 @@
   const device = document.querySelector("[data-device]");
   const offer = async () => {
     const isAble = await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable();
-    if (!isAble || localStorage.getItem("wsgiauth-device")) return;
+    const isOffered = device.dataset.device !== "new" && localStorage.getItem("wsgiauth-device");
+    if (!isAble || isOffered) return;
     localStorage.setItem("wsgiauth-device", "offered");
     device.hidden = false;
   };
@@ -140,6 +141,7 @@
     ({ target }) => {
       target.setCustomValidity("");
       target.setCustomValidity(problem(target) || "");
+      target.closest("details")?.setAttribute("open", "");
     },
     true,
   );
@@ -198,16 +200,73 @@
     return unit.length < 15 ? "fine" : "strong";
   };
 
+  const levels = { short: 1, similar: 2, repeated: 2, runs: 2, fine: 3, strong: 4 };
   for (const hint of all("[data-strength-of]")) {
     const input = document.getElementById(hint.dataset.strengthOf);
     const rules = JSON.parse(hint.dataset.rules);
     const fields = ["username", "email"].map((each) => input.form.elements[each]).filter(Boolean);
     const say = () => {
       const names = fields.flatMap(({ value }) => [value, value.split("@")[0]]).filter(Boolean);
-      hint.textContent = input.value && hint.dataset[strength(input.value, rules, names)];
+      const found = input.value && strength(input.value, rules, names);
+      hint.textContent = found && hint.dataset[found];
+      hint.dataset.level = levels[found] ?? "";
       document.getElementById(`${input.id}-error`)?.remove(); // about what was sent before
     };
     [input, ...fields].forEach((each) => each.addEventListener("input", say));
+  }
+
+  // Send a code as soon as it is complete, also within the text around it, as the server reads it.
+  const codes = ({ value, dataset }) =>
+    (value.normalize("NFKC").match(/\p{Nd}+(?:[ -]+\p{Nd}+)*/gu) ?? [])
+      .map((each) => [...each.replace(/[ -]/g, "")].length)
+      .filter((length) => length === Number(dataset.digits)).length;
+  for (const input of all("[data-sends]")) {
+    let wasComplete = codes(input) === 1;
+    let isSent = false;
+    document.getElementById(`${input.id}-hint`).textContent = input.dataset.sends;
+    input.addEventListener("input", ({ isComposing }) => {
+      const isComplete = codes(input) === 1;
+      if (isComplete && !wasComplete && !isSent && !isComposing) {
+        isSent = true;
+        input.form.querySelector("[type=submit]").click();
+      }
+      wasComplete = isComplete;
+    });
+  }
+
+  // Let people wait until they can ask for another email.
+  for (const button of all("[data-wait]")) {
+    const text = button.textContent;
+    const unit = { style: "unit", unit: "second" };
+    const written = new Intl.NumberFormat(locale, unit);
+    const until = Date.now() + 1000 * Number(button.dataset.wait);
+    const count = () => {
+      const left = Math.ceil((until - Date.now()) / 1000);
+      button.disabled = left > 0;
+      button.textContent = button.disabled ? `${text} (${written.format(left)})` : text;
+      if (button.disabled) setTimeout(count, 1000);
+    };
+    count();
+  }
+
+  // Mark the way to log in that was used last in this browser.
+  const login = document.querySelector("form[data-last]");
+  if (login) {
+    const ways = [...login.querySelectorAll("[data-way]")];
+    let way;
+    try {
+      const last = ways.find((each) => each.dataset.way === localStorage.getItem("wsgiauth-way"));
+      if (last && ways.length > 1) last.dataset.last = login.dataset.last;
+    } catch {} // storage can be off
+    login.addEventListener("submit", ({ submitter }) => {
+      way = submitter?.dataset.way;
+    });
+    login.addEventListener("formdata", ({ formData }) => {
+      const used = formData.get("credential") ? "passkey" : (way ?? login.dataset.way);
+      try {
+        localStorage.setItem("wsgiauth-way", used);
+      } catch {}
+    });
   }
 
   // What is shown only once is the answer to a form. A reload must not send that again, and Back

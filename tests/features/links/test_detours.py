@@ -69,7 +69,7 @@ def cookies_of(client):
 def test_a_forgotten_password_leads_back_to_the_page_that_needed_the_login(site):
     client = TestApp(site)
     login = client.get("/auth/login", {"next": NEXT}, headers=BROWSER)
-    form = login.click("Forgot your password").form
+    form = login.click("Forgot it").form
     form["username"] = USERNAME
     sent = form.submit(headers=SAME_ORIGIN, status=202)
     assert [next_of(each["href"]) for each in sent.html.select("main a")] == [NEXT, NEXT]

@@ -66,6 +66,11 @@ def test_a_browser_asks_for_a_link_and_keeps_its_address(browser, ada):
     (mail,) = Mail.select()
     assert (mail.kind, mail.name, mail.user_id) == ("address", NEW, ada.id)
     assert User.get().email == EMAIL
+    again = done.forms[0]
+    assert done.html.find(id="asked").text == again["email"].value == NEW
+    again.submit(headers=SAME_ORIGIN, status=202).forms[0].submit(headers=SAME_ORIGIN, status=202)
+    again.submit(headers=SAME_ORIGIN, status=429)
+    assert [each.name for each in Mail.select()] == [NEW] * LIMIT
 
 
 @pytest.mark.usefixtures("unsent")

@@ -71,7 +71,7 @@ def test_who_forgot_the_password_is_helped_where_it_is_asked_for(site, people):
 
 def test_the_form_is_linked_from_the_login_and_leads_back(client):
     login = client.get("/auth/login", headers=BROWSER)
-    page = login.click("Forgot your password\\?")
+    page = login.click("Forgot it")
     assert page.request.path == "/auth/forgot"
     assert "Forgot your password?" in page
     assert page.click("Back to the login").request.path == "/auth/login"

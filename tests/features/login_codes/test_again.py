@@ -85,11 +85,31 @@ def test_a_name_without_an_account_has_the_same_answers_and_statements(site, ada
 
 
 @pytest.mark.promise(83)
-def test_the_name_is_in_no_url_page_or_readable_cookie(tab, ada):
+def test_the_name_is_in_no_url_or_readable_cookie(tab, ada):
     sent = tab.send(UNKNOWN)
     page = sent.follow(headers=BROWSER)
-    for found in (sent.location, page.text, *sent.headers.getall("Set-Cookie")):
+    urls = [each["href"] for each in page.html.select("[href]:not([rel=icon])")]
+    for found in (sent.location, *urls, *sent.headers.getall("Set-Cookie")):
         assert "finch" not in found
+    assert page.text.count(UNKNOWN) == 1
+    assert page.html.find(id="asked").text == UNKNOWN
+
+
+def test_the_name_can_be_changed_where_it_was_typed(tab, ada):
+    page = tab.send(UNKNOWN, next="/reports", remember="on").follow(headers=BROWSER)
+    form = page.click("Change it").form
+    assert (form["username"].value, form["next"].value) == (UNKNOWN, "/reports")
+    assert form["remember"].checked
+    plain = tab.client.get("/auth/code", headers=BROWSER).form
+    assert (plain["username"].value, plain["remember"].checked) == ("", False)
+
+
+def test_the_page_says_for_how_long_to_wait(tab, ada, later):
+    tab.ask()
+    for seconds, left in ((0, "30"), (29, "1"), (30, "0"), (300, "0")):
+        later(seconds)
+        page = tab.client.get("/auth/code/enter", headers=BROWSER)
+        assert page.html.select_one("[name=again]")["data-wait"] == left
 
 
 def test_a_script_gets_json_and_a_program_must_name_the_account(tab, program, ada, later):

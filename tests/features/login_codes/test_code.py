@@ -1,6 +1,7 @@
 """GET and POST /auth/code."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -40,7 +41,7 @@ def people(ada, settings):
 
 def test_the_login_page_has_a_button_that_asks_with_the_name_that_was_typed(client, ada, site):
     page = client.get("/auth/login?next=/reports", headers=BROWSER)
-    button = page.html.find("button", string="Email me a code")
+    button = page.html.select_one("button:-soup-contains('Email me a code')")
     assert button["formaction"] == "/auth/code"
     assert "formnovalidate" in button.attrs
     form = page.form
@@ -154,14 +155,24 @@ def shown_without_request(answer):
 @pytest.mark.promise(83)
 def test_every_name_gets_the_same_page(tab, people):
     first = tab.send("someone")
-    page = first.follow(headers=BROWSER).text
+    page = without_asked(first.follow(headers=BROWSER), "someone")
     for name in NAMES.values():
         sent = tab.send(name)
         assert sent.status == first.status, name
         assert without_cookie(sent) == without_cookie(first), name
-        shown = sent.follow(headers=BROWSER).text
+        shown = without_asked(sent.follow(headers=BROWSER), name)
         assert shown == page, name
         assert name not in shown.replace("such as ada@example.org", "")  # of an error message
+
+
+def without_asked(page, name):
+    """Return a page without the name that it repeats as it was typed.
+
+    It does not repeat what can be no name, because that can be a password.
+    """
+    asked = page.html.find(id="asked")
+    assert (asked and asked.text) == (name if name != NAMES["no name"] else None)
+    return re.sub(r'\s*<div class="subject">.*?</div>', "", page.text, flags=re.DOTALL)
 
 
 def without_cookie(answer):

@@ -660,17 +660,36 @@ def shown(answer):
         for name, value in answer.headerlist
         if name not in ("Retry-After", "Content-Length")
     ]
-    body = re.sub(rb'"request":"[^"]+"|in \d+ (seconds|minutes)', b"", answer.body)
+    parts = rb'"request":"[^"]+"|in \d+ (seconds|minutes)|(?<=id="asked">)[^<]+'
+    body = re.sub(parts, b"", answer.body)
     return answer.status, headers, body
 
 
 @pytest.mark.promise(83)
-def test_the_address_is_in_no_url_page_or_readable_cookie(newcomer):
+def test_the_address_is_in_no_url_or_readable_cookie(newcomer):
     fields = {"username": "goldfinch", "email": "goldfinch@example.org"}
     sent = newcomer.client.post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
     page = sent.follow(headers=BROWSER)
-    for found in (sent.location, page.text, *sent.headers.getall("Set-Cookie")):
+    urls = [each["href"] for each in page.html.select("[href]:not([rel=icon])")]
+    for found in (sent.location, *urls, *sent.headers.getall("Set-Cookie")):
         assert "finch" not in found
+    assert page.text.count("goldfinch") == 1
+    assert page.html.find(id="asked").text == "goldfinch@example.org"
+
+
+def test_the_address_can_be_changed_where_it_was_typed(newcomer):
+    fields = {"username": "goldfinch", "email": "goldfinch@example.org", "next": "/reports"}
+    page = newcomer.client.post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
+    form = page.follow(headers=BROWSER).click("Change it").form
+    assert {name: form[name].value for name in fields} == fields
+    assert "autofocus" in form["email"].attrs
+    plain = newcomer.client.get("/auth/register", headers=BROWSER)
+    assert (plain.form["username"].value, plain.form["email"].value) == ("", "")
+
+
+def test_the_registration_does_not_show_for_whom_a_code_was_asked(newcomer):
+    newcomer.client.post("/auth/code", {"username": "goldfinch"}, headers=SAME_ORIGIN, status=303)
+    assert "goldfinch" not in newcomer.client.get("/auth/register?change=1", headers=BROWSER)
 
 
 @pytest.mark.promise(17)

@@ -27,7 +27,14 @@ PAGES: tuple[Page, ...] = (
         providers=PROVIDERS,
     ),
     VerifiedRegisterPage(login_url="/auth/login", providers=PROVIDERS, sends_code=True),
-    VerifiedRegisterSentPage(login_url="/auth/login", minutes=60),
+    VerifiedRegisterSentPage(login_url="/auth/login", minutes=60, message="Try again later."),
+    VerifiedRegisterSentPage(
+        login_url="/auth/login",
+        minutes=60,
+        email="ada@example.org",
+        change_url="/auth/register?change=1",
+        wait=30,
+    ),
     with_fields(_INVITATION),
     _INVITATION.replaced(needs_password=False),
     EmailPage(

@@ -1,7 +1,7 @@
 """GET, POST /auth/register where VERIFICATION is on: an email with a link to create an account."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import ClassVar
 
@@ -14,7 +14,16 @@ from wsgiauth.features.links.detours import keep_next
 from wsgiauth.features.links.letters import request_address_link, request_invitation
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import Form, FormPage, Refusal, Submission, email_accepted, see_other
-from wsgiauth.forms.again import AGAIN, asked_cookie, asked_fields, require_wait
+from wsgiauth.forms.again import (
+    AGAIN,
+    CHANGE,
+    WAIT,
+    asked_cookie,
+    asked_fields,
+    fields_to_change,
+    require_wait,
+    seconds_to_wait,
+)
 from wsgiauth.forms.endpoint import Endpoint, require_part
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.messages import _
@@ -63,6 +72,10 @@ class RegistrationCodes(ABC):
     def send(self, submission: Submission, username: str, email: str) -> Response:
         """Insert the email, which has been counted, and answer; the names are valid."""
 
+    @abstractmethod
+    def to_change(self, submission: Submission) -> Mapping[str, str]:
+        """Return the fields that the user wants to change; see `again.fields_to_change`."""
+
 
 class VerifiedRegisterPage(RegisterPage):
     """The form to ask for an account, without a password."""
@@ -70,6 +83,11 @@ class VerifiedRegisterPage(RegisterPage):
     template = "verified_register.html"
     typed: ClassVar[tuple[str, ...]] = ("username", "email")
     sends_code: bool = False  # as well as the link
+
+    @property
+    def focused(self) -> str:
+        """The address, if the user wants to change it; otherwise as usual."""
+        return "email" if self.email and not self.is_refused else super().focused
 
     @classmethod
     def is_used(cls, settings: Settings) -> bool:
@@ -84,6 +102,9 @@ class VerifiedRegisterSentPage(FormPage):
     register_url = UrlBelow("register")
     login_url: str
     minutes: int
+    email: str = ""  # as it was sent; empty after an hour
+    change_url: str = ""  # the form with the names that were sent
+    wait: int = 0  # seconds, until another email can be asked for
 
 
 class VerifiedRegister(Register):
@@ -130,27 +151,37 @@ class VerifiedRegister(Register):
         request_invitation(outbox, username, email, mount=site.pages.mount)
         detail = _("If the address can have an account, an email with a link is on its way.")
         if submission.is_program:
-            return email_accepted(submission, detail, _sent_page(submission))
+            return email_accepted(submission, detail, _sent_page(submission, email))
         asked = {name: fields[name] for name in self.strings(site)}
         cookie = asked_cookie(submission, _ASKED, asked)
         cookies = (cookie, *keep_next(submission))
-        return email_accepted(submission, detail, _sent_page(submission), *cookies)
+        return email_accepted(submission, detail, _sent_page(submission, email), *cookies)
 
     def page(self, submission: Submission, refusal: Refusal) -> FormPage:
         """Return the form, or the page that asked for another email too early."""
         if _is_again(submission):
-            return _sent_page(submission).replaced(message=refusal.text)
+            email = asked_fields(submission, _ASKED).get("email", "")
+            wait = seconds_to_wait(submission, _ASKED)
+            return _sent_page(submission, email).replaced(message=refusal.text, wait=wait)
+        codes = submission.site.part(RegistrationCodes)
+        typed = (
+            fields_to_change(submission, _ASKED) if codes is None else codes.to_change(submission)
+        )
         page = super().page(submission, refusal)
-        return page.replaced(sends_code=submission.site.part(RegistrationCodes) is not None)
+        return page.replaced(sends_code=codes is not None, **typed)
 
 
 def _is_again(submission: Submission) -> bool:
     return AGAIN in submission.flags and not submission.is_program
 
 
-def _sent_page(submission: Submission) -> VerifiedRegisterSentPage:
+def _sent_page(submission: Submission, email: str) -> VerifiedRegisterSentPage:
+    mount, destination = mount_url(submission.environ), submission.destination
     return VerifiedRegisterSentPage(
-        login_url=with_next(f"{mount_url(submission.environ)}/login", submission.destination),
-        next=submission.destination,
+        login_url=with_next(f"{mount}/login", destination),
+        change_url=with_next(f"{mount}/register?{CHANGE}=1", destination),
+        next=destination,
         minutes=submission.site.settings.LINK_MINUTES,
+        email=email,
+        wait=WAIT,
     )

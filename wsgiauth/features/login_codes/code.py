@@ -11,7 +11,7 @@ from wsgiauth.features.links.letters import storable_name
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.forms import FormPage, Refusal, Submission, see_other
-from wsgiauth.forms.again import asked_cookie
+from wsgiauth.forms.again import asked_cookie, fields_to_change
 from wsgiauth.forms.fields import Flag
 from wsgiauth.forms.handover import REMEMBER, GuestForm
 from wsgiauth.forms.proofs import ACCOUNT_NAME, NAME_FIELD, missing_name
@@ -67,13 +67,14 @@ class AskForCode(GuestForm):
         site, environ = submission.site, submission.environ
         mount, destination = mount_url(environ), submission.destination
         has_code = bool(site.identifier.sent_cookie(environ, WAITING))
+        typed = fields_to_change(submission, ASKED)
         return CodePage(
             login_url=with_next(f"{mount}/login", destination),
             enter_url=with_next(f"{mount}/code/enter", destination) if has_code else None,
             next=destination,
-            username=submission.fields[ACCOUNT_NAME],
+            username=submission.fields[ACCOUNT_NAME] or typed.get(ACCOUNT_NAME, ""),
             remember_days=lifetimes.remembered_days(site.settings),
-            remember=REMEMBER in submission.flags,
+            remember=REMEMBER in submission.flags or bool(typed.get(REMEMBER)),
             message=refusal.message,
             errors=refusal.errors,
         )

@@ -12,7 +12,7 @@ from wsgiauth.features.login_codes.code import send_again
 from wsgiauth.features.login_codes.parts import ASKED, WAITING
 from wsgiauth.features.login_codes.registering import is_registration, register, register_again
 from wsgiauth.forms import FormPage, Refusal, Submission, page_of, see_other
-from wsgiauth.forms.again import AGAIN, asked_fields, require_wait
+from wsgiauth.forms.again import AGAIN, CHANGE, asked_fields, require_wait, seconds_to_wait
 from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.fields import Flag, Text
 from wsgiauth.forms.handover import (
@@ -24,7 +24,13 @@ from wsgiauth.forms.handover import (
     logged_in_user,
     start_session,
 )
-from wsgiauth.forms.proofs import CODE, CREDENTIAL, ask_for_second_step, require_factor
+from wsgiauth.forms.proofs import (
+    ACCOUNT_NAME,
+    CODE,
+    CREDENTIAL,
+    ask_for_second_step,
+    require_factor,
+)
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Problem
 from wsgiauth.openapi.problems import APPLICATION_FAILED, CHALLENGE, INVALID, TAKEN, THROTTLED
@@ -61,6 +67,9 @@ class EnterCodePage(FormPage):
     can_ask_again: bool = False  # for another one, without typing the name
     is_registration: bool = False  # the browser has asked for it by registering
     code: str = ""  # as it was typed, after a request for another email
+    name: str = ""  # for which the browser has asked for one, as it was typed
+    change_url: str = ""  # the form with that name
+    wait: int = 0  # seconds, until another email can be asked for
     minutes: int = codes.MINUTES
     link_minutes: int = 60
 
@@ -181,6 +190,8 @@ class EnterCode(GuestForm):
         """Return the form, without the code."""
         mount, destination = mount_url(submission.environ), submission.destination
         asked = asked_fields(submission, ASKED)
+        name = asked.get("email") or asked.get(ACCOUNT_NAME, "")
+        form = "register" if is_registration(asked) else "code"
         return EnterCodePage(
             code_url=with_next(f"{mount}/code", destination),
             login_url=with_next(f"{mount}/login", destination),
@@ -189,6 +200,9 @@ class EnterCode(GuestForm):
             can_ask_again=bool(asked),
             is_registration=is_registration(asked),
             code=submission.fields[CODE] if AGAIN in submission.flags else "",
+            name=name,
+            change_url=with_next(f"{mount}/{form}?{CHANGE}=1", destination) if name else "",
+            wait=seconds_to_wait(submission, ASKED),
             link_minutes=submission.site.settings.LINK_MINUTES,
             notice=notice_of(submission.environ, _NOTICES),
             message=refusal.message,

@@ -22,7 +22,9 @@ from wsgiauth.features.links.verify import create_account, welcome
 from wsgiauth.features.login_codes import codes
 from wsgiauth.features.login_codes.code import hand_over_request
 from wsgiauth.features.login_codes.codes import RightCode
+from wsgiauth.features.login_codes.parts import ASKED
 from wsgiauth.forms import TOKEN, Submission
+from wsgiauth.forms.again import fields_to_change
 from wsgiauth.messages import _
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
@@ -41,6 +43,11 @@ class CodesOfRegistrations(RegistrationCodes):
             document = {"detail": _SENT, "request": request}
             return json_response(document, status=HTTPStatus.ACCEPTED)
         return _send_to_browser(submission, username, email, "code/enter")
+
+    def to_change(self, submission: Submission) -> Mapping[str, str]:
+        """Return the fields of the registration for which the browser waits."""
+        asked = fields_to_change(submission, ASKED)
+        return asked if is_registration(asked) else {}
 
 
 def is_registration(asked: Mapping[str, str]) -> bool:

@@ -12,6 +12,9 @@ _ENTER = EnterCodePage(
     next="/reports",
     has_code=True,
     can_ask_again=True,
+    name="ada",
+    change_url="/auth/code?change=1&next=%2Freports",
+    wait=30,
 )
 
 PAGES: tuple[Page, ...] = (
