@@ -172,6 +172,33 @@ def test_a_script_can_offer_this_device_after_a_password(
     storage.discard_connection(site.database)
 
 
+def test_a_new_account_is_announced_once_and_offers_this_device(settings):
+    site = AuthMiddleware(echo, replace(settings, **PASSKEYS, FACTOR_KEY=FACTOR_KEY))
+    client = TestApp(site)
+    fields = {"username": "grace", "email": "grace@example.org", "password": PASSWORD}
+    client.post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
+    for is_first in (True, False):
+        page = client.get("/auth/account", headers=BROWSER)
+        assert ("Your account is ready." in page.html.main.text) is is_first
+        (offer,) = page.html.select("[data-device]")
+        assert (offer["data-device"], offer.a["href"]) == ("new" * is_first, "/auth/passkeys")
+        assert offer.has_attr("hidden")
+    storage.discard_connection(site.database)
+
+
+def test_the_account_of_another_user_is_not_announced(settings):
+    site = AuthMiddleware(echo, settings)
+    fields = {"username": "grace", "email": "grace@example.org", "password": PASSWORD}
+    client = TestApp(site)
+    client.post("/auth/register", fields, headers=SAME_ORIGIN, status=303)
+    other = logged_in(site, make_user(site, "lin"))
+    other.set_cookie("wsgiauth-created", client.cookies["wsgiauth-created"])
+    assert "is ready" not in other.get("/auth/account", headers=BROWSER)
+    program = {**fields, "username": "eve", "email": "eve@example.org"}
+    assert "Set-Cookie" not in client.post_json("/auth/register", program, status=201).headers
+    storage.discard_connection(site.database)
+
+
 def test_an_account_that_lacks_nothing_has_no_reminder(settings):
     site = AuthMiddleware(echo, settings)
     page = logged_in(site, make_user(site, "grace")).get("/auth/account", headers=BROWSER)

@@ -168,10 +168,10 @@ def test_a_value_that_is_no_string_is_refused(client, hook):
     assert hook.calls == []
 
 
-def test_a_page_asks_for_them_before_the_password(client):
+def test_a_page_asks_for_them_before_the_password_and_for_optional_ones_after_it(client):
     page = client.get("/auth/register", headers=BROWSER)
     names = [each["name"] for each in page.html.form.find_all("input")]
-    assert names == ["next", "username", "email", "phone", "organisation", "password"]
+    assert names == ["next", "username", "email", "phone", "password", "organisation"]
     phone, organisation = page.form["phone"].attrs, page.form["organisation"].attrs
     assert (phone["autocomplete"], phone["maxlength"]) == ("tel", "100")
     assert "required" in phone
@@ -180,8 +180,27 @@ def test_a_page_asks_for_them_before_the_password(client):
     labels = [each.text for each in page.html.find_all("label")]
     assert labels == [
         *("Username", "Email address"),
-        *("Phone number", "Organisation (optional)", "Password"),
+        *("Phone number", "Password", "Organisation (optional)"),
     ]
+
+
+def test_the_optional_ones_are_folded_unless_one_has_a_value_or_an_error(client):
+    page = client.get("/auth/register", headers=BROWSER)
+    (folded,) = page.html.find_all("details")
+    assert [each["name"] for each in folded.find_all("input")] == ["organisation"]
+    assert folded.summary.text == "More about you (optional)"
+    assert "open" not in folded.attrs
+    for organisation, focused in (("", "phone"), ("Library", "phone"), ("x" * 41, "phone")):
+        fields = {**ADA, "phone": "030", "organisation": organisation}
+        page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
+        assert page.html.details.has_attr("open") is bool(organisation)
+        assert "autofocus" in page.form[focused].attrs
+    fields = {**ADA, **PHONE, "password": "", "organisation": ""}
+    page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
+    assert "autofocus" in page.form["password"].attrs
+    fields = {**ADA, **PHONE, "organisation": "x" * 41}
+    page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=422)
+    assert "autofocus" in page.form["organisation"].attrs
 
 
 def test_a_refused_form_keeps_what_was_typed_and_has_the_error_beside_its_field(client):

@@ -13,7 +13,7 @@ from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
 from wsgiauth.forms import NEXT
-from wsgiauth.forms.done import just_created, notice_of
+from wsgiauth.forms.done import ASKED_FOR, UNASKED, just_created, notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
     LOGIN,
@@ -92,6 +92,7 @@ class AccountPage(Page):
     passkeys_url: str = ""  # to offer this device, which `page.js` does once; empty: no offer
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
     is_new: bool = False  # created by a login without a page, and not announced yet
+    is_ready: bool = False  # created by the user, who opens the page for the first time
     notice: str = ""
     next: str = ""  # the page that the user wanted, after a registration with a passkey
 
@@ -142,7 +143,7 @@ class Account(Endpoint):
         notice = notice_of(environ, {**_NOTICES, REASON: recovery})
         is_link_named = notice == _RECOVERIES["proof"]
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
-        announced = just_created(environ, user)
+        created, announced = just_created(environ, user)
         page = AccountPage(
             label=user.label,
             email=user.email,
@@ -168,7 +169,8 @@ class Account(Endpoint):
             ),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
-            is_new=bool(announced),
+            is_new=created == UNASKED,
+            is_ready=created == ASKED_FOR,
             notice=notice,
             next=site.destinations.safe(query_field(environ, NEXT)) if notice else "",
         )

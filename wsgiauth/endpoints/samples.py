@@ -179,6 +179,7 @@ PAGES: tuple[Page, ...] = (
         passkey_options=PASSKEY_OPTIONS,
         message=WRONG_CODE,
     ),
+    ACCOUNT.replaced(is_ready=True, is_new=True),
     ACCOUNT,
     LanguagePage(message="Choose one of the languages of this site."),
     UsernamePage(present="ada", username="grace", message="This username is taken."),

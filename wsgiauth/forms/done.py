@@ -3,8 +3,8 @@
 The URL has `done=…`. A cookie of one minute confirms it, so that a prepared link shows no notice.
 The cookie also has the name of the object, which must be in no URL.
 
-The notice about an account that was created without a page waits in a cookie for the account page,
-because the login can lead to a page of the application.
+The notice about a new account waits in a cookie for the account page, because the login can lead to
+a page of the application.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -23,6 +23,8 @@ from wsgiauth.web.urls import path_asked_for
 _DONE = "done"
 _COOKIE = OwnCookie("-done", 60)
 _CREATED = OwnCookie("-created", DAY)
+UNASKED = ""  # a login without a page has created the account
+ASKED_FOR = "+"  # its user has filled in the form
 
 # A sentence, or a function that returns one with the name of the object.
 Notice = str | Callable[[str], str]
@@ -65,15 +67,23 @@ def notice_of(environ: WSGIEnvironment, notices: Mapping[str, Notice]) -> str:
     return notice if isinstance(notice, str) else notice(done.name)
 
 
-def created_cookie(environ: WSGIEnvironment, user: User) -> Header:
-    """Return the cookie that lets the account page name the new account of a user, once."""
-    site: Site = environ["wsgiauth.site"]
-    return site.identifier.own_cookie(environ, _CREATED, str(user.id))
+def created_cookie(environ: WSGIEnvironment, site: Site, user: User, how: str = UNASKED) -> Header:
+    """Return the cookie that lets the account page name the new account of a user, once.
+
+    Args:
+        how: UNASKED, or ASKED_FOR.
+    """
+    return site.identifier.own_cookie(environ, _CREATED, f"{user.id}{how}")
 
 
-def just_created(environ: WSGIEnvironment, user: User) -> tuple[Header, ...]:
-    """Return the header that deletes the cookie of a user; empty without it."""
+def just_created(environ: WSGIEnvironment, user: User) -> tuple[str | None, tuple[Header, ...]]:
+    """Return how the new account of a user was created, and the header that deletes the cookie.
+
+    They are None and empty without a cookie of the user.
+    """
     site: Site = environ["wsgiauth.site"]
-    if site.identifier.sent_cookie(environ, _CREATED) != str(user.id):
-        return ()
-    return (site.identifier.own_cookie(environ, _CREATED, ""),)
+    sent = site.identifier.sent_cookie(environ, _CREATED)
+    for how in (UNASKED, ASKED_FOR):
+        if sent == f"{user.id}{how}":
+            return how, (site.identifier.own_cookie(environ, _CREATED, ""),)
+    return None, ()

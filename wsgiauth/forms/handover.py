@@ -17,7 +17,7 @@ from wsgiauth.authentication.tokens import IssuedTokens
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import ClaimsError, UnmetDemandError
 from wsgiauth.forms import NEXT, MemberSubmission, PublicForm, Submission, see_other
-from wsgiauth.forms.done import done_cookies
+from wsgiauth.forms.done import ASKED_FOR, created_cookie, done_cookies
 from wsgiauth.logins import login_cookie, login_cookies
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Scheme
@@ -247,7 +247,9 @@ def account_created(
         return replace(response, headers=(*response.headers, *notice))
     if not submission.site.ways_in.has_one(user):  # the page says so, and leads to the ways
         submission = replace(submission, destination=account)
-    return hand_over(submission, issued)
+    response = hand_over(submission, issued)
+    created = created_cookie(submission.environ, submission.site, user, ASKED_FOR)
+    return replace(response, headers=(*response.headers, created))
 
 
 def destination_after_login(environ: WSGIEnvironment, site: Site, destination: str) -> str:

@@ -33,10 +33,11 @@ class NewAccountPage(FormPage):
 
     @property
     def inputs(self) -> dict[str, str]:
-        """All its fields; the password comes after the fields of the application."""
-        inputs = super().inputs
-        last = {name: inputs.pop(name) for name in ("password",) if name in inputs}
-        return {**inputs, **self.values, **last}
+        """All its fields; the password is between the application's required and optional ones."""
+        inputs, asked = super().inputs, {each.name for each in self.fields if each.required}
+        required = {name: value for name, value in self.values.items() if name in asked}
+        password = {name: inputs.pop(name) for name in ("password",) if name in inputs}
+        return {**inputs, **required, **password, **self.values}
 
 
 class NewKeyPage(NewAccountPage, PasskeyPage):

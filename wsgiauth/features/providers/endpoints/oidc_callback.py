@@ -268,7 +268,7 @@ def _register(arrival: _Arrival) -> Response:
     path = f"{mount_url(submission.environ)}/account"  # whose notice names the new account
     submission = replace(submission, destination=submission.destination or path)
     response = log_new_user_in(submission, account, user)
-    cookie = created_cookie(submission.environ, user)
+    cookie = created_cookie(submission.environ, submission.site, user)
     return replace(response, headers=(*response.headers, cookie))
 
 
