@@ -35,6 +35,7 @@ _SECOND = SecondPage(
     second_url="/auth/second?login=0",
     label="ada",
     has_app=True,
+    apps=("Phone", "Tablet"),
     has_codes=True,
     passkey_options=PASSKEY_OPTIONS,
     message=WRONG_CODE,

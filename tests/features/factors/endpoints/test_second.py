@@ -169,6 +169,25 @@ def test_after_a_recovery_code_the_account_page_asks_first_for_the_lost_phone(
     assert reminders(client) == []
 
 
+def test_the_second_step_names_the_apps(client, app, site, ada):
+    page = log_in(client).follow(headers=BROWSER)
+    assert "Your app: Phone." in page.html.main.text
+    add_app(site, ada, "Tablet <b>")
+    page = client.get("/auth/second", headers=BROWSER)
+    assert "Your apps: Phone, Tablet <b>." in page.html.main.text
+
+
+def test_a_form_with_a_checkbox_does_not_send_itself(app, settings):
+    trusting = AuthMiddleware(
+        echo, replace(settings, FACTOR_KEY=FACTOR_KEY, TRUSTED_BROWSER_DAYS=30)
+    )
+    client = TestApp(trusting)
+    page = log_in(client).follow(headers=BROWSER)
+    assert "data-sends" not in page.html.find(id="code").attrs
+    assert page.html.find(id="code-hint").text == "Six digits"
+    storage.discard_connection(trusting.database)
+
+
 def test_the_second_step_names_the_account_and_offers_recovery_codes_while_some_are_left(
     client, app, ada
 ):
@@ -176,7 +195,13 @@ def test_the_second_step_names_the_account_and_offers_recovery_codes_while_some_
     assert f"Logging in as {USERNAME}." in page.html.main.text
     assert "Enter the code that your authenticator app shows." in page.html.main.text
     assert "recovery" not in page.html.main.text.lower()
-    assert page.html.find(id="code")["inputmode"] == "numeric"  # a phone shows its keypad
+    field = page.html.find(id="code")
+    assert field["inputmode"] == "numeric"  # a phone shows its keypad
+    assert (field["data-digits"], field["data-sends"]) == (
+        "6",
+        "Six digits, sent with the last one",
+    )
+    assert "They will ask you to prove that the account is yours." in page.html.main.text
     recovery_codes.replace(ada, rounds=4)
     page = client.get("/auth/second", headers=BROWSER)
     assert "Use a recovery code" in page.html.main.text

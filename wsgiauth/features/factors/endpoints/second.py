@@ -1,5 +1,6 @@
 """GET, POST /auth/second: the second step of a login in a browser."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from wsgiref.types import WSGIEnvironment
 
@@ -47,6 +48,7 @@ class SecondPage(PasskeyPage):
     second_url: str  # names the pending login
     label: str  # of the pending login
     has_app: bool
+    apps: Sequence[str] = ()  # their names, as the user has chosen them
     has_codes: bool  # recovery codes are left
     trust_days: int = 0  # for how long the browser can be trusted; 0: it is not offered
     trust: bool = False
@@ -152,14 +154,16 @@ class SecondStep(PublicForm):
         """Return the form if a login is pending."""
         site = submission.site
         waiting = _require_pending(submission.environ, site)
-        methods = [each.method for each in site.factors.of(waiting.user)]
+        listed = site.factors.of(waiting.user)
+        apps = sorted(each.name for each in listed if each.method == ONE_TIME_CODE)
         binding = one_time.digest(waiting.secret)
         browsers = site.part(TrustedBrowsers)
         return SecondPage(
             shown_to=site.form_accounts.value(waiting.user.id),
             second_url=f"{mount_url(submission.environ)}/{tabs.path_of('second', waiting.tag)}",
             label=waiting.user.label,
-            has_app=ONE_TIME_CODE in methods,
+            has_app=bool(apps),
+            apps=apps,
             has_codes=recovery_codes.count(waiting.user) > 0,
             trust_days=browsers.days if browsers else 0,
             trust=_TRUST in submission.flags,
