@@ -25,9 +25,9 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 WORDS = {
     "property": """
         accent-color align-items align-self aspect-ratio background background-color
-        background-size border
-        border-bottom border-collapse border-color border-inline-end border-inline-start
-        border-inline-start-width border-radius border-spacing border-top bottom box-shadow
+        background-size border border-bottom border-collapse border-color border-image
+        border-inline-end border-inline-start border-inline-start-width border-radius
+        border-spacing border-top border-width bottom box-shadow
         box-sizing break-inside clip-path color color-scheme column-gap columns content
         counter-increment counter-reset cursor direction display fill fill-opacity flex
         flex-basis flex-direction flex-wrap font font-family font-size font-variant-numeric
@@ -42,7 +42,7 @@ WORDS = {
         padding-inline-end padding-inline-start padding-top place-content place-items
         pointer-events position resize right row-gap scroll-margin-top scroll-padding-bottom
         stroke stroke-linecap stroke-linejoin stroke-width text-align
-        text-decoration text-decoration-thickness text-overflow text-transform
+        text-decoration text-decoration-thickness text-indent text-overflow text-transform
         text-underline-offset top transform transition unicode-bidi vertical-align
         visibility white-space width z-index
     """,
