@@ -235,11 +235,11 @@
   }
 
   // Let people wait until they can ask for another email.
-  for (const button of all("[data-wait]")) {
+  for (const button of all("[data-pause]")) {
     const text = button.textContent;
     const unit = { style: "unit", unit: "second" };
     const written = new Intl.NumberFormat(locale, unit);
-    const until = Date.now() + 1000 * Number(button.dataset.wait);
+    const until = Date.now() + 1000 * Number(button.dataset.pause);
     const count = () => {
       const left = Math.ceil((until - Date.now()) / 1000);
       button.disabled = left > 0;
