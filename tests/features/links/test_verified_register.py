@@ -299,7 +299,7 @@ def test_the_page_says_for_how_long_to_wait(client, site, unsent, monkeypatch):
     for seconds, answer, left in ((0, 202, "30"), (12, 429, "18")):
         monkeypatch.setattr(site.site.tokens, "now", lambda after=seconds: now + after)
         page = client.post("/auth/register", fields, headers=SAME_ORIGIN, status=answer)
-        assert page.html.select_one("[name=again]")["data-wait"] == left
+        assert page.html.select_one("[name=again]")["data-pause"] == left
         assert page.html.find(id="asked").text == NEW
         fields = {"again": "on"}
 

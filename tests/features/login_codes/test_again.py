@@ -109,7 +109,7 @@ def test_the_page_says_for_how_long_to_wait(tab, ada, later):
     for seconds, left in ((0, "30"), (29, "1"), (30, "0"), (300, "0")):
         later(seconds)
         page = tab.client.get("/auth/code/enter", headers=BROWSER)
-        assert page.html.select_one("[name=again]")["data-wait"] == left
+        assert page.html.select_one("[name=again]")["data-pause"] == left
 
 
 def test_a_script_gets_json_and_a_program_must_name_the_account(tab, program, ada, later):
