@@ -44,6 +44,7 @@ class Change(EventKind):
         is_methods: Whether the reason is how the user proved their identity: see
             `authentication.methods`.
         is_warning: Whether it is logged as a warning, because it can be an attack.
+        icon: The icon beside its title, by its name in `macros.html`.
     """
 
     title: str
@@ -53,6 +54,7 @@ class Change(EventKind):
     is_list: bool = False
     is_methods: bool = False
     is_warning: bool = False
+    icon: str = "pencil"
 
     @property
     def level(self) -> int:
@@ -77,19 +79,20 @@ THROTTLED = Refusal("throttled")
 REFUSED = Refusal("refused")
 MAIL_FAILED = Refusal("mail_failed")
 
-REGISTRATION = Change("registration", _("Account created"))
-LOGIN = Change("login", pgettext("event", "Logged in"), is_methods=True)
+REGISTRATION = Change("registration", _("Account created"), icon="person")
+LOGIN = Change("login", pgettext("event", "Logged in"), is_methods=True, icon="login")
 LOGOUT = Change(
     "logout",
     pgettext("event", "Logged out"),
+    icon="logout",
     reasons={
         "all sessions": pgettext("reason of an event", "all sessions"),
         "all other sessions": pgettext("reason of an event", "all other sessions"),
         "all sessions of all users": pgettext("reason of an event", "all sessions of all users"),
     },
 )
-CONFIRMED = Change("confirmed", _("Identity confirmed"), is_methods=True)
-PASSWORD_CHANGED = Change("password_changed", _("Password changed"))
+CONFIRMED = Change("confirmed", _("Identity confirmed"), is_methods=True, icon="check")
+PASSWORD_CHANGED = Change("password_changed", _("Password changed"), icon="lock")
 NAMES_CHANGED = Change(
     "names_changed",
     _("Name or email address changed"),
@@ -100,11 +103,12 @@ NAMES_CHANGED = Change(
         "email not verified": pgettext("reason of an event", "email not verified"),
     },
 )
-ADDRESS_RESTORED = Change("address_restored", _("Former email address restored"))
-LANGUAGE_CHANGED = Change("language_changed", _("Language changed"))
+ADDRESS_RESTORED = Change("address_restored", _("Former email address restored"), icon="mail")
+LANGUAGE_CHANGED = Change("language_changed", _("Language changed"), icon="world")
 RIGHTS_CHANGED = Change(
     "rights_changed",
     _("Rights changed"),
+    icon="shield",
     titles={
         "is_active on": pgettext("event", "Activated"),
         "is_active off": pgettext("event", "Deactivated"),
@@ -127,6 +131,7 @@ RIGHTS_CHANGED = Change(
 GROUP_CHANGED = Change(
     "group_changed",
     _("Group changed"),
+    icon="users",
     reasons={
         "created (.*)": lambda name: pgettext(
             "reason of an event", "created %(group)s", group=name
@@ -155,35 +160,41 @@ GROUP_CHANGED = Change(
 LINK_SENT = Change(
     "link_sent",
     _("Link sent"),
+    icon="mail",
     is_list=True,
     reasons={
         "reset": pgettext("reason of an event", "reset"),
         "printed": pgettext("reason of an event", "printed"),
     },
 )
-USER_DELETED = Change("user_deleted", _("Account deleted"))
-REFRESH_REUSED = Change("refresh_reused", _("Refresh token used twice"), is_warning=True)
+USER_DELETED = Change("user_deleted", _("Account deleted"), icon="trash")
+REFRESH_REUSED = Change(
+    "refresh_reused", _("Refresh token used twice"), is_warning=True, icon="warning"
+)
 KEY_ENDED = Change(
     "key_ended",
     _("API key revoked"),
+    icon="key",
     reasons={"all keys": pgettext("reason of an event", "all keys")},
 )
 TRUST_ENDED = Change(
     "trust_ended",
     _("Browser no longer trusted"),
+    icon="laptop",
     reasons={"all browsers": pgettext("reason of an event", "all browsers")},
 )
 FACTOR_GUESSED = Change(
     "factor_guessed",
     _("Several wrong codes"),
     is_warning=True,
+    icon="warning",
     reasons={
         "without the password": pgettext(
             "reason of an event", "after a code by email or at a provider, or in a session"
         ),
     },
 )
-RESTORED = Change("restored", _("Backup restored"))
+RESTORED = Change("restored", _("Backup restored"), icon="download")
 
 KINDS: tuple[EventKind, ...] = (
     LOGIN_FAILED,

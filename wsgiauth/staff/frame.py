@@ -58,6 +58,14 @@ class Frame(NamedTuple):
     home_url: str  # the root of the site
 
 
+class Chip(NamedTuple):
+    """A filter of a list that has a value."""
+
+    label: str
+    value: str  # in words
+    url: str  # the list without this filter
+
+
 class PanelPage(Page):
     """A page of the panel."""
 

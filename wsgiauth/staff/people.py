@@ -21,6 +21,7 @@ class Person(NamedTuple):
     id: int
     label: str  # empty if the user has been deleted
     key: str = ""  # the id of the API key that was used
+    key_name: str = ""  # empty if the key has been deleted
 
 
 def people_of(acting: Iterable[str | None]) -> list[Person | str | None]:
@@ -51,6 +52,8 @@ def names_of(user_ids: Iterable[int | None]) -> dict[int, str]:
     return dict(rows.tuples())
 
 
-def person(user_id: int | None, names: dict[int, str], key: str = "") -> Person | None:
+def person(
+    user_id: int | None, names: Mapping[int, str], key: str = "", key_name: str = ""
+) -> Person | None:
     """Return a user with the name that `names` has for them."""
-    return None if user_id is None else Person(user_id, names.get(user_id, ""), key)
+    return None if user_id is None else Person(user_id, names.get(user_id, ""), key, key_name)

@@ -29,6 +29,7 @@ class UserList(Several):
         empty: The sentence in its place for a user who has nothing of it.
         most: The number of entries from which on others may be left out; None: all are listed.
         note: The sentence that then says so.
+        icon: The icon beside the title, by its name in `macros.html`.
     """
 
     name: str
@@ -36,6 +37,7 @@ class UserList(Several):
     empty: str
     most: int | None = None
     note: str = ""
+    icon: str = "app"
 
     def conflicts_with(self, other: Self) -> bool:
         """Return whether both have the same name in JSON."""

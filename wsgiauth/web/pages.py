@@ -158,6 +158,7 @@ class StaffSection(NamedTuple):
 
     name: str  # in the path, below /auth/admin; empty for its first page
     title: str
+    icon: str = ""  # its name in `macros.html`
 
 
 class Branding(NamedTuple):

@@ -10,14 +10,21 @@ _FACTORS = {
     "recovery codes": pgettext("reason of an event", "recovery codes"),
 }
 
-FACTOR_ADDED = Change("factor_added", _("Two-step verification method added"), reasons=_FACTORS)
-FACTOR_REMOVED = Change(
-    "factor_removed", _("Two-step verification method removed"), reasons=_FACTORS
+FACTOR_ADDED = Change(
+    "factor_added", _("Two-step verification method added"), icon="fingerprint", reasons=_FACTORS
 )
-RECOVERY_CODE_USED = Change("recovery_code_used", _("Recovery code used"))
-PASSKEY_CLONED = Change("passkey_cloned", _("Passkey possibly copied"), is_warning=True)
+FACTOR_REMOVED = Change(
+    "factor_removed",
+    _("Two-step verification method removed"),
+    icon="fingerprint",
+    reasons=_FACTORS,
+)
+RECOVERY_CODE_USED = Change("recovery_code_used", _("Recovery code used"), icon="fingerprint")
+PASSKEY_CLONED = Change(
+    "passkey_cloned", _("Passkey possibly copied"), is_warning=True, icon="warning"
+)
 PASSKEY_SKIPPED = Change(
-    "passkey_skipped", _("Logged in by email instead of the passkey"), is_methods=True
+    "passkey_skipped", _("Logged in by email instead of the passkey"), icon="mail", is_methods=True
 )
 
 EVENTS = (FACTOR_ADDED, FACTOR_REMOVED, RECOVERY_CODE_USED, PASSKEY_CLONED, PASSKEY_SKIPPED)

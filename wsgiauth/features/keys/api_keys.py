@@ -46,7 +46,7 @@ MAX_PERMISSIONS = 100  # of one key
 MAX_DAYS = 3650
 DEFAULT_DAYS = 90
 
-KEY_CREATED = kinds.Change("key_created", _("API key created"))
+KEY_CREATED = kinds.Change("key_created", _("API key created"), icon="key")
 
 PREFIX = "wsgiauth_"
 _ALPHABET = digits + ascii_uppercase + ascii_lowercase

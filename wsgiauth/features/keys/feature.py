@@ -10,6 +10,7 @@ from wsgiauth.feature import Command, Feature
 from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
 from wsgiauth.features.keys.keys import Keys
+from wsgiauth.features.keys.reasons import KeyReasons
 from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
@@ -29,7 +30,7 @@ def _credential_kinds(settings: Settings) -> Iterator[CredentialKind]:
 
 
 def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
-    return {DescribedKeys: lambda _: DescribedKeys()}
+    return {DescribedKeys: lambda _: DescribedKeys(), KeyReasons: lambda _: KeyReasons()}
 
 
 _COMMANDS = "wsgiauth.features.keys.commands"

@@ -19,7 +19,7 @@ from wsgiauth.messages import _
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, json_fields
 
-INVITATION_ENDED = Change("invitation_ended", _("Invitation revoked"))
+INVITATION_ENDED = Change("invitation_ended", _("Invitation revoked"), icon="mail")
 
 # In `data`, which is JSON. A string of a client cannot contain it: JSON escapes quotes.
 _OF_INVITER = '"is_requested": false'

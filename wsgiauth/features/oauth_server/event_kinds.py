@@ -3,15 +3,17 @@
 from wsgiauth.events.kinds import Change, Refusal
 from wsgiauth.messages import _
 
-CONSENT_GIVEN = Change("consent_given", _("App allowed"))
-CONSENT_REVOKED = Change("consent_revoked", _("App revoked"))
-OFFLINE_ACCESS_GIVEN = Change("offline_access_given", _("Lasting access of an app"))
-DEVICE_ALLOWED = Change("device_allowed", _("Device allowed"))
-DEVICE_REFUSED = Change("device_refused", _("Device refused"))
-GRANT_REUSED = Change("grant_reused", _("Token of an app used twice"), is_warning=True)
-CLIENT_CREATED = Change("client_created", _("App registered"))
-CLIENT_CHANGED = Change("client_changed", _("App changed"))
-CLIENT_REMOVED = Change("client_removed", _("App removed"))
+CONSENT_GIVEN = Change("consent_given", _("App allowed"), icon="app")
+CONSENT_REVOKED = Change("consent_revoked", _("App revoked"), icon="app")
+OFFLINE_ACCESS_GIVEN = Change("offline_access_given", _("Lasting access of an app"), icon="app")
+DEVICE_ALLOWED = Change("device_allowed", _("Device allowed"), icon="phone")
+DEVICE_REFUSED = Change("device_refused", _("Device refused"), icon="phone")
+GRANT_REUSED = Change(
+    "grant_reused", _("Token of an app used twice"), is_warning=True, icon="warning"
+)
+CLIENT_CREATED = Change("client_created", _("App registered"), icon="app")
+CLIENT_CHANGED = Change("client_changed", _("App changed"), icon="app")
+CLIENT_REMOVED = Change("client_removed", _("App removed"), icon="app")
 LOGOUT_FAILED = Refusal("logout_failed")
 
 EVENTS = (

@@ -82,7 +82,7 @@ def _pages() -> Sequence[Page]:
 
 def _sections(settings: Settings) -> Iterator[StaffSection]:
     if settings.OAUTH_SERVER and settings.ADMIN_PANEL:
-        yield StaffSection(APPS, _("Apps"))
+        yield StaffSection(APPS, _("Apps"), "app")
 
 
 FEATURE = Feature(

@@ -32,10 +32,10 @@ def _sections(settings: Settings) -> tuple[StaffSection, ...]:
     if not settings.ADMIN_PANEL:
         return ()
     return (
-        StaffSection(OVERVIEW, _("Overview")),
-        StaffSection(USERS, _("Users")),
-        StaffSection(GROUPS, _("Groups")),
-        StaffSection(EVENTS, _("Audit trail")),
+        StaffSection(OVERVIEW, _("Overview"), "chart"),
+        StaffSection(USERS, _("Users"), "person"),
+        StaffSection(GROUPS, _("Groups"), "users"),
+        StaffSection(EVENTS, _("Audit trail"), "clock"),
     )
 
 

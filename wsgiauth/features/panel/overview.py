@@ -131,6 +131,7 @@ class OverviewPage(PanelPage):
     locked: tuple[LockedUser, ...]
     waiting: tuple[WaitingMessages, ...] | None
     warnings: tuple[str, ...] | None  # of `check`, in English; None: not for this reader
+    notes: tuple[str, ...] = ()  # those of `warnings` that only an operator's settings cause
 
 
 class Overview(PanelEndpoint):
@@ -149,7 +150,8 @@ class Overview(PanelEndpoint):
             for each in site.throttle.locked_users(most=LISTED)
         )
         waiting = _waiting(figures)
-        warnings = tuple(_warnings(site)) if member.is_superuser else None
+        notes = tuple(_risks(site)) if member.is_superuser else ()
+        warnings = (*notes, *_warnings(site)) if member.is_superuser else None
         new_users, age = _new_users(now), int(figures.age)
         if not prefers_html(environ):
             hours = zip(map(utc_text, starts), logins, failures, strict=True)
@@ -182,6 +184,7 @@ class Overview(PanelEndpoint):
             locked=locked,
             waiting=waiting,
             warnings=warnings,
+            notes=notes,
         )
         return site.pages.render(environ, page)
 
@@ -215,14 +218,18 @@ def _waiting(figures: Reading) -> tuple[WaitingMessages, ...] | None:
     )
 
 
-def _warnings(site: Site) -> Iterator[str]:
-    """Yield what `check` would warn of, as far as it shows no value of a setting."""
+def _risks(site: Site) -> Iterator[str]:
+    """Yield the names of settings of which `check` would warn, without their values."""
     names = [each.partition(" ")[0] for each in site.settings.risks()]
     if names:
         yield (
             f"Settings with a risk: {', '.join(names)}. With the settings of the server,"
             " `python -m wsgiauth check` says more."
         )
+
+
+def _warnings(site: Site) -> Iterator[str]:
+    """Yield what other questions of `check` would warn of, if they show no value of a setting."""
     for question in questions_of(site):
         if question.is_for_panel:
             yield from (each.sentence for each in _findings(question, site) if each.is_risk)

@@ -1,7 +1,7 @@
 """GET /auth/admin/events: the audit trail, the newest event first."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -9,18 +9,20 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import find_user
 from wsgiauth.accounts.names import typed
-from wsgiauth.events import actors
+from wsgiauth.events import Event, actors
+from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Entry, Filters, Position
 from wsgiauth.features.panel.event_words import reason_in_words, title_of
 from wsgiauth.forms.endpoint import BackLink
-from wsgiauth.messages import _
+from wsgiauth.messages import _, pgettext
 from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.site import Site
-from wsgiauth.staff.event_reasons import named_reasons
+from wsgiauth.staff.event_reasons import Named, named_reasons
 from wsgiauth.staff.frame import (
     EVENTS,
+    Chip,
     PanelEndpoint,
     PanelPage,
     frame_of,
@@ -37,6 +39,13 @@ from wsgiauth.web.urls import is_number
 PAGE = 50  # events
 
 _FIELDS = ("user", "actor", "name", "since", "until")
+_LABELS = {
+    "user": _("Account"),
+    "actor": _("Done by"),
+    "name": _("Event"),
+    "since": pgettext("events", "Since"),
+    "until": pgettext("events", "Before"),
+}
 _BEFORE = "before"
 _NO_USER = 0  # no user has this number
 _POSITION = re.compile("([0-9]{1,12})-([0-9]{1,18})")
@@ -51,6 +60,9 @@ class TrailRow(NamedTuple):
     actor: Person | str | None  # in words if it is no user
     address: str
     reason: str  # in words
+    reason_url: str = ""  # the page about what the reason names; empty without one
+    icon: str = "pencil"  # its name in `macros.html`
+    is_warning: bool = False  # it can be an attack
 
 
 class EventsPage(PanelPage):
@@ -61,6 +73,7 @@ class EventsPage(PanelPage):
     users_url = UrlBelow("admin/users")
     rows: tuple[TrailRow, ...]
     fields: dict[str, str]  # of the form, as sent
+    chips: tuple[Chip, ...] = ()  # the fields that have a value
     titles: Mapping[str, str]  # the events to choose from
     newest_url: str  # the first page; empty if it is this one
     next_url: str  # empty if there is no next page
@@ -93,8 +106,9 @@ class Events(PanelEndpoint):
             return json_response({"events": events, "next": next_url or None})
         page = EventsPage(
             frame=frame_of(environ, member, EVENTS),
-            rows=tuple(trail_rows(entries[:PAGE], site)),
+            rows=tuple(trail_rows(entries[:PAGE], site, panel_url(environ))),
             fields=fields,
+            chips=tuple(_chips(chosen, site, events_url)),
             titles={each.name: each.title for each in site.changes.values()},
             newest_url=f"{events_url}?{urlencode(chosen)}" if after else "",
             next_url=next_url,
@@ -103,24 +117,49 @@ class Events(PanelEndpoint):
         return site.pages.render(environ, page)
 
 
-def trail_rows(entries: list[Entry], site: Site) -> list[TrailRow]:
-    """Return events with the names of their users, and of what their reasons identify."""
+def trail_rows(entries: list[Entry], site: Site, panel: str) -> list[TrailRow]:
+    """Return events with the names of their users, and of what their reasons identify.
+
+    Args:
+        panel: The URL of the panel.
+    """
     events = [entry.event for entry in entries]
-    reasons = named_reasons(site.parts, events)
-    acting = [actors.user_id_of(each.actor or "") for each in events]
-    names = names_of({each.user_id for each in events} | set(acting))
-    return [
-        TrailRow(
-            time=event.time,
-            title=title_of(event, site.changes.get(event.name)),
-            user=person(event.user_id, names),
-            actor=person(actor_id, names, actors.key_of(event.actor or ""))
-            or (event.actor and actor_in_words(event.actor)),
-            address=event.address or "",
-            reason=reasons.get(event) or reason_in_words(event, site.changes.get(event.name)),
-        )
-        for event, actor_id in zip(events, acting, strict=True)
-    ]
+    named = named_reasons(site.parts, events)
+    acting = {actors.user_id_of(each.actor or "") for each in events}
+    names = names_of({each.user_id for each in events} | acting)
+    return [_row(each, site.changes.get(each.name), names, named, panel) for each in events]
+
+
+def _row(
+    event: Event, kind: Change | None, names: Mapping[int, str], named: Named, panel: str
+) -> TrailRow:
+    actor = event.actor or ""
+    key = actors.key_of(actor)
+    reason = named.reasons.get(event)
+    row = TrailRow(
+        time=event.time,
+        title=title_of(event, kind),
+        user=person(event.user_id, names),
+        actor=person(actors.user_id_of(actor), names, key, named.keys.get(key, ""))
+        or (event.actor and actor_in_words(actor)),
+        address=event.address or "",
+        reason=reason_in_words(event, kind),
+    )
+    if reason is not None:
+        url = f"{panel}/{reason.path}" if reason.path else ""
+        row = row._replace(reason=reason.name, reason_url=url)
+    return row if kind is None else row._replace(icon=kind.icon, is_warning=kind.is_warning)
+
+
+def _chips(chosen: Mapping[str, str], site: Site, events_url: str) -> Iterator[Chip]:
+    """Yield the filters that have a value; users by their labels, which can cost a query."""
+    users = {name: _id_in(value) for name, value in chosen.items()}
+    names = names_of(set(users.values()))
+    for name, value in chosen.items():
+        words = site.changes[value].title if name == "name" else value
+        others = urlencode({each: chosen[each] for each in chosen if each != name})
+        url = f"{events_url}?{others}" if others else events_url
+        yield Chip(_LABELS[name], names.get(users[name] or _NO_USER, words), url)
 
 
 def _filters(fields: dict[str, str], site: Site) -> Filters:
@@ -161,6 +200,11 @@ def _user_id(text: str) -> int:
         return user.id
     number = text.removeprefix("user ")
     return int(number) if is_number(number) else _NO_USER
+
+
+def _id_in(actor: str) -> int | None:
+    number = actors.user_id_of(actor)
+    return number if is_number(str(number)) else None
 
 
 def _time(text: str) -> datetime | None:

@@ -97,6 +97,7 @@ class ListOfUser(NamedTuple):
     empty: str  # the sentence if there are no rows
     rows: tuple[UserRow, ...]
     note: str  # the sentence if there can be more; or ""
+    icon: str = "app"  # beside the title
 
     @classmethod
     def of(cls, user_list: UserList, user: User, now: float) -> "ListOfUser":
@@ -104,7 +105,9 @@ class ListOfUser(NamedTuple):
         rows = tuple(user_list.rows(user, now))
         is_long = user_list.most is not None and len(rows) >= user_list.most
         note = user_list.note if is_long else ""
-        return cls(user_list.name, user_list.title, user_list.empty, rows, note)
+        return cls(
+            user_list.name, user_list.title, user_list.empty, rows, note, icon=user_list.icon
+        )
 
 
 class Account(Content):
@@ -244,7 +247,11 @@ class ShowUser(PanelEndpoint):
             choices=_choices(account),
             provider_titles=_titles(account.identities or (), site.settings),
             vouched_by=_vouched_by(target, site.settings),
-            events=tuple(trail_rows(trail.page(Filters(user_id=target.id), size=_EVENTS), site)),
+            events=tuple(
+                trail_rows(
+                    trail.page(Filters(user_id=target.id), size=_EVENTS), site, panel_url(environ)
+                )
+            ),
             events_url=f"{panel_url(environ)}/{EVENTS}?{of_target}",
             notice=notice_of(environ, NOTICES),
         )

@@ -4,7 +4,7 @@ GET /auth/admin/users.csv returns all users of such a list as a file for spreads
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from itertools import chain, islice
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from wsgiauth.openapi.problems import INVALID_QUERY
 from wsgiauth.site import Site
 from wsgiauth.staff.frame import (
     USERS,
+    Chip,
     PanelEndpoint,
     PanelPage,
     carrying,
@@ -42,6 +43,7 @@ from wsgiauth.web.urls import path_asked_for
 USERS_EXPORTED = Change(
     "users_exported",
     _("Users downloaded"),
+    icon="download",
     is_list=True,
     reasons={
         "all users": pgettext("reason of an event", "all users"),
@@ -96,6 +98,7 @@ class UsersPage(PanelPage):
     groups: tuple[ListedGroup, ...]  # to choose from
     group: int | None  # the id of the chosen group
     chosen: int  # the number of filters that have a value
+    chips: tuple[Chip, ...] = ()  # these filters
     columns: tuple[Column, ...]
     sort: str  # as asked for; empty for the usual order
     order: str  # in words
@@ -145,6 +148,7 @@ class Users(PanelEndpoint):
                     "next": next_url or None,
                 }
             )
+        groups = tuple(list_groups())
         page = UsersPage(
             frame=frame_of(environ, member, USERS),
             users=tuple(found.users),
@@ -153,9 +157,10 @@ class Users(PanelEndpoint):
             ),
             search=query.search,
             choices=query.choices,
-            groups=tuple(list_groups()),
+            groups=groups,
             group=query.group,
             chosen=len(query.chosen),
+            chips=tuple(_chips(query, groups, users_url)),
             columns=tuple(_columns(query, found.sort, users_url)),
             sort=query.sort,
             order=ORDERS[found.sort],
@@ -208,6 +213,17 @@ def _columns(query: Query, sorted_by: str, users_url: str) -> Iterator[Column]:
         sort = other if sorted_by == first else first
         url = query.url(users_url, **{SORT: sort}) if first else ""
         yield Column(label, direction, url)
+
+
+def _chips(query: Query, groups: Iterable[ListedGroup], users_url: str) -> Iterator[Chip]:
+    for each, value in query.choices:
+        if value:
+            text = each.texts[each.values.index(value)]
+            yield Chip(each.label, text, query.url(users_url, **{each.name: ""}))
+    if query.group is not None:
+        names = {each.id: each.name for each in groups}
+        name = names.get(query.group, str(query.group))
+        yield Chip(_("Group"), name, query.url(users_url, group=""))
 
 
 def _chunks(users: Iterator[FoundUser]) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from wsgiauth.features.personal_data.records import claims
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 
-DATA_EXPORTED = Change("data_exported", _("Personal data downloaded"))
+DATA_EXPORTED = Change("data_exported", _("Personal data downloaded"), icon="download")
 
 _READABLE = json.JSONEncoder(ensure_ascii=False)
 ASCII = json.JSONEncoder()

@@ -3,9 +3,11 @@
 from wsgiauth.events.kinds import LOGOUT, Change, Refusal
 from wsgiauth.messages import _, pgettext
 
-IDENTITY_CONNECTED = Change("identity_connected", _("Account of another provider connected"))
+IDENTITY_CONNECTED = Change(
+    "identity_connected", _("Account of another provider connected"), icon="link"
+)
 IDENTITY_DISCONNECTED = Change(
-    "identity_disconnected", _("Account of another provider disconnected")
+    "identity_disconnected", _("Account of another provider disconnected"), icon="link"
 )
 PROVIDER_FAILED = Refusal("provider_failed")
 

@@ -18,6 +18,7 @@ from wsgiauth.features.providers.problems import PROVIDER_REFUSED, PROVIDER_UNAV
 from wsgiauth.features.providers.provider_logins import ProviderLogins, can_log_in
 from wsgiauth.features.providers.provider_sessions import own_logins
 from wsgiauth.features.providers.questions import QUESTIONS
+from wsgiauth.features.providers.reasons import ProviderReasons
 from wsgiauth.features.providers.redirects import BUTTON, ask_provider
 from wsgiauth.messages import _
 from wsgiauth.parts import PartFactories
@@ -31,6 +32,7 @@ def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
     return {
         Providers: lambda _: Providers(settings, tokens.now),
         ProviderLogins: lambda parts: ProviderLogins(parts.need(Providers)),
+        ProviderReasons: lambda _: ProviderReasons(settings),
     }
 
 

@@ -17,7 +17,7 @@ from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, utc_now, utc_text
 
-TERMS_ACCEPTED = Change("terms_accepted", _("Terms accepted"))
+TERMS_ACCEPTED = Change("terms_accepted", _("Terms accepted"), icon="document")
 
 
 class Accepted(NamedTuple):

@@ -12,6 +12,7 @@ class UserTerms(UserList):
     name = "accepted_terms"
     title = _("Accepted terms")
     empty = _("The user has not accepted any terms.")
+    icon = "document"
 
     def rows(self, user: User, now: float) -> list[UserRow]:
         """Return the versions, the latest first."""

@@ -33,7 +33,7 @@ from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.clients import Client, user_agent_in_words
 from wsgiauth.web.cookies import OwnCookie
 
-TRUST_GIVEN = kinds.Change("trust_given", _("Browser trusted"))
+TRUST_GIVEN = kinds.Change("trust_given", _("Browser trusted"), icon="laptop")
 
 MOST_BROWSERS = 50  # of a user; the oldest ends
 MOST_USERS = 5  # of a browser; the longest ago has to enter a code again

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts import names
+from wsgiauth.events import Event
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.client_pages import FoundClient, find_clients
@@ -52,6 +53,10 @@ class AppReasons(EventReasons):
     def names(self, ids: Collection[str]) -> Mapping[str, str]:
         """Return the names of clients."""
         return clients.names_of(ids)
+
+    def path(self, event: Event) -> str:
+        """Return the page of the app."""
+        return f"{APPS}/{event.reason}"
 
 
 class OfApps(PanelEndpoint):
