@@ -104,18 +104,22 @@ def test_a_mistyped_permission_is_questioned(visitor, button, granted):
 
 def test_times_are_exact_to_whoever_compares_them(visitor):
     visitor.open("/auth/admin/events")
-    times = visitor.shown("time")
+    times = visitor.find_all("time")
     assert times
-    assert all(re.fullmatch(r"\d+ \w+ 20\d\d at \d\d:\d\d \S+", each) for each in times)
+    assert all(re.fullmatch(r"\d+ \w{3,4} 20\d\d, \d\d:\d\d \S+", each.text) for each in times)
+    full = [each.get_attribute("title") for each in times]
+    assert all(re.fullmatch(r"\d+ \w+ 20\d\d at \d\d:\d\d \S+", each) for each in full)
+    assert {each.size["height"] for each in times} == {times[0].size["height"]}
 
 
 def test_a_long_name_is_cut_in_the_header_and_whole_elsewhere(visitor, settings):
     update_user(User.get(User.username == USERNAME), username="W" * 150)
     lin = create_user("L" * 150, "lin@example.org", PASSWORD, settings=settings)
     visitor.open(f"/auth/admin/users/several?action=deactivate&users={lin.id}")
-    own = visitor.find("header [translate=no]")
+    own, label = visitor.find("header .person"), visitor.find("header .person > [dir]")
     assert own.size["height"] == visitor.find("header nav a").size["height"]
     assert own.get_attribute("title") == "W" * 150
+    assert visitor.run("return arguments[0].scrollWidth", label) > label.size["width"]
     (name,) = visitor.find_all(".names a")
     script = "return new Set([...arguments[0].getClientRects()].map((each) => each.left)).size"
     assert (name.text, visitor.run(script, name)) == ("L" * 150, 1)

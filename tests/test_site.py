@@ -52,6 +52,12 @@ def part_of(interface, **attributes):
     return type(interface.__name__, (interface,), {**methods, **attributes})
 
 
+def test_two_features_that_name_api_keys_are_refused():
+    kinds = {name: part_of(EventReasons, events={name}, names_keys=True) for name in "ab"}
+    with pytest.raises(ConfigurationError, match="Two features have the part EventReasons"):
+        Parts({name: {each: lambda _, c=each: c()} for name, each in kinds.items()})
+
+
 @pytest.mark.parametrize(
     ("interface", "name", "own", "others"),
     [

@@ -79,6 +79,8 @@ def structure(html):
 
 
 def contents(html):
+    for monogram in html.select(".monogram"):  # the first character alone
+        monogram.decompose()
     values = [value for element in html.find_all() for value in element.attrs.values()]
     # A monogram has the first letter alone: `structure` shows that it is text.
     whole = (each for each in html.main.strings if "monogram" not in each.parent.get("class", ()))

@@ -35,11 +35,6 @@ def day_in_words(at: datetime) -> Message:
     )
 
 
-def short_moment_in_words(at: datetime) -> Message:
-    """Return a time for a table, such as "24 November 2026, 13:51"."""
-    return pgettext("date", "%(day)s, %(time)s", day=day_in_words(at), time=f"{at:%H:%M}")
-
-
 def moment_in_words(at: datetime) -> Message:
     """Return a time, such as "24 November 2026 at 13:51 UTC"."""
     return _("%(day)s at %(time)s UTC", day=day_in_words(at), time=f"{at:%H:%M}")

@@ -56,6 +56,7 @@
   const long = { day: "numeric", month: "long", year: "numeric" };
   const zoned = { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZoneName: "short" };
   const clock = new Intl.DateTimeFormat(locale, { ...long, ...zoned });
+  const short = new Intl.DateTimeFormat(locale, { ...long, month: "short", ...zoned });
   const distance = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
   const units = { minute: 60, hour: 3600, day: 86400 }; // seconds
   const isForStaff = document.body.classList.contains("panel");
@@ -67,7 +68,7 @@
     time.title = clock.format(at);
     time.textContent =
       isForStaff || passed > 30 * units.day
-        ? time.title
+        ? ("short" in time.dataset ? short : clock).format(at)
         : distance.format(...(unit ? [Math.round(seconds / units[unit]), unit] : [0, "second"]));
   }
 

@@ -11,7 +11,7 @@ from jinja2.nodes import EvalContext
 from markupsafe import escape
 
 from wsgiauth.languages.catalogues import PERCENT_ALONE
-from wsgiauth.languages.dates import day_in_words, moment_in_words, short_moment_in_words
+from wsgiauth.languages.dates import day_in_words, moment_in_words
 from wsgiauth.messages import Message, of_application, said, speaker
 
 
@@ -39,11 +39,7 @@ def install(environment: jinja2.Environment) -> None:
     environment.newstyle_gettext = True  # type: ignore[attr-defined]
     environment.extend(literal_message=_Literal)
     environment.globals.update(_FUNCTIONS)
-    environment.globals.update(
-        day_in_words=day_in_words,
-        moment_in_words=moment_in_words,
-        short_moment_in_words=short_moment_in_words,
-    )
+    environment.globals.update(day_in_words=day_in_words, moment_in_words=moment_in_words)
 
 
 def shown(value: object) -> object:

@@ -62,7 +62,7 @@ def confirm(browser, page, **options):
 
 
 def titles(page):
-    return [each.text for each in page.html.select("main tbody th")]
+    return [each.text for each in page.html.select("main tbody th a")]
 
 
 def changes():
@@ -77,6 +77,7 @@ def test_the_trail_names_the_app_of_an_event_until_it_is_removed(browser, wiki, 
     for page in (panel.get(trail), panel.get(user_page)):
         rows = [" ".join(each.text.split()) for each in page.html.select("tbody th, tbody td")]
         assert any(map(allowed.match, rows)), rows
+        assert page.html.find("a", string="Wiki")["href"] == f"/auth/admin/apps/{wiki.id}"
     program = panel.get(trail, headers=JSON).json
     assert [each["reason"] for each in program["events"]] == [wiki.id]
     clients.remove(Client.get_by_id(wiki.id))
@@ -363,7 +364,7 @@ def test_a_service_has_no_users(panel, program):
     service = clients.create("Nightly", is_service=True, scopes=["reports.read"], now=1).row
     show(panel).mustcontain("Nightly", no="0 users")
     page = show(panel, f"/{service.id}")
-    page.mustcontain('<h2 id="app">Service</h2>', no=["Users who have allowed", "Revoke"])
+    page.mustcontain("Service</h2>", no=["Users who have allowed", "Revoke"])
     show(panel, f"/{service.id}/revoke", status=404)
     program(f"/{service.id}/revoke", {"username": "boss"}, status=404)
     asked = page.click("Remove the service")

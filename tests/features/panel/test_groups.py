@@ -63,7 +63,7 @@ def test_a_group_is_listed_with_the_numbers_of_its_members_and_permissions(
 ):
     for name in ("Tim", "Tom"):
         make(name).join(editors)
-    row = browser.get(GROUPS).html.select_one(".links a")
+    row = browser.get(GROUPS).html.select_one(".links .monogram + *")
     assert row.text == "Editors 2 members, 1 permission"
     [listed] = program(GROUPS).json["groups"]
     assert listed == {

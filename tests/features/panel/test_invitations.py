@@ -24,6 +24,9 @@ def quiet(unsent):
 
 
 def rows(page):
+    """Return the texts of the cells of each row, without monograms."""
+    for monogram in page.html.select("tbody .monogram"):
+        monogram.decompose()
     return [
         [cell.get_text(" ", strip=True) for cell in row.find_all(["th", "td"])]
         for row in page.html.find("tbody").find_all("tr")

@@ -194,6 +194,22 @@ def test_superusers_alone_see_what_check_would_warn_of(program, client, site, ma
     boss.mustcontain("Warnings", "<code>x</code> is wrong.", no=["A note.", "A long"])
 
 
+def test_a_setting_with_a_risk_is_a_note_below_the_figures(browser, site):
+    asking(site)
+    page = browser.get(OVERVIEW)
+    assert page.html.find(id="warnings") is None
+    (note,) = page.html.select(".figures ~ section .points li")
+    assert note.text.startswith("Settings with a risk: BCRYPT_ROUNDS.")
+    asking(site, Question(lambda _: [Finding("`x` is wrong.")], False, is_for_panel=True))
+    assert texts(browser.get(OVERVIEW), ".notice li") == ["x is wrong."]
+
+
+def test_a_figure_leads_to_the_users_whom_it_counts(browser, make):
+    make("Ina", "inactive")
+    page = browser.get(OVERVIEW).click("1", href="active=no")
+    assert [each.text for each in page.html.select("tbody th a")] == ["Ina"]
+
+
 def test_a_warning_about_a_setting_names_it_without_its_value(program, site):
     asking(site)
     (warning,) = program(OVERVIEW).json["warnings"]

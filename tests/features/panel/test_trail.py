@@ -1,16 +1,24 @@
 """GET /auth/admin/events."""
 
+from itertools import chain
+from pathlib import Path
+
 import pytest
 
+import wsgiauth
+from tests.support.keys import make_key
 from tests.support.sites import SAME_ORIGIN
 from wsgiauth import events
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.events import actors
 from wsgiauth.events.models import RecordedEvent
+from wsgiauth.features.keys.api_keys import revoke
 from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.panel.user_actions import ACTIONS
 from wsgiauth.features.registry import CHANGES as KINDS
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.staff.user_lists import UserList
 
 EVENTS = "/auth/admin/events"
 
@@ -216,3 +224,80 @@ def test_a_method_of_two_step_verification_is_named_in_words(browser, program, b
         title = f"Two-step verification method {name.removeprefix('factor_')}"
         assert rows(browser.get(EVENTS))[0][0] == f"{title} authenticator app"
         assert program(EVENTS).json["events"][0]["reason"] == "otp"
+
+
+@pytest.mark.every_database
+def test_an_api_key_has_its_name_and_a_link_as_long_as_it_exists(browser, make, queries):
+    tim = make("Tim")
+    key, other = (make_key(tim, name) for name in ("Nightly export", "Backup"))
+    forget("key_created")
+    with actors.acting(actors.user(tim.id, key)):
+        tim.grant("a.b")
+    revoke(tim, other)
+    page = browser.get(EVENTS)
+    assert rows(page)[:4] == [
+        (f"API key revoked {other}", "Tim", "application code"),
+        ("Rights changed granted a.b", "Tim", "Tim (API key Nightly export)"),
+        (f"API key created {other}", "Tim", "application code"),
+        ("API key created Nightly export", "Tim", "application code"),
+    ]
+    assert (
+        page.html.find("a", string="Nightly export")["href"] == f"/auth/admin/users/{tim.id}#keys"
+    )
+    with_keys = len(queries(lambda: browser.get(EVENTS)))
+    forget()
+    tim.grant("c.d")
+    assert with_keys <= len(queries(lambda: browser.get(EVENTS))) + 1
+
+
+def test_an_event_has_an_icon_and_a_possible_attack_looks_like_one(browser, boss):
+    forget()
+    for name in ("login", "refresh_reused"):
+        events.emit(KINDS[name], user_id=boss.id)
+    page = browser.get(EVENTS)
+    icons = [each["d"] for each in page.html.select("tbody .event path")]
+    assert len({*icons}) == 2
+    assert [each.text.split() for each in page.html.select(".event.bad")] == [
+        ["Refresh", "token", "used", "twice"]
+    ]
+
+
+def test_every_icon_of_an_event_a_section_and_a_list_exists(site):
+    lists = site.site.parts.all(UserList)
+    sections = [each for of in FEATURES for each in of.staff_sections(site.site.settings)]
+    macros = Path(wsgiauth.__file__).with_name("templates") / "macros.html"
+    icons = macros.read_text("utf-8")
+    for icon in {each.icon for each in chain(KINDS.values(), lists, sections)}:
+        assert f'  "{icon}": "M' in icons, icon
+
+
+def chips(page):
+    """Return the filters that are set, and where the links that remove them lead."""
+    return {each.text.strip(): each["href"] for each in page.html.select(".chips a")}
+
+
+def test_a_filter_is_removed_by_its_link_and_names_the_user(browser, boss, make):
+    tim = make("Tim")
+    query = f"user=user+{tim.id}&actor=Boss&name=login&since=2026-01-01"
+    page = browser.get(f"{EVENTS}?{query}&until=2026-02-01")
+    assert list(chips(page)) == [
+        "Account: Tim",
+        "Done by: Boss",
+        "Event: Logged in",
+        "Since: 2026-01-01",
+        "Before: 2026-02-01",
+    ]
+    assert chips(page)["Before: 2026-02-01"] == f"{EVENTS}?{query}"
+    (url,) = chips(browser.get(f"{EVENTS}?actor=user {boss.id + 99}")).values()
+    assert url == EVENTS
+    assert chips(browser.get(EVENTS)) == {}
+    assert list(chips(browser.get(f"{EVENTS}?user=user+{10**30}"))) == [f"Account: user {10**30}"]
+
+
+def test_a_provider_has_its_title_as_long_as_the_settings_have_it(browser, boss):
+    forget()
+    for provider in ("example", "gone"):
+        events.emit(KINDS["identity_connected"], user_id=boss.id, reason=provider)
+    connected = "Account of another provider connected"
+    titles = [row[0] for row in rows(browser.get(EVENTS))]
+    assert titles == [f"{connected} gone", f"{connected} Example Firm"]

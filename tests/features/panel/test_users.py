@@ -48,7 +48,7 @@ def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
     make("Una", "inactive")
     User.update(created_at=datetime(2026, 11, 2, tzinfo=UTC)).execute()
     una, first, *_ = browser.get("/auth/admin/users").html.select("tbody tr")
-    cells = ([row.th, *row.select("td[data-label]")] for row in (una, first))
+    cells = ([row.th.a, *row.select("td[data-label]")] for row in (una, first))
     texts = [[" ".join(cell.text.split()) for cell in row] for row in cells]
     assert texts == [
         ["Una", "Una@example.org (not verified)", "Inactive", "2 November 2026", "never"],
@@ -59,8 +59,8 @@ def test_a_row_has_the_names_the_status_and_the_last_login(browser, make):
 def test_a_name_leads_to_the_user_and_what_to_do_with_the_list_is_above_it(browser, make):
     tim = make("Tim")
     page = browser.get("/auth/admin/users")
-    for text in ("Invite a person", "Download as CSV"):
-        assert page.html.find("a", string=text) in page.html.table.find_all_previous("a"), text
+    above = [each.text.strip() for each in page.html.table.find_all_previous("a")]
+    assert {"Invite a person", "Open invitations", "Download as CSV"} <= {*above}
     assert page.click("Tim").request.path == f"/auth/admin/users/{tim.id}"
 
 
@@ -73,6 +73,31 @@ def test_users_are_found_by_a_part_of_a_name(browser, make):
         page = form.submit()
         assert names(page) == ["Tim"], typed
         assert page.forms[0]["q"].value == typed.strip("\u200e ")
+
+
+def chips(page):
+    """Return the filters that are set, and where the links that remove them lead."""
+    return {each.text.strip(): each["href"] for each in page.html.select(".chips a")}
+
+
+def test_a_filter_is_removed_by_its_link_and_the_others_stay(browser, boss, make):
+    make("Tom", "staff")
+    group = Group.objects.create(name="Editors")
+    boss.join(group)
+    page = browser.get(f"/auth/admin/users?q=o&staff=yes&seen=ever&group={group.id}&sort=email")
+    assert list(chips(page)) == ["Staff: yes", "Logged in: at least once", "Group: Editors"]
+    assert names(page) == ["Boss"]
+    page = browser.get(chips(page)["Logged in: at least once"])
+    assert page.request.query_string == f"q=o&group={group.id}&staff=yes&sort=email"
+    page = browser.get(chips(page)["Group: Editors"])
+    assert list(chips(page)) == ["Staff: yes"]
+    (label,) = (each["aria-label"] for each in page.html.select(".chips a"))
+    assert label == "Staff: yes (remove this filter)"
+    assert chips(browser.get("/auth/admin/users?q=o")) == {}
+
+
+def test_a_group_that_does_not_exist_is_a_number_among_the_filters(browser):
+    assert list(chips(browser.get("/auth/admin/users?group=999"))) == ["Group: 999"]
 
 
 def test_filters_are_kept_on_the_next_page_and_in_the_file(browser, boss):
@@ -91,8 +116,9 @@ def test_filters_are_kept_on_the_next_page_and_in_the_file(browser, boss):
         "no",
         "",
     ]
-    link = page.html.find("a", string="Download as CSV")["href"]
-    assert link == "/auth/admin/users.csv?q=us&staff=yes&superuser=no"
+    link = page.html.select_one("a[href*='.csv']")
+    assert link.text.strip() == "Download as CSV"
+    assert link["href"] == "/auth/admin/users.csv?q=us&staff=yes&superuser=no"
 
 
 @pytest.mark.every_database

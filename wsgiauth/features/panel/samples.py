@@ -34,7 +34,7 @@ from wsgiauth.features.panel.users import Column, UsersPage
 from wsgiauth.features.providers.identities import ListedIdentity
 from wsgiauth.messages import _
 from wsgiauth.staff.actions import ActionPage
-from wsgiauth.staff.frame import OVERVIEW, USERS, Frame
+from wsgiauth.staff.frame import OVERVIEW, USERS, Chip, Frame
 from wsgiauth.staff.groups import ListedGroup
 from wsgiauth.staff.people import Person
 from wsgiauth.staff.user_lists import UserRow
@@ -96,9 +96,10 @@ _ROW = TrailRow(
     time=THEN,
     title="Rights changed",
     user=Person(7, "grace"),
-    actor=Person(1, "ada", "4fD8sKq2ZxLw"),
+    actor=Person(1, "ada", "4fD8sKq2ZxLw", "nightly export"),
     address="192.0.2.1",
     reason="granted reports.publish",
+    icon="shield",
 )
 _INVITATION = OpenInvitation(
     email="mary@example.org",
@@ -127,6 +128,8 @@ _HOURS = tuple(_REGISTERED_AT.replace(minute=0) + timedelta(hours=each) for each
 _LOGINS = (*(12, 4, 2, 0, 0, 1, 3, 18, 64, 121, 98, 87), *(73, 90, 102, 96), *(81, 66, 40, 38) * 2)
 _FAILURES = (1, 0, 0, 0, 0, 0, 0, 2, 5, 9, 6, 4, 3, 7, 5, 61, 48, 12, 2, 3, 1, 2, 1, 0)
 
+_NOTE = "Settings with a risk: MAIL_URL. `python -m wsgiauth check` says more."
+
 PAGES: tuple[Page, ...] = (
     OverviewPage(
         frame=_FRAME._replace(section=OVERVIEW),
@@ -141,7 +144,8 @@ PAGES: tuple[Page, ...] = (
         ),
         locked=(LockedUser(7, "grace", THEN),),
         waiting=(WaitingMessages("emails", 3, 130), WaitingMessages("logout_tokens", 0, 0)),
-        warnings=("2 emails overdue: `python -m wsgiauth mail` sends them.",),
+        warnings=(_NOTE, "2 emails overdue: `python -m wsgiauth mail` sends them."),
+        notes=(_NOTE,),
     ),
     UsersPage(
         frame=_FRAME,
@@ -151,6 +155,7 @@ PAGES: tuple[Page, ...] = (
         groups=(ListedGroup(3, "Editors"),),
         group=3,
         chosen=len(FILTERS),
+        chips=(Chip("Staff", "yes", "/auth/admin/users?q=gr"),),
         columns=(
             Column("Username", "ascending", "/auth/admin/users?q=gr&sort=-username"),
             Column("Status"),
@@ -278,11 +283,25 @@ PAGES: tuple[Page, ...] = (
     ),
     EventsPage(
         frame=_FRAME,
-        rows=(_ROW, _ROW._replace(user=Person(8, ""), actor="command line ada")),
+        rows=(
+            _ROW,
+            _ROW._replace(user=Person(8, ""), actor="command line ada"),
+            _ROW._replace(
+                title="API key created",
+                reason="nightly export",
+                reason_url="/auth/admin/users/7#keys",
+                icon="key",
+                is_warning=True,
+            ),
+        ),
         titles={each.name: each.title for each in (LOGIN, LOGOUT)},
         fields={"user": "grace", "actor": "", "name": "", "since": "2026-11-02", "until": ""},
         newest_url="/auth/admin/events?user=grace&since=2026-11-02",
         next_url="/auth/admin/events?before=1793610300-7",
         is_filtered=True,
+        chips=(
+            Chip("Account", "grace", "/auth/admin/events?since=2026-11-02"),
+            Chip("Since", "2026-11-02", "/auth/admin/events?user=grace"),
+        ),
     ),
 )
