@@ -1,19 +1,26 @@
 """GET /auth/account."""
 
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from webtest import TestApp
 
+import wsgiauth
 from tests.support.authenticators import PASSKEYS, add_passkey
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.mails import with_mail
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts import update_user
+from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.features.factors import recovery_codes
+from wsgiauth.features.keys import api_keys
 from wsgiauth.storage import context
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, make_user
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
@@ -43,6 +50,12 @@ def offered(settings):
 
 def shown(page):
     return [(link["href"], link.strong.text) for link in page.html.select(".links a")]
+
+
+def states(page):
+    """Return the state of each row that has one, by its address."""
+    rows = page.html.select(".links a")
+    return {row["href"]: row.find(class_="state").text for row in rows if row.find(class_="state")}
 
 
 def test_a_user_sees_who_they_are(browser, ada):
@@ -121,8 +134,7 @@ def test_the_page_says_how_many_recovery_codes_are_left(settings):
             while len(codes) > left:
                 recovery_codes.use(grace, codes.pop())
         page = browser.get("/auth/account", headers=BROWSER)
-        number = page.html.find("dt", string="Recovery codes left").find_next("dd").text
-        assert number == str(left)
+        assert states(page)["/auth/recovery-codes"] == f"{left} left"
         reminders = [" ".join(each.text.split()) for each in page.html.find_all(role="note")]
         assert reminders == shown
     storage.discard_connection(site.database)
@@ -207,4 +219,60 @@ def test_an_account_that_lacks_nothing_has_no_reminder(settings):
 
 
 def test_a_user_without_a_second_factor_sees_nothing_of_recovery_codes(browser):
-    assert "Recovery codes left" not in browser.get("/auth/account", headers=BROWSER)
+    assert "/auth/recovery-codes" not in browser.get("/auth/account", headers=BROWSER)
+
+
+def test_each_row_says_its_state(settings):
+    made = replace(with_mail(settings), **PASSKEYS, FACTOR_KEY=FACTOR_KEY)
+    site = AuthMiddleware(echo, replace(made, PUBLIC_URL=PASSKEYS["PUBLIC_URL"]), send_mail=print)
+    grace = make_user(site, "grace")
+    browser = logged_in(site, grace)
+    before = states(browser.get("/auth/account", headers=BROWSER))
+    assert before == {
+        "/auth/email": "not verified",
+        "/auth/passkeys": "None yet",
+        "/auth/sessions": "1 session",
+        "/auth/totp": "Off",
+        "/auth/keys": "None yet",
+    }
+    add_passkey(site, grace)
+    logged_in(site, grace)
+    with context.using(site.database):
+        api_keys.create(grace, "export", [], days=1, now=time.time())
+        update_user(grace, email_verified_at=utc_now(), email_verified_by=PROVEN_BY_LINK)
+    assert states(browser.get("/auth/account", headers=BROWSER)) == {
+        "/auth/email": "verified",
+        "/auth/passkeys": "1 passkey",
+        "/auth/sessions": "2 sessions",
+        "/auth/totp": "On",
+        "/auth/recovery-codes": "0 left",
+        "/auth/keys": "1 key",
+    }
+    storage.discard_connection(site.database)
+
+
+def test_the_states_cost_two_statements(browser, queries, monkeypatch):
+    def count():
+        return len(queries(lambda: browser.get("/auth/account", headers=BROWSER)))
+
+    with_states = count()
+    monkeypatch.setattr("wsgiauth.endpoints.account._state", lambda *_: None)
+    assert with_states - count() == 2
+
+
+def test_a_state_that_fails_is_left_out_and_reported(browser, monkeypatch, caplog):
+    def fail(overview):
+        raise RuntimeError("broken")
+
+    link = ROUTES["/sessions"].account_link._replace(state=fail)
+    monkeypatch.setattr(type(ROUTES["/sessions"]), "account_link", link)
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    assert [*states(page)] == ["/auth/keys"]
+    (reported,) = caplog.messages
+    assert reported == "The account page cannot show the state of 'Where you are logged in'."
+
+
+def test_each_link_has_an_icon():
+    macros = (Path(wsgiauth.__file__).parent / "templates" / "macros.html").read_text()
+    names = {each.account_link.icon for each in ROUTES.values() if each.account_link}
+    assert [name for name in names if f'"{name}": "M' not in macros] == []

@@ -16,7 +16,7 @@ from wsgiauth.authentication.methods import methods_in_words
 from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
-from wsgiauth.web.clients import user_agent_in_words
+from wsgiauth.web.clients import device_of, user_agent_in_words
 
 LISTED = 100  # sessions
 SEARCHED = 1000  # of the newest sessions, for a handle
@@ -64,6 +64,11 @@ class ListedSession(NamedTuple):
         )
 
     @property
+    def device(self) -> str:
+        """The icon of the device: "phone", "laptop" or "terminal"."""
+        return device_of(self.browser)
+
+    @property
     def proven_by(self) -> str:
         """The methods in words, or empty."""
         return methods_in_words(self.methods, self.provider)
@@ -108,6 +113,12 @@ def list_sessions(user: User, now: float, current_id: str | None) -> list[Listed
     return [ListedSession.of(row, current_id) for row in rows]
 
 
+def count_sessions(user: User, now: float) -> int:
+    """Return how many sessions a user has."""
+    own = Session.select(Session.id).join(User)
+    return int(own.where(_is_own(user, now), IS_VALID_SESSION).count())
+
+
 def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
     """Revoke a session, or delete it from the list if it has ended; return its id.
 
@@ -129,5 +140,8 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
 
 
 def _is_shown(user: User, now: float) -> Any:
-    is_own = (Session.user == user.id) & (Session.expires_at > int(now))
-    return is_own & (IS_VALID_SESSION | (Session.stamp == REUSED))
+    return _is_own(user, now) & (IS_VALID_SESSION | (Session.stamp == REUSED))
+
+
+def _is_own(user: User, now: float) -> Any:
+    return (Session.user == user.id) & (Session.expires_at > int(now))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.storage.models import utc_text
-from wsgiauth.web.clients import Client
+from wsgiauth.web.clients import Client, device_of
 from wsgiauth.web.cookies import OwnCookie
 
 
@@ -25,6 +25,11 @@ class ListedBrowser(NamedTuple):
     expires_at: datetime
     address: str  # of the client when it became trusted, or empty
     browser: str  # the browser and the system in words
+
+    @property
+    def device(self) -> str:
+        """The icon of the device; see `device_of`."""
+        return device_of(self.browser)
 
     def document(self) -> dict[str, object]:
         """Return the browser, ready for JSON."""

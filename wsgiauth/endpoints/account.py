@@ -1,5 +1,6 @@
 """GET /auth/account: the user's profile, and links to the pages about the account."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +23,8 @@ from wsgiauth.forms.endpoint import (
     STAFF,
     AccountLink,
     Endpoint,
+    Overview,
+    State,
     problems_of_session,
     require_login,
 )
@@ -33,6 +36,8 @@ from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
+
+logger = logging.getLogger("wsgiauth")
 
 _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 # How a user who has registered with a passkey gets in without it, by `_recovery`.
@@ -91,6 +96,7 @@ class AccountPage(Page):
     missing: Sequence[Missing] = ()  # the most important one first
     passkeys_url: str = ""  # to offer this device, which `page.js` does once; empty: no offer
     links: Mapping[str, Mapping[str, AccountLink]]  # by group, then by the URL of the page
+    states: Mapping[str, State] = {}  # of the links that have one, by the URL of the page
     is_new: bool = False  # created by a login without a page, and not announced yet
     is_ready: bool = False  # created by the user, who opens the page for the first time
     notice: str = ""
@@ -144,10 +150,14 @@ class Account(Endpoint):
         is_link_named = notice == _RECOVERIES["proof"]
         is_offered = site.settings.PASSKEYS and PASSWORD in methods and not passkeys
         created, announced = just_created(environ, user)
+        is_verified = is_proven(user, site.settings) if site.outbox else None
+        overview = Overview(
+            user, site, is_verified, passkeys, listed, codes_left or 0, connected=connected
+        )
         page = AccountPage(
             label=user.label,
             email=user.email,
-            is_verified=is_proven(user, site.settings) if site.outbox else None,
+            is_verified=is_verified,
             since=user.created_at,
             has_password=site.ways_in.has_password(user),
             has_way_in=site.ways_in.has_one(user),
@@ -169,6 +179,7 @@ class Account(Endpoint):
             ),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
+            states={url: state for link, url in found if (state := _state(link, overview))},
             is_new=created == UNASKED,
             is_ready=created == ASKED_FOR,
             notice=notice,
@@ -176,6 +187,15 @@ class Account(Endpoint):
         )
         response = site.pages.render(environ, page)
         return replace(response, headers=(*response.headers, *announced))
+
+
+def _state(link: AccountLink, overview: Overview) -> State | None:
+    """Return the state of a link, or None without one."""
+    try:
+        return None if link.state is None else link.state(overview)
+    except Exception:  # of a feature that may not be ours
+        logger.exception("The account page cannot show the state of %r.", str(link.title))
+        return None
 
 
 def _recovery(user: User, site: Site, *, is_second: bool) -> str:

@@ -36,7 +36,10 @@ class Close(MemberForm):
     """Deletes the user and all of their data. Others can then register the names."""
 
     account_link = AccountLink(
-        LEAVING, _("Close your account"), _("This deletes your account. It cannot be undone.")
+        LEAVING,
+        _("Close your account"),
+        _("This deletes your account. It cannot be undone."),
+        icon="trash",
     )
     is_sensitive = True
     refusals = (NOT_DELETABLE,)

@@ -53,7 +53,9 @@ from wsgiauth.web.urls import mount_url
 _PROOFS = frozenset({EMAIL, EMAIL_CODE, HARDWARE_KEY})
 END_KEYS = "end_keys"  # the checkbox, and its field in JSON
 
-_FIRST = AccountLink(LOGIN, _("Set a password"), _("You can then also log in with a password."))
+_FIRST = AccountLink(
+    LOGIN, _("Set a password"), _("You can then also log in with a password."), icon="lock"
+)
 _DONE_FIRST = (_("Password set."), "set")
 
 
@@ -86,7 +88,7 @@ class Password(MemberForm):
     """Changes the password, and revokes all other sessions of the user."""
 
     account_link = AccountLink(
-        LOGIN, _("Change your password"), _("This logs you out everywhere else.")
+        LOGIN, _("Change your password"), _("This logs you out everywhere else."), icon="lock"
     )
     fields = (
         Text(

@@ -18,7 +18,7 @@ from wsgiauth.endpoints.password import PasswordPage
 from wsgiauth.endpoints.register import RegisterPage
 from wsgiauth.endpoints.sessions import SessionsPage
 from wsgiauth.endpoints.username import UsernamePage
-from wsgiauth.forms.endpoint import LOGIN, SECURITY, AccountLink
+from wsgiauth.forms.endpoint import LOGIN, SECURITY, AccountLink, State
 from wsgiauth.forms.handover import LoggedInPage
 from wsgiauth.forms.registration import NewAccountPage
 from wsgiauth.web.pages import Around, ErrorPage, Page, ProviderButton
@@ -114,12 +114,22 @@ ACCOUNT = AccountPage(
     links={
         LOGIN: {
             "/auth/email": AccountLink(
-                LOGIN, "Change your email address", "We send a link to the new one."
+                LOGIN, "Change your email address", "We send a link to the new one.", icon="mail"
             )
         },
         SECURITY: {
-            "/auth/sessions": AccountLink(SECURITY, "Sessions", "See where you are logged in.")
+            "/auth/sessions": AccountLink(
+                SECURITY, "Sessions", "See where you are logged in.", icon="laptop"
+            ),
+            "/auth/totp": AccountLink(
+                SECURITY, "Two-step verification", "Protect your logins.", icon="shield"
+            ),
         },
+    },
+    states={
+        "/auth/email": State("not verified", "bad"),
+        "/auth/sessions": State("3 sessions"),
+        "/auth/totp": State("On", "good"),
     },
     notice="Your password has been changed.",
     next="/",

@@ -10,6 +10,7 @@ from wsgiauth.authentication.lasting_access import LastingAccess
 from wsgiauth.authentication.session_list import (
     LISTED,
     ListedSession,
+    count_sessions,
     list_sessions,
     revoke_by_handle,
 )
@@ -17,9 +18,9 @@ from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrows
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
-from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint, Overview, State
 from wsgiauth.forms.fields import Flag, Text
-from wsgiauth.messages import _
+from wsgiauth.messages import _, ngettext
 from wsgiauth.openapi.problems import INVALID, NO_SUCH_LOGIN
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -58,6 +59,11 @@ class SessionsPage(FormPage):
     apps_url: str = ""  # where the user ends their access
 
 
+def _how_many(overview: Overview) -> State:
+    count = count_sessions(overview.user, overview.site.tokens.now())
+    return State(ngettext("%(num)s session", "%(num)s sessions", count))
+
+
 class Sessions(ListForm):
     """Lists sessions and trusted browsers; revokes one, or all other sessions and all browsers."""
 
@@ -65,6 +71,8 @@ class Sessions(ListForm):
         SECURITY,
         _("Where you are logged in"),
         _("See all your sessions, and revoke those that you do not recognize."),
+        icon="laptop",
+        state=_how_many,
     )
     fields = (
         Text(
@@ -148,6 +156,8 @@ class SessionsAndBrowsers(Sessions):
         SECURITY,
         _("Where you are logged in"),
         _("See your sessions and trusted browsers, and revoke those that you do not recognize."),
+        icon="laptop",
+        state=_how_many,
     )
 
 

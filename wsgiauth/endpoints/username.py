@@ -27,7 +27,9 @@ class UsernamePage(FormPage):
 class Username(MemberForm):
     """Changes the username, and revokes no session."""
 
-    account_link = AccountLink(LOGIN, _("Change your username"), _("You stay logged in."), place=2)
+    account_link = AccountLink(
+        LOGIN, _("Change your username"), _("You stay logged in."), place=2, icon="person"
+    )
     is_sensitive = True
     fields = (Text("username", USERNAME, required=True),)
     refusals = (INVALID, TAKEN, THROTTLED)

@@ -1,6 +1,6 @@
 """The base class of every URL below /auth, and the checks of who sent a request."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import ClassVar, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
@@ -8,7 +8,9 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth import events
 from wsgiauth.access import refusal_of
 from wsgiauth.accounts.models import User
+from wsgiauth.authentication.federated_logins import Connected
 from wsgiauth.authentication.identity import UserSession
+from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.events import actors, kinds
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
@@ -46,6 +48,25 @@ Handler = Callable[[WSGIEnvironment, Site], Response]
 _Part = TypeVar("_Part")
 
 
+class State(NamedTuple):
+    """The state of what a link on the account page leads to, in few words."""
+
+    text: str
+    kind: str = ""  # "good", "bad" or empty
+
+
+class Overview(NamedTuple):
+    """What the account page has read about its user, for the states of its links."""
+
+    user: User
+    site: Site
+    is_verified: bool | None  # the email address; None where the site sends no email
+    passkeys: Sequence[Factor] = ()
+    factors: Sequence[Factor] = ()  # second factors
+    codes_left: int = 0  # recovery codes
+    connected: Sequence[Connected] = ()  # accounts of providers
+
+
 class AccountLink(NamedTuple):
     """A link on the account page."""
 
@@ -53,6 +74,10 @@ class AccountLink(NamedTuple):
     title: str
     text: str  # a sentence about the page that it leads to
     place: int = 0  # in the group, in ascending order
+    icon: str = "app"  # see the macro `icon`
+    # Returns the state, or None without one. It makes one statement at most; the page leaves out
+    # the state of a function that fails.
+    state: Callable[[Overview], State | None] | None = None
 
 
 class BackLink(NamedTuple):

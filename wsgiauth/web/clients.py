@@ -48,6 +48,9 @@ _SYSTEMS = {
     "Linux": r"\bLinux\b|\bX11\b",
 }
 
+_PROGRAMS = ("curl", "Python")
+_PHONES = ("Android", "iPhone", "iPad")
+
 logger = logging.getLogger("wsgiauth")
 
 
@@ -129,6 +132,14 @@ def browser_in_words(words: str) -> str:
     browser, _on, system = words.partition(" on ")
     message = _in_words(browser if browser in _AGENTS else "", system if system in _SYSTEMS else "")
     return message if message == words else words
+
+
+def device_of(words: str) -> str:
+    """Return "phone", "laptop" or "terminal" for the words of `user_agent_in_words`."""
+    browser, _on, system = words.partition(" on ")
+    if browser in _PROGRAMS:
+        return "terminal"
+    return "phone" if system in _PHONES else "laptop"
 
 
 def _host(environ: WSGIEnvironment) -> str:

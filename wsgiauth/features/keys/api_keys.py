@@ -235,6 +235,11 @@ def list_keys(user: User, now: float) -> list[ListedKey]:
     return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
 
 
+def count_keys(user: User, now: float) -> int:
+    """Return how many keys of a user have not expired."""
+    return int(_live(user, now).count())
+
+
 def own_keys(user: User, settings: Settings) -> Iterator[object]:
     """Yield the keys for the file of a person's own data, also those that have expired."""
     for row in rows_of(Key.select().where(Key.user == user.id), Key.id):

@@ -20,10 +20,17 @@ from wsgiauth.features.keys.api_keys import (
 )
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import notice_of
-from wsgiauth.forms.endpoint import PROGRAMS, AccountLink, require_fresh, require_login
+from wsgiauth.forms.endpoint import (
+    PROGRAMS,
+    AccountLink,
+    Overview,
+    State,
+    require_fresh,
+    require_login,
+)
 from wsgiauth.forms.fields import Number, Text, Texts
 from wsgiauth.forms.repeated import only_once
-from wsgiauth.messages import _
+from wsgiauth.messages import _, ngettext, pgettext
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import INVALID, NOT_FRESH, TO_CONFIRM
 from wsgiauth.openapi.schemas import text
@@ -71,6 +78,13 @@ _TOO_MANY = Problem(
 )
 
 
+def _how_many(overview: Overview) -> State:
+    count = api_keys.count_keys(overview.user, overview.site.tokens.now())
+    if not count:
+        return State(pgettext("API keys", "None yet"))
+    return State(ngettext("%(num)s key", "%(num)s keys", count))
+
+
 class Keys(ListForm):
     """Makes and revokes API keys."""
 
@@ -78,6 +92,8 @@ class Keys(ListForm):
         PROGRAMS,
         _("API keys"),
         _("Let programs act for you, with no more than the permissions that you choose."),
+        icon="terminal",
+        state=_how_many,
     )
     step = _("Create or revoke API keys")
     fields = (

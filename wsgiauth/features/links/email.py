@@ -9,9 +9,9 @@ from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.links.letters import request_address_link
 from wsgiauth.features.links.mail_limits import MailLimits
 from wsgiauth.forms import FormPage, MemberForm, MemberSubmission, Refusal, email_accepted
-from wsgiauth.forms.endpoint import LOGIN, AccountLink, require_part
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, Overview, State, require_part
 from wsgiauth.forms.fields import Text
-from wsgiauth.messages import _
+from wsgiauth.messages import _, pgettext
 from wsgiauth.openapi.problems import INVALID, THROTTLED
 from wsgiauth.openapi.strings import EMAIL
 from wsgiauth.settings import Settings
@@ -40,6 +40,12 @@ class EmailSentPage(Page):
     minutes: int
 
 
+def _verification(overview: Overview) -> State:
+    if overview.is_verified:
+        return State(pgettext("email address", "verified"), "good")
+    return State(pgettext("email address", "not verified"), "bad")
+
+
 class Email(MemberForm):
     """Sends a link to the address. The answer does not depend on whether it is taken."""
 
@@ -48,6 +54,8 @@ class Email(MemberForm):
         _("Change your email address"),
         _("We send a link to the new one, so that you can verify it."),
         place=1,
+        icon="mail",
+        state=_verification,
     )
     is_sensitive = True
     fields = (Text("email", EMAIL, required=True),)

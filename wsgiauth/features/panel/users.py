@@ -122,7 +122,7 @@ class Users(PanelEndpoint):
     """Lists users, a page at a time."""
 
     account_link = AccountLink(
-        STAFF, _("Users and groups"), _("Find users, and change their accounts.")
+        STAFF, _("Users and groups"), _("Find users, and change their accounts."), icon="users"
     )
     failures = (INVALID_QUERY,)
 

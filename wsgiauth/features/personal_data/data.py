@@ -57,6 +57,7 @@ class Data(Endpoint):
         _("Download your data"),
         _("Everything that this site stores about your account, in one file for programs."),
         place=-1,
+        icon="download",
     )
     failures = (_REFUSED, _TOO_MANY, APPLICATION_FAILED)
 

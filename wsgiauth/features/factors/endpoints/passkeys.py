@@ -20,11 +20,11 @@ from wsgiauth.features.factors.passkeys import (
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, Overview, State
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CREDENTIAL, PasskeyPage
-from wsgiauth.messages import _, pgettext
+from wsgiauth.messages import _, ngettext, pgettext
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import APPLICATION_FAILED, INVALID, LAST_WAY_IN
 from wsgiauth.settings import Settings
@@ -99,6 +99,13 @@ class PasskeysPage(PasskeyPage):
     logout_url: str = ""  # for users who must have a second factor first
 
 
+def _how_many(overview: Overview) -> State:
+    count = len(overview.passkeys)
+    if not count:
+        return State(pgettext("passkeys", "None yet"))
+    return State(ngettext("%(num)s passkey", "%(num)s passkeys", count), "good")
+
+
 class Passkeys(FactorForm):
     """Adds a passkey, and removes passkeys."""
 
@@ -107,6 +114,8 @@ class Passkeys(FactorForm):
         _("Passkeys"),
         _("Log in with your fingerprint, your face, your screen lock or a security key."),
         place=4,
+        icon="fingerprint",
+        state=_how_many,
     )
     step = _("Add or remove passkeys")
     fields = (

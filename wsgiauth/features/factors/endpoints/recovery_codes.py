@@ -10,10 +10,10 @@ from wsgiauth.exceptions import RequestError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import just_done
-from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Overview, State
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.repeated import only_once
-from wsgiauth.messages import _
+from wsgiauth.messages import _, ngettext
 from wsgiauth.openapi.answers import Problem
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
@@ -56,6 +56,12 @@ _NO_FACTOR = Problem(
 )
 
 
+def _how_many(overview: Overview) -> State:
+    left = overview.codes_left
+    kind = "" if left else "bad"
+    return State(ngettext("%(num)s left", "%(num)s left", left), kind)
+
+
 class RecoveryCodes(ListForm):
     """Makes a new set of codes, which replaces the old one."""
 
@@ -63,6 +69,8 @@ class RecoveryCodes(ListForm):
         SECURITY,
         _("Recovery codes"),
         _("Log in with one of these if you lose your app or your passkey."),
+        icon="sheet",
+        state=_how_many,
     )
     step = _("Create recovery codes")
     needs_factor = True

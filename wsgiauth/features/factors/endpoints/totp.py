@@ -16,7 +16,7 @@ from wsgiauth.features.factors.factor_form import FactorForm, check_name, must_s
 from wsgiauth.features.factors.totp import NAME_MAX_LENGTH, Totp
 from wsgiauth.forms import FormPage, MemberSubmission, Refusal, see_other
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import SECURITY, AccountLink
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Overview, State
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.proofs import CODE
@@ -89,6 +89,12 @@ class TotpPage(FormPage):
     has_first_key: bool = False  # passkeys replace the password; see `SecondFactors.first_of`
 
 
+def _on_or_off(overview: Overview) -> State:
+    if overview.factors:
+        return State(pgettext("two-step verification", "On"), "good")
+    return State(pgettext("two-step verification", "Off"))
+
+
 class AuthenticatorApps(FactorForm):
     """Begins the set-up of an app, confirms it by its first code, and removes apps."""
 
@@ -96,6 +102,8 @@ class AuthenticatorApps(FactorForm):
         SECURITY,
         _("Two-step verification"),
         _("Protect your logins with a code from an app on your phone."),
+        icon="shield",
+        state=_on_or_off,
     )
     step = _("Change two-step verification")
     path = "totp"

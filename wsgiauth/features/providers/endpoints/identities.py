@@ -14,9 +14,9 @@ from wsgiauth.features.providers.provider_logins import ProviderLogins, disconne
 from wsgiauth.features.providers.redirects import ProviderEndpoint, find_provider, send_to_provider
 from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
 from wsgiauth.forms.done import Notice, notice_of
-from wsgiauth.forms.endpoint import LOGIN, AccountLink
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, Overview, State
 from wsgiauth.forms.fields import Text
-from wsgiauth.messages import _
+from wsgiauth.messages import _, ngettext, pgettext
 from wsgiauth.openapi.problems import INVALID, LAST_WAY_IN
 from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.site import Site
@@ -42,6 +42,13 @@ class IdentitiesPage(FormPage):
     has_password: bool = True
 
 
+def _how_many(overview: Overview) -> State:
+    count = len(overview.connected)
+    if not count:
+        return State(pgettext("connected accounts", "None yet"))
+    return State(ngettext("%(num)s account", "%(num)s accounts", count))
+
+
 class Identities(ProviderEndpoint, ListForm):
     """Connects an account by a login at its provider, and disconnects accounts."""
 
@@ -50,6 +57,8 @@ class Identities(ProviderEndpoint, ListForm):
         _("Accounts of other providers"),
         _("Log in here with an account that you have elsewhere."),
         place=3,
+        icon="link",
+        state=_how_many,
     )
     step = _("Connect or disconnect an account")
     is_sensitive = True
