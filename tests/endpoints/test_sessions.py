@@ -53,7 +53,7 @@ def listed(client, headers):
 
 
 def items(page):
-    return page.html.find(class_="items").find_all("li")
+    return page.html.find(class_="entries").find_all("li")
 
 
 def press(page, text):
@@ -89,7 +89,8 @@ def test_a_browser_gets_the_page(browser):
     page = browser.get("/auth/sessions", headers=BROWSER, status=200)
     (item,) = items(page)
     assert item.h2.text == "Firefox on Windows"
-    page.mustcontain("This browser", "192.0.2.1", "password", no=["Log out everywhere else"])
+    assert item.find(class_="hint").text.strip().endswith(" · 192.0.2.1")
+    page.mustcontain("This browser", "password", no=["Log out everywhere else"])
     times = item.find_all("time")
     assert [re.fullmatch(TIME, each.text) is not None for each in times] == [True] * 4
     assert page.headers["Cache-Control"] == "no-store"
@@ -99,7 +100,7 @@ def test_each_login_is_listed_and_one_is_this_one(browser, client, program):
     page = browser.get("/auth/sessions", headers=BROWSER)
     assert [item.h2.text for item in items(page)] == ["Firefox on Windows", "Unknown browser"]
     assert ["This browser" in item.text for item in items(page)] == [True, False]
-    assert [item.button.text for item in items(page)] == ["Log out", "Revoke this session"]
+    assert [item.button.text for item in items(page)] == ["Log out", "Revoke"]
     assert [each["is_current"] for each in listed(client, program)] == [True, False]
 
 
