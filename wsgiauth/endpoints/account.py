@@ -65,6 +65,7 @@ _NOTICES = {
     "email": _("Your email address has been verified and saved."),
     "set": _("Your password has been set. You are logged out everywhere else."),
     "username": _("Your username has been changed."),
+    "saved": _("Recovery codes saved. Keep them in a safe place."),
 }
 
 

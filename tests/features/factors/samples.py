@@ -81,6 +81,9 @@ def drive(site, provider):
     script = {**SAME_ORIGIN, "Accept": "application/json"}
     client.post("/auth/login", {"credential": key.get(options)}, headers=script, status=200)
     recovery_codes.replace(grace, rounds=4)
+    post(site, "/recovery-codes", {"saved": True}, bearer(site, grace))
+    (laptop,) = passkeys.list_passkeys(grace)
+    post(site, "/passkeys", {"rename": laptop.id, "name": "Key"}, bearer(site, grace))
     for device in (*totp.devices(grace), *passkeys.list_passkeys(grace)):
         path = "/totp" if isinstance(device, totp.Totp) else "/passkeys"
         post(site, path, {"remove": device.id}, bearer(site, grace))

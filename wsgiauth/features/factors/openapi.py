@@ -80,10 +80,10 @@ OPERATIONS = {
         ),
         "post": Operation(
             "changePasskeys",
-            "Add or remove a passkey",
-            "Send `name` and `credential`, or `remove`.",
+            "Add, rename or remove a passkey",
+            "Send `name` and `credential`; `rename` and `name`; or `remove`.",
             answers=(
-                answer(200, "A passkey was removed.", PASSKEYS),
+                answer(200, "A passkey was renamed or removed.", PASSKEYS),
                 answer(201, "A passkey was added.", PASSKEYS),
             ),
             example={"name": "Laptop"},
@@ -118,9 +118,12 @@ OPERATIONS = {
             "makeRecoveryCodes",
             "Make new recovery codes",
             "They replace the old ones, and are shown only in this answer.",
-            answers=(answer(201, "The new codes.", RECOVERY_CODES),),
-            browser="A page with the codes. A reload that sends the form again makes no new ones:"
-            " 409 `already_done`.",
+            answers=(
+                answer(200, "The codes have been saved: none were made.", RECOVERY_CODES_LEFT),
+                answer(201, "The new codes.", RECOVERY_CODES),
+            ),
+            browser="With `saved`, 303 to `next`, or to the account. Otherwise a page with the"
+            " codes. A reload that sends the form again makes no new ones: 409 `already_done`.",
         ),
     },
     SecondStep: {

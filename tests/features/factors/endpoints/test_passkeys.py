@@ -122,7 +122,7 @@ def test_a_person_adds_lists_and_removes_a_passkey(browser, ada):
     assert added.startswith("The passkey “My laptop” has been added.")
     page = browser.get(PASSKEYS_PAGE, headers=BROWSER)
     assert page.html.find("h2").text == "My laptop"
-    assert "Last used never" in " ".join(page.html.find("dl").text.split())
+    assert page.html.find(class_="hint").text.endswith(" · Never used")
     page = page.forms[0].submit(headers=SAME_ORIGIN, status=303).follow(headers=BROWSER)
     assert status_of(page).startswith("The passkey “My laptop” has been removed.")
     assert not Passkey.select().exists()
@@ -144,11 +144,59 @@ def test_the_list_says_when_a_passkey_was_used_and_where_it_works(client, key, b
     log_in(client, key)
     Passkey.update(is_backed_up=True, relying_party="old.example.org").execute()
     page = browser.get(PASSKEYS_PAGE, headers=BROWSER)
-    terms = [each.text for each in page.html.find_all("dt")]
-    assert terms == ["Added", "Last used", "Stored", "Works"]
-    _, used, kept, works = (" ".join(each.text.split()) for each in page.html.find_all("dd"))
+    used, kept, works = (each.text for each in page.html.select(".entries li > div > .hint"))
+    assert "Last used" in used
     assert used.endswith(f"{datetime.fromtimestamp(clock(), UTC).year}")
-    assert (kept, works) == ("on several devices", "only at old.example.org")
+    assert (kept, works) == ("Stored on several devices", "Works only at old.example.org")
+
+
+def rename(client, handle, name, status=303, **further):
+    sent = {"rename": handle, "name": name, **further}
+    return client.post(PASSKEYS_PAGE, sent, headers=SAME_ORIGIN, status=status)
+
+
+@pytest.mark.every_database
+def test_a_person_names_a_passkey_after_it_was_added(key, browser, ada):
+    recovery_codes.replace(ada, rounds=4)
+    page = add(browser, Authenticator(), "Unknown browser").follow(headers=BROWSER)
+    (form,) = page.html.select("details[open]:not(.ask) form")  # of the new one
+    handle = form.find("input", attrs={"name": "rename"})["value"]
+    assert Passkey.get_by_id(handle).name == "Unknown browser"
+    assert form.select_one("input:not([type=hidden])")["value"] == "Unknown browser"
+    answer = rename(browser, handle, "  Blue   key ", next="/reports")
+    assert path_of(answer) == PASSKEYS_PAGE
+    page = answer.follow(headers=BROWSER)
+    assert status_of(page) == "The passkey is now called “Blue key”."
+    assert {each.text for each in page.html.select(".entries h2")} == {"Laptop", "Blue key"}
+    assert page.html.select("details[open]") == []
+    rename(browser, handle, "Blue key")  # which it has
+
+
+def test_a_wrong_name_is_refused_beside_the_passkey(key, browser):
+    handle = Passkey.get().id
+    page = rename(browser, handle, "x" * 51, status=422)
+    (form,) = page.html.select("details[open]:not(.ask) form")
+    assert form.find(class_="error").text == BAD_NAME
+    assert form.select_one("input:not([type=hidden])")["value"] == "x" * 51
+    assert page.html.find(id="message") is None
+    assert Passkey.get().name == "Laptop"
+
+
+def test_only_the_owner_renames_a_passkey_after_a_recent_proof(key, browser, site, grace):
+    add_passkey(site, grace)
+    for handle in (Passkey.get(Passkey.user == grace).id, "x", "\0", "é" * 2000):
+        page = rename(browser, handle, "Mine", status=422)
+        assert alert(page) == "That passkey has already been removed."
+    make_stale()
+    own = Passkey.get(Passkey.user != grace).id
+    assert path_of(rename(browser, own, "Mine")) == "/auth/confirm"
+    assert {each.name for each in Passkey.select()} == {"Laptop"}
+
+
+def test_a_program_renames_a_passkey(client, site, ada, key):
+    sent = {"rename": Passkey.get().id, "name": "Key"}
+    answer = client.post_json(PASSKEYS_PAGE, sent, headers=bearer(site, ada)).json
+    assert [each["name"] for each in answer["passkeys"]] == ["Key"]
 
 
 def test_a_program_lists_adds_and_removes_passkeys(client, site, ada, clock):

@@ -3,6 +3,7 @@
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 from webtest import TestApp
@@ -101,7 +102,9 @@ def test_a_person_sets_up_an_app(browser, site):
     )
     assert browser.get(TOTP, headers=BROWSER).html.find("h2").text == "My phone"
     account = browser.get("/auth/account", headers=BROWSER)
-    assert "Two-step verification On: My phone" in " ".join(account.html.dl.text.split())
+    assert "Two-step verification On: My phone" in " ".join(
+        account.html.find(class_="line").text.split()
+    )
     assert events_named("factor_added") == ["factor_added"]
 
 
@@ -383,13 +386,37 @@ def test_a_program_gets_recovery_codes_which_are_hashed_in_a_slot(app, program, 
     assert claims == [1]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "location"),
+    [("", "/auth/account?done=saved"), ("/reports?page=2", "/reports?page=2")],
+    ids=["account", "next"],
+)
+def test_the_page_after_the_codes_confirms_that_they_are_saved(app, browser, wanted, location):
+    address = f"{CODES}?next={quote(wanted, safe='')}" if wanted else CODES
+    page = browser.get(address, headers=BROWSER).form.submit(headers=SAME_ORIGIN, status=201)
+    make_stale()  # while they were written down
+    answer = page.form.submit("saved", headers=SAME_ORIGIN, status=303)
+    assert answer.headers["Location"].removeprefix("http://localhost") == location
+    if not wanted:
+        saved = "Recovery codes saved. Keep them in a safe place."
+        assert status_of(answer.follow(headers=BROWSER)) == saved
+        account = browser.get("/auth/account?done=saved", headers=BROWSER)
+        assert account.html.find(class_="state", string="10 left")
+
+
+def test_a_program_that_has_saved_the_codes_makes_no_new_ones(app, program, ada):
+    codes = program(CODES, {}, 201).json["recovery_codes"]
+    assert program(CODES, {"saved": True}).json == {"left": 10}
+    assert recovery_codes.use(ada, codes[0])
+
+
 def test_without_a_second_factor_there_are_no_recovery_codes(program, browser, ada):
     assert program(CODES, {}, 409).json["code"] == "no_second_factor"
     refused = browser.post(CODES, {"x": ""}, headers=SAME_ORIGIN, status=409)
     assert refused.html.find("a", class_="button")["href"] == TOTP
     account = browser.get("/auth/account", headers=BROWSER)
     assert account.html.find("a", href=CODES) is None
-    assert "Two-step verification Off" in " ".join(account.html.dl.text.split())
+    assert "Two-step verification Off" in " ".join(account.html.find(class_="line").text.split())
     assert recovery_codes.count(ada) == 0
 
 

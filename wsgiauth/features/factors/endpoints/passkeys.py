@@ -1,4 +1,4 @@
-"""GET, POST /auth/passkeys: list, add and remove the user's passkeys."""
+"""GET, POST /auth/passkeys: list, add, rename and remove the user's passkeys."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.methods import HARDWARE_KEY
+from wsgiauth.exceptions import ValidationError
 from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.factors.factor_form import FactorForm, check_name, must_set_up
 from wsgiauth.features.factors.passkeys import (
@@ -16,10 +17,11 @@ from wsgiauth.features.factors.passkeys import (
     NAME_MAX_LENGTH,
     Passkey,
     list_passkeys,
+    rename,
 )
 from wsgiauth.features.factors.passkeys.relying_party import RelyingParty
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.done import Notice, notice_of
+from wsgiauth.forms.done import Notice, just_done, notice_of
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, Overview, State
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import next_after_set_up
@@ -33,7 +35,7 @@ from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.web.clients import user_agent_in_words
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import mount_url
+from wsgiauth.web.urls import mount_url, with_next
 
 
 class ListedPasskey(NamedTuple):
@@ -72,8 +74,10 @@ class ListedPasskey(NamedTuple):
         }
 
 
+_EXAMPLE = pgettext("name of a device", "Laptop")
 _NOTICES: Mapping[str, Notice] = {
     "passkey": lambda name: _("The passkey “%(name)s” has been added.", name=name),
+    "renamed": lambda name: _("The passkey is now called “%(name)s”.", name=name),
     "removed": lambda name: _(
         "The passkey “%(name)s” has been removed. Remove it from your device, too.", name=name
     ),
@@ -96,6 +100,8 @@ class PasskeysPage(PasskeyPage):
     is_last: bool = False  # the user has no other second factor
     is_first: bool = False  # the passkeys replace the password; see `SecondFactors.first_of`
     name: str  # of a new passkey: a proposal, or as it was sent
+    proposal: str = ""  # the name of a new passkey
+    renamed: str = ""  # the handle of the passkey whose name the page asks for
     logout_url: str = ""  # for users who must have a second factor first
 
 
@@ -107,7 +113,7 @@ def _how_many(overview: Overview) -> State:
 
 
 class Passkeys(FactorForm):
-    """Adds a passkey, and removes passkeys."""
+    """Adds a passkey; renames and removes passkeys."""
 
     account_link = AccountLink(
         LOGIN,
@@ -121,7 +127,7 @@ class Passkeys(FactorForm):
     fields = (
         Text(
             "name",
-            "How the user calls a new passkey.",
+            "How the user calls a new passkey, or the one of `rename`.",
             maxLength=NAME_MAX_LENGTH,
             examples=["Laptop"],
         ),
@@ -129,6 +135,7 @@ class Passkeys(FactorForm):
             CREDENTIAL,
             "The new passkey: the `RegistrationResponseJSON` for the `creation_options`.",
         ),
+        Text("rename", "Gives the passkey of this `handle` the name in `name`."),
         Text("remove", "Removes the passkey of this `handle`."),
     )
     refusals = (INVALID, LAST_WAY_IN)
@@ -162,22 +169,37 @@ class Passkeys(FactorForm):
         }
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Remove a passkey, or add one."""
+        """Remove a passkey, rename one, or add one."""
         if submission.fields["remove"]:
             return self.remove(submission)
+        if submission.fields["rename"]:
+            return self._rename(submission)
         user, site, fields = submission.member.user, submission.site, submission.fields
-        name = check_name(fields["name"], pgettext("name of a device", "Laptop"), NAME_MAX_LENGTH)
+        name = check_name(fields["name"], _EXAMPLE, NAME_MAX_LENGTH)
         party = site.require(RelyingParty)
         factors.add_passkey(party, user, name, fields[CREDENTIAL], site.tokens.now())
         return self.answer_added(
             submission, HARDWARE_KEY, done="passkey", name=name, status=HTTPStatus.CREATED
         )
 
+    def _rename(self, submission: MemberSubmission) -> Response:
+        user, fields = submission.member.user, submission.fields
+        name = check_name(fields["name"], _EXAMPLE, NAME_MAX_LENGTH)
+        if not rename(user, fields["rename"], name):
+            raise ValidationError({"rename": [self.gone]})
+        page = with_next(f"{self.path}?done=renamed", submission.destination)
+        return self.answer_changed(submission, page, name=name)
+
     def page(self, submission: MemberSubmission, refusal: Refusal) -> PasskeysPage:
         """Return the list and the form."""
         user, now = submission.member.user, submission.site.tokens.now()
         party, rows = submission.site.require(RelyingParty), list_passkeys(user)
         is_first = bool(submission.site.factors.first_of(user))
+        proposal, renamed = _proposal(submission, rows), submission.fields["rename"]
+        done = just_done(submission.environ)
+        if done.word == "passkey":
+            renamed = next((row.id for row in reversed(rows) if row.name == done.name), "")
+        own = ["name"] if any(row.id == submission.fields["rename"] for row in rows) else []
         is_full, logout_url = len(rows) >= MOST_PASSKEYS, f"{mount_url(submission.environ)}/logout"
         return PasskeysPage(
             passkeys=tuple(ListedPasskey.of(each, party.host) for each in rows),
@@ -185,10 +207,12 @@ class Passkeys(FactorForm):
             is_last=not is_first and len(factors.list_factors(user)) == 1,
             is_first=is_first,
             passkey_options="" if is_full else party.creation_options(user, now),
-            name=submission.fields["name"] if refusal.text else _proposal(submission, rows),
+            name=submission.fields["name"] if refusal.text else proposal,
+            proposal=proposal,
+            renamed=renamed,
             next=next_after_set_up(submission),
             logout_url=logout_url if must_set_up(submission) else "",
-            message=refusal.text_without("name"),
+            message=refusal.text_without(*own),
             errors=refusal.errors,
             notice=notice_of(submission.environ, _NOTICES),
         )

@@ -8,9 +8,10 @@ from wsgiref.types import WSGIEnvironment
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.exceptions import RequestError
 from wsgiauth.features.factors import factors, recovery_codes
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal
+from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, Submission
 from wsgiauth.forms.done import just_done
-from wsgiauth.forms.endpoint import SECURITY, AccountLink, Overview, State
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Overview, State, require_login
+from wsgiauth.forms.fields import Flag
 from wsgiauth.forms.handover import next_after_set_up
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.messages import _, ngettext
@@ -20,9 +21,10 @@ from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_now
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.responses import Response, json_response
+from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import mount_url
 
+_SAVED = "saved"
 _ADDED = {"added": "app", "passkey": "passkey"}  # by the `done` of the query
 
 
@@ -73,6 +75,7 @@ class RecoveryCodes(ListForm):
         state=_how_many,
     )
     step = _("Create recovery codes")
+    fields = (Flag(_SAVED, "The caller has saved the codes: no new ones are made."),)
     needs_factor = True
     is_sensitive = True
     refusals = (_NO_FACTOR,)
@@ -88,8 +91,10 @@ class RecoveryCodes(ListForm):
         return {"left": recovery_codes.count(member.user)}
 
     def act(self, submission: MemberSubmission) -> Response:
-        """Replace the codes, and show the new ones, once."""
+        """Replace the codes, and show the new ones, once; or go on once they are saved."""
         user = submission.member.user
+        if _SAVED in submission.flags:
+            return self._go_on(submission)
         if not submission.site.factors.is_needed_by(user):
             detail = _(
                 "Set up an authenticator app or a passkey first. Without one, you need no recovery"
@@ -119,6 +124,19 @@ class RecoveryCodes(ListForm):
             made_at=utc_now(),
         )
         return submission.site.pages.render(submission.environ, page, status=HTTPStatus.CREATED)
+
+    def _admit(self, submission: Submission) -> MemberSubmission:
+        """Ask for no recent proof from a user who has written the codes down meanwhile."""
+        if _SAVED not in submission.flags:
+            return super()._admit(submission)
+        member = require_login(submission.environ, submission.site)
+        return MemberSubmission(**vars(submission), member=member)
+
+    def _go_on(self, submission: MemberSubmission) -> Response:
+        wanted = next_after_set_up(submission)
+        if wanted and not submission.wants_json:
+            return redirect(HTTPStatus.SEE_OTHER, wanted)
+        return self.answer_changed(submission, "account?done=saved")
 
     def page(self, submission: MemberSubmission, refusal: Refusal) -> RecoveryCodesPage:
         """Return the page without codes, which are not stored."""

@@ -100,6 +100,16 @@ def list_passkeys(user: User) -> list[Passkey]:
     return list(of_user.order_by(Passkey.created_at, Passkey.id))
 
 
+def rename(user: User, handle: str, name: str) -> bool:
+    """Give a passkey of the user another name; return whether the user has this passkey."""
+    with database.atomic():
+        lock_user(user.id)  # as a removal does
+        row = next((each for each in list_passkeys(user) if each.id == handle), None)
+        if row is not None:
+            Passkey.update(name=name).where(Passkey.id == row.id).execute()
+    return row is not None
+
+
 def own_passkeys(user: User, settings: Settings) -> Iterator[object]:
     """Yield the passkeys for the file of a person's own data."""
     for row in list_passkeys(user):
