@@ -47,7 +47,7 @@ def identity(site, ada, provider):
 
 def shown(browser):
     page = browser.get("/auth/identities", headers=BROWSER)
-    return [item.h2.text for item in page.html.select(".items li")]
+    return [item.h2.text for item in page.html.select(".entries li")]
 
 
 @pytest.mark.every_database
@@ -73,7 +73,7 @@ def test_a_program_gets_the_accounts_and_the_providers(client, identity, ada):
 def test_the_page_names_the_providers_and_leads_to_them(browser, identity):
     account = browser.get("/auth/account", headers=BROWSER)
     page = account.click("Accounts of other providers", extra_environ={"HTTP_ACCEPT": "text/html"})
-    assert [item.h2.text for item in page.html.select(".items li")] == ["Google"]
+    assert [item.h2.text for item in page.html.select(".entries li")] == ["Google"]
     page.mustcontain("ada@example.com", identity.handle)
     assert "form-action 'self' https:" in page.headers["Content-Security-Policy"]
     buttons = page.html.find_all("button", {"name": "connect"})
