@@ -104,13 +104,11 @@ def running_first(browser, source):
     browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
-def add_passkey(visitor, name="Laptop"):
+def add_passkey(visitor):
     """Log in, and add a passkey as a person does."""
     visitor.log_in()
     visitor.open("/auth/account")
     visitor.press("Passkeys")
-    visitor.find("[name=name]").clear()  # it has a proposal
-    visitor.find("[name=name]").send_keys(name)
     visitor.press("Add a passkey")
 
 
@@ -166,9 +164,9 @@ def test_a_browser_that_stores_nothing_is_offered_nothing(visitor, ada, device):
 def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
     add_passkey(visitor)
     assert visitor.path == "/auth/recovery-codes?done=passkey"
-    assert "The passkey “Laptop” has been added." in visitor.find("[role=status]").text
+    assert "The passkey “Chrome on Linux” has been added." in visitor.find("[role=status]").text
     visitor.open("/auth/passkeys")
-    assert visitor.find("h2").text == "Laptop"
+    assert visitor.find("h2").text == "Chrome on Linux"
     visitor.find("summary").click()
     assert "no longer ask for a second step" in visitor.find("details").text
     visitor.press("Remove the passkey")
@@ -179,10 +177,6 @@ def test_a_person_adds_a_passkey_and_removes_it(visitor, ada, device):
 def test_a_device_keeps_one_passkey_of_a_user(visitor, ada, device):
     add_passkey(visitor)
     visitor.open("/auth/passkeys")
-    visitor.find("[name=name]").clear()
-    click(visitor, "Add a passkey")
-    assert not visitor.shown("[data-error]")  # the browser asks for the name first
-    visitor.find("[name=name]").send_keys("Laptop")
     click(visitor, "Add a passkey")
     visitor.wait_until(lambda _: visitor.shown("[data-error]"))
     assert visitor.shown("[data-error]") == ["This device already has a passkey for your account."]
@@ -207,12 +201,20 @@ def test_the_login_page_offers_passkeys_among_the_names(visitor, ada, eager_devi
     assert methods() == "hwk user"
 
 
-def test_enter_in_the_name_of_a_new_passkey_adds_it(visitor, ada, device):
+def test_a_new_passkey_is_named_after_it_was_added(visitor, ada, device):
     visitor.log_in()
     visitor.open("/auth/passkeys")
+    visitor.press("Add a passkey")
+    visitor.open("/auth/passkeys")
+    assert visitor.shown("[id$=-name]") == []
+    visitor.find(".more summary").click()
+    field = visitor.find("[id$=-name]")
+    assert field.get_attribute("value") == "Chrome on Linux"
+    field.clear()
     with visitor.leaving():
-        visitor.find("[name=name]").send_keys("at home", Keys.ENTER)  # instead of the proposal
-    assert "The passkey “at home” has been added." in visitor.find("[role=status]").text
+        field.send_keys("at home", Keys.ENTER)
+    assert visitor.find("[role=status]").text == "The passkey is now called “at home”."
+    assert visitor.find("h2").text == "at home"
 
 
 def test_who_gives_up_the_passkey_can_log_in_by_the_password_at_once(visitor, ada, device):
@@ -375,7 +377,6 @@ def test_there_are_five_ways_to_log_in(visitor, ada, site, device):
     assert methods() == "pwd otp recovery"
 
     visitor.open("/auth/passkeys")
-    visitor.find("[name=name]").send_keys("Laptop")
     visitor.press("Add a passkey")
     log_out(visitor)
     visitor.log_in()

@@ -182,8 +182,6 @@ def have_passkey(visitor):
     have_account(visitor)
     visitor.log_in()
     visitor.open("/auth/passkeys")
-    visitor.find("[name=name]").clear()  # it has a proposal
-    visitor.find("[name=name]").send_keys("Laptop")
     visitor.press("Add a passkey")
     visitor.browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
 

@@ -468,7 +468,7 @@ def test_the_focus_is_where_one_types_next():
         (state("totp.html", devices=()), "name"),
         (state("totp.html", devices=APPS, set_up=None), None),
         (state("totp.html", devices=APPS, set_up=None, errors=wrong("name")), "name"),
-        (state("passkeys.html", passkeys=()), "name"),
+        (state("passkeys.html", passkeys=()), None),
         (state("passkeys.html"), None),
         (state("passkeys.html", errors=wrong("name"), message="No."), "name"),
         (state("account.html"), None),
