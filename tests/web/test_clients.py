@@ -11,6 +11,7 @@ from wsgiauth.web.clients import (
     browser_in_words,
     client_address,
     is_browser,
+    device_of,
     user_agent_in_words,
 )
 
@@ -159,6 +160,18 @@ def test_a_user_agent_has_the_words_that_its_owner_knows():
     ):
         assert user_agent_in_words(header) == words
         assert is_browser(header) is (" on " in words and "Unknown" not in words)
+
+
+def test_the_words_tell_the_kind_of_device():
+    for words, device in (
+        ("Safari on iPhone", "phone"),
+        ("Unknown browser on Android", "phone"),
+        ("Firefox on Windows", "laptop"),
+        ("Unknown browser", "laptop"),
+        ("curl", "terminal"),
+        ("Python on Linux", "terminal"),
+    ):
+        assert device_of(words) == device
 
 
 def test_the_words_that_a_row_has_can_be_translated():
