@@ -10,8 +10,8 @@ from wsgiauth.web.clients import (
     Clients,
     browser_in_words,
     client_address,
-    is_browser,
     device_of,
+    is_browser,
     user_agent_in_words,
 )
 

@@ -48,7 +48,6 @@ _SYSTEMS = {
     "Linux": r"\bLinux\b|\bX11\b",
 }
 
-_PROGRAMS = ("curl", "Python")
 _PHONES = ("Android", "iPhone", "iPad")
 
 logger = logging.getLogger("wsgiauth")
