@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, slug
 
-TOTAL = 69_000  # words: 60,000, and at most 500 for each of 18 features that came later
+TOTAL = 69_500  # words: 60,000, and at most 500 for each of 19 features that came later
 EXAMPLES = 1_900  # words of docs/examples
 LIMITS = {
     "README.md": 700,
@@ -25,7 +25,7 @@ LIMITS = {
     # Your code
     "docs/guards.md": 1_200,
     "docs/users.md": 1_150,
-    "docs/user-data.md": 1_600,
+    "docs/user-data.md": 1_610,
     "docs/events.md": 1_100,
     "docs/webhooks.md": 500,
     "docs/personal-data.md": 450,
@@ -37,10 +37,10 @@ LIMITS = {
     "docs/passkeys.md": 650,
     "docs/providers.md": 1_800,
     "docs/provider-errors.md": 900,
-    "docs/mail.md": 1_650,
+    "docs/mail.md": 1_700,
     # People and pages
     "docs/staff.md": 1_200,
-    "docs/templates.md": 1_250,
+    "docs/templates.md": 1_400,
     "docs/languages.md": 600,
     # Programs
     "docs/apps.md": 1_800,

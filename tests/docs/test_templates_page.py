@@ -44,3 +44,13 @@ def test_the_layout_of_the_page_adds_its_elements_to_the_head(tmp_path):
         '<link rel="stylesheet" href="/static/accounts.css">\n'
         '<meta name="theme-color" content="#7c3aed">\n'
     )
+
+
+def test_a_picture_of_the_reader_replaces_the_first_letter(tmp_path):
+    (member,) = code(section(PAGE, "Pictures of people"), "html")
+    (tmp_path / "member.html").write_text(member)
+    page = EXAMPLES["sessions.html"]
+    shown = page.replaced(person="ada lovelace")
+    html = Pages("/auth", tmp_path).check(shown)
+    assert 'src="/avatars/ada"' in html
+    assert "monogram" not in html.partition("<main")[0].partition("<body")[2]
