@@ -922,6 +922,131 @@ def test_the_caret_is_after_what_was_typed_before(visitor, ada, settings):
     assert visitor.value("username") == "Grace Hopper"
 
 
+@pytest.fixture
+def screen(visitor):
+    """Return a function that sets the scheme of the system; nothing has been chosen."""
+    visitor.open("/auth/login")
+    visitor.run("localStorage.clear()")
+    yield partial(set_scheme, visitor.browser)
+    visitor.run("localStorage.clear()")
+    visitor.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+LIGHT, DARK = ("light", "rgb(243, 245, 244)"), ("dark", "rgb(16, 21, 22)")
+KNOWN_SCHEME = "return localStorage.getItem('wsgiauth-scheme')"
+
+
+def look(visitor):
+    """Return the scheme of the controls of a page, and the colour behind it."""
+    page = visitor.run(
+        "return [document.documentElement, document.body].map((each) => getComputedStyle(each))"
+        ".map(({colorScheme, backgroundColor}) => [colorScheme, backgroundColor])"
+    )
+    (scheme, _), (_, colour) = page
+    return scheme, colour
+
+
+def test_a_reader_chooses_dark_pages_and_then_those_of_the_system_again(visitor, screen):
+    screen("light")
+    visitor.open("/auth/login")
+    usual = (LIGHT[0] + " dark", LIGHT[1])
+    assert (look(visitor), visitor.shown(".scheme button")) == (usual, ["Dark colours"])
+    visitor.find(".scheme button").click()
+    assert (look(visitor), visitor.shown(".scheme button")) == (DARK, ["Light colours"])
+    visitor.open("/auth/register")
+    assert (look(visitor), visitor.shown(".scheme button")) == (DARK, ["Light colours"])
+    visitor.browser.refresh()
+    assert (look(visitor), visitor.run(KNOWN_SCHEME)) == (DARK, "dark")
+    visitor.find(".scheme button").click()
+    assert (look(visitor), visitor.run(KNOWN_SCHEME)) == (usual, None)
+    screen("dark")
+    visitor.wait_until(lambda _: visitor.shown(".scheme button") == ["Light colours"])
+    assert look(visitor)[1] == DARK[1]
+
+
+def test_a_choice_stays_when_the_system_changes(visitor, screen):
+    screen("dark")
+    visitor.open("/auth/login")
+    visitor.find(".scheme button").click()
+    assert (look(visitor), visitor.shown(".scheme button")) == (LIGHT, ["Dark colours"])
+    for scheme in ("light", "dark"):
+        screen(scheme)
+        assert (look(visitor), visitor.shown(".scheme button")) == (LIGHT, ["Dark colours"])
+
+
+BRANDED = """
+@media (prefers-color-scheme: light) { h1 { color: rgb(1, 2, 3) } }
+@supports (color: red) { @media (prefers-color-scheme: dark) { h1 { color: rgb(4, 5, 6) } } }
+@media (max-width: 1px) { h1 { color: red } }
+"""
+
+
+def test_the_logo_and_the_style_of_a_site_follow_the_choice(
+    visitor, screen, stage, settings, tmp_path
+):
+    (tmp_path / "brand.css").write_text(BRANDED)
+    logos = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg", "SITE_COLOR": "#003366"}
+    stage.app = AuthMiddleware(drawing, replace(settings, TEMPLATES=str(tmp_path), **logos))
+    shown = (
+        "return [document.querySelector('.site img').currentSrc,"
+        "...['h1', '[type=submit]'].map((each) => getComputedStyle(document.querySelector(each)))"
+        ".map((each, index) => index ? each.backgroundColor : each.color)]"
+    )
+    light = [visitor.address + "/logo.svg", "rgb(1, 2, 3)", "rgb(0, 51, 102)"]
+    dark = [visitor.address + "/dark.svg", "rgb(4, 5, 6)", "rgb(84, 143, 202)"]
+    for scheme, looks in (("light", [light, dark, light]), ("dark", [dark, light, dark])):
+        screen(scheme)
+        visitor.open("/auth/login")
+        assert visitor.run(shown) == looks[0]
+        for each in looks[1:]:
+            visitor.find(".scheme button").click()
+            visitor.wait_until(lambda _, wanted=each: visitor.run(shown) == wanted)
+
+
+WITHOUT_STORAGE = """
+    const get = () => { throw new DOMException("off", "SecurityError"); };
+    Object.defineProperty(window, "localStorage", { get });
+"""
+
+
+def test_a_reader_whose_storage_is_off_chooses_for_one_page(visitor, screen):
+    screen("light")
+    command = visitor.browser.execute_cdp_cmd
+    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": WITHOUT_STORAGE})
+    try:
+        visitor.open("/auth/login")
+        visitor.find(".scheme button").click()
+        assert look(visitor) == DARK
+        visitor.find(".scheme button").click()
+        assert look(visitor)[1] == LIGHT[1]
+        visitor.find(".scheme button").click()
+        visitor.open("/auth/register")
+        assert look(visitor)[1] == LIGHT[1]
+    finally:
+        command("Page.removeScriptToEvaluateOnNewDocument", added)
+        visitor.open("/auth/login")
+
+
+def test_without_javascript_the_system_alone_chooses(visitor, screen, without_javascript):
+    screen("dark")
+    visitor.open("/auth/login")
+    assert visitor.shown(".scheme button") == []
+    assert visitor.find("body").value_of_css_property("background-color").endswith("16, 21, 22, 1)")
+
+
+def test_a_page_that_a_reader_has_made_dark_is_printed_light(visitor, screen, stage, settings):
+    logos = {"SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
+    stage.app = AuthMiddleware(drawing, replace(settings, **logos))
+    screen("light")
+    visitor.open("/auth/login")
+    visitor.find(".scheme button").click()
+    assert look(visitor) == DARK
+    visitor.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert look(visitor) == LIGHT
+    logo = "return document.querySelector('.site img').currentSrc"
+    visitor.wait_until(lambda _: visitor.run(logo) == visitor.address + "/logo.svg")
+
+
 LONG_ENOUGH = "Long enough. Common passwords are refused, and a longer one is stronger."
 
 
@@ -1142,10 +1267,16 @@ def test_a_field_that_is_not_sent_says_why_in_the_language_of_the_page(
     german_register, field, value, message
 ):
     found = german_register.find(field)
+    folds = german_register.find_all(f"details:has({field}) > summary")
+    for each in folds:
+        each.click()
     if value:
         found.send_keys(value)
+    for each in folds:
+        each.click()
     german_register.run("arguments[0].reportValidity()", found)
     assert found.get_property("validationMessage") == message
+    assert found.is_displayed()
 
 
 def test_a_corrected_field_is_sent(german_register):

@@ -274,3 +274,23 @@ def test_the_main_button_can_be_read_under_the_pointer(visitor):
     assert visitor.run("return arguments[0].matches(':hover')", button)
     assert button.value_of_css_property("background-color") != colour
     assert visitor.run(CONTRAST, button) >= 4.5
+
+
+def test_a_reader_chooses_light_or_dark_pages(visitor):
+    def look():
+        colour = visitor.find("body").value_of_css_property("background-color")
+        return colour, visitor.shown(".scheme button")
+
+    visitor.run("localStorage.clear()")
+    visitor.open("/auth/login")
+    usual = look()
+    visitor.find(".scheme button").click()
+    chosen = look()
+    assert {chosen[0], *chosen[1]}.isdisjoint({usual[0], *usual[1]})
+    visitor.open("/auth/register")
+    assert look() == chosen
+    visitor.find(".scheme button").click()
+    assert look() == usual
+    visitor.browser.back()
+    visitor.wait_until(lambda _: visitor.page == "/auth/login")
+    visitor.wait_until(lambda _: look() == usual)

@@ -4,23 +4,28 @@
 
   const all = (selector) => document.querySelectorAll(selector);
 
-  // Light or dark, as the reader chooses: what the page has for dark screens follows the choice.
-  const DARK = "(prefers-color-scheme: dark)";
-  const isDark = matchMedia(DARK);
+  // Light or dark, as the reader chooses: what the page has for either follows the choice.
+  const SCHEME = /\(prefers-color-scheme: *(dark|light)\)/g;
+  const isDark = matchMedia("(prefers-color-scheme: dark)");
   const switcher = document.querySelector("[data-scheme]");
+  const inside = (rules) => [...rules].flatMap((each) => [each, ...inside(each.cssRules ?? [])]);
   const rules = [...document.styleSheets].flatMap((sheet) => {
     try {
-      return [...sheet.cssRules];
+      return inside(sheet.cssRules);
     } catch {
       return []; // of another origin
     }
   });
-  const conditional = [...rules.filter((each) => each.media), ...all("source[media]")];
-  const conditions = new Map(conditional.map((each) => [each, each.media.mediaText ?? each.media]));
+  const conditional = [...rules, ...all("[media]")].filter((each) => each.media);
+  const conditions = new Map(
+    conditional
+      .map((each) => [each, each.media.mediaText ?? each.media])
+      .filter(([, condition]) => condition.match(SCHEME)),
+  );
   const paint = (chosen) => {
-    const dark = { dark: "(min-width: 0)", light: "(max-width: 0)" }[chosen] ?? DARK;
+    const answer = (_, scheme) => (scheme === chosen ? "(min-width: 0)" : "(max-width: 0)");
     for (const [each, condition] of conditions) {
-      const media = condition.replace(DARK, dark);
+      const media = chosen ? condition.replace(SCHEME, answer) : condition;
       if (typeof each.media === "string") each.media = media;
       else each.media.mediaText = media;
     }
