@@ -232,7 +232,7 @@ def test_an_app_of_the_same_origin_uses_the_cookie(site, browser, visitor, addre
     served = site("notes_site")
     app = Notes(browser, address)
     app.open("/")
-    app.run("sessionStorage.clear()")  # of htmx, in another test
+    app.run("localStorage.clear(); sessionStorage.clear()")  # of other tests: our login page, htmx
     app.log_in("wrong")
     app.wait_for_message("The username and password do not match an active account.")
     app.type("password", PASSWORD)
@@ -298,7 +298,7 @@ def test_an_app_of_another_origin_uses_tokens(site, browser, visitor, address, o
     served = site("cors_site")
     app = Notes(browser, other_origin)
     app.open("/")
-    app.run("sessionStorage.clear()")  # of htmx, in another test
+    app.run("localStorage.clear(); sessionStorage.clear()")  # of other tests: our login page, htmx
     app.log_in("wrong")
     app.wait_for_message("The username and password do not match an active account.")
     app.type("password", PASSWORD)
