@@ -62,7 +62,9 @@ def test_a_user_creates_an_account_with_the_verified_address(client, provider, h
         ("login", "fed"),
     ]
     cookies = answer.headers.getall("Set-Cookie")
-    assert ["Max-Age=25" in each for each in cookies] == [True, False]
+    _session, created, _tab = cookies
+    assert ["Max-Age=25" in each for each in cookies] == [True, False, False]
+    assert "-created=" in created
     assert not tab_cookies(client, PROVIDER)
     log_in(client, provider, "eve", status=303)
 
