@@ -1,7 +1,6 @@
 """The pages and the cookie, in a real browser: the sample's site in Chromium."""
 
 import re
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -9,18 +8,25 @@ from threading import Event
 from urllib.parse import urlencode
 
 import pytest
-from peewee import OperationalError
 from selenium.webdriver.common.keys import Keys
 from webtest import TestApp
 
 from tests.conftest import insert_users
 from tests.docs.pages import PAGES, code
-from tests.support.browser import Visitor, set_scheme, set_screen, start_browser
+from tests.support.browser import (
+    CLOCK,
+    Visitor,
+    running_first,
+    set_scheme,
+    set_screen,
+    start_browser,
+)
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.gallery import ALL_WRONG, THROTTLED, bare_sample, shown
 from tests.support.keys import make_key
 from tests.support.logins import make_stale
 from tests.support.mails import MAIL
+from tests.support.outages import database_away
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, Stage, serving
 from wsgiauth import AuthMiddleware, Field, Session, User, login_required, storage
 from wsgiauth.accounts import create_user, update_user
@@ -1172,10 +1178,8 @@ IGNORED_HISTORY = "history.replaceState = () => {};"
 
 @pytest.fixture
 def like_webkit(visitor):
-    command = visitor.browser.execute_cdp_cmd
-    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": IGNORED_HISTORY})
-    yield
-    command("Page.removeScriptToEvaluateOnNewDocument", added)
+    with running_first(visitor.browser, IGNORED_HISTORY):
+        yield
 
 
 @pytest.mark.usefixtures("ada", "like_webkit")
@@ -1535,24 +1539,11 @@ def test_the_bar_hides_no_row_that_has_the_focus(staff, width):
 # Waits, and a database that is away for a moment.
 
 
-CLOCK = """
-    let now = 1_800_000_000_000;
-    const ticks = [];
-    Date.now = () => now;
-    window.setInterval = (tick) => ticks.push(tick);
-    window.clearInterval = (number) => delete ticks[number - 1];
-    window.pass = (seconds) => { now += 1000 * seconds; ticks.forEach((tick) => tick()); };
-    window.count = () => Object.keys(ticks).length;
-"""
-
-
 @pytest.fixture
 def pass_seconds(visitor):
     """Return a function that moves the clock of the pages."""
-    command = visitor.browser.execute_cdp_cmd
-    added = command("Page.addScriptToEvaluateOnNewDocument", {"source": CLOCK})
-    yield partial(visitor.run, "pass(arguments[0])")
-    command("Page.removeScriptToEvaluateOnNewDocument", added)
+    with running_first(visitor.browser, CLOCK):
+        yield partial(visitor.run, "pass(arguments[0])")
 
 
 @pytest.mark.promise(12)
@@ -1591,16 +1582,7 @@ def test_a_wait_is_counted_down(visitor, stage, pass_seconds):
 def outage(monkeypatch):
     """Return a context in which the database is away."""
 
-    def fail(*arguments, **options):
-        raise OperationalError("away")
-
-    @contextmanager
-    def away():
-        with monkeypatch.context() as patched:
-            patched.setattr("wsgiauth.authentication.sessions.Sessions.find", fail)
-            yield
-
-    return away
+    return partial(database_away, monkeypatch)
 
 
 AWAY = "Accounts are not available at the moment"

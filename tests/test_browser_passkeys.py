@@ -6,9 +6,14 @@ from dataclasses import replace
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
 
-from tests.support.browser import Visitor, start_browser
+from tests.support.browser import (
+    BY_BUTTON,
+    Visitor,
+    running_first,
+    start_browser,
+    with_authenticator,
+)
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.gallery import bare_sample
 from tests.support.logins import make_stale
@@ -71,37 +76,16 @@ def visitor(browser, address, site):
 
 @pytest.fixture
 def eager_device(browser):
-    """Put an authenticator into the browser, whose user is verified by a finger.
-
-    It answers at once, also the question of the login page among the names.
-    """
-    options = VirtualAuthenticatorOptions(
-        protocol="ctap2",
-        transport="internal",
-        has_resident_key=True,
-        has_user_verification=True,
-        is_user_verified=True,
-    )
-    browser.add_virtual_authenticator(options)
-    yield browser
-    browser.remove_virtual_authenticator()
+    """Return the browser with an authenticator, which also answers among the names."""
+    with with_authenticator(browser):
+        yield browser
 
 
 @pytest.fixture
 def device(eager_device):
-    """Put an authenticator into the browser that a person uses by a button only."""
-    source = "PublicKeyCredential.isConditionalMediationAvailable = async () => false"
-    with running_first(eager_device, source):
+    """Return the browser with an authenticator that a person uses by a button only."""
+    with running_first(eager_device, BY_BUTTON):
         yield eager_device
-
-
-@contextmanager
-def running_first(browser, source):
-    """Run a script in each page before its own."""
-    command = "Page.addScriptToEvaluateOnNewDocument"
-    added = browser.execute_cdp_cmd(command, {"source": source})
-    yield
-    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
 
 def add_passkey(visitor):

@@ -11,10 +11,15 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import pytest
-from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
 
 from tests.conftest import insert_user
-from tests.support.browser import Visitor, start_browser
+from tests.support.browser import (
+    BY_BUTTON,
+    Visitor,
+    running_first,
+    start_browser,
+    with_authenticator,
+)
 from tests.support.gallery import bare_sample
 from tests.support.mails import MAIL
 from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, serving
@@ -262,10 +267,7 @@ def address(stage):
 @pytest.fixture(scope="module")
 def browser(chromium, tmp_path_factory, address):
     profile = f"--user-data-dir={tmp_path_factory.mktemp('profile')}"
-    with start_browser(*chromium, profile) as started:
-        device = {"transport": "internal", "has_resident_key": True, "is_user_verified": True}
-        options = VirtualAuthenticatorOptions(**device, has_user_verification=True)
-        started.add_virtual_authenticator(options)
+    with start_browser(*chromium, profile) as started, with_authenticator(started):
         yield started
 
 
@@ -298,12 +300,8 @@ def site(sample, settings, stage):
 def visitor(browser, address, site):
     browser.execute_cdp_cmd("Network.clearBrowserCookies", {})
     browser.remove_all_credentials()
-    # A person presses the button: the device would answer a question among the names at once.
-    source = "PublicKeyCredential.isConditionalMediationAvailable = async () => false"
-    command = "Page.addScriptToEvaluateOnNewDocument"
-    added = browser.execute_cdp_cmd(command, {"source": source})
-    yield Visitor(browser, address)
-    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+    with running_first(browser, BY_BUTTON):
+        yield Visitor(browser, address)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -7,11 +7,12 @@ from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.common.virtual_authenticator import VirtualAuthenticatorOptions
 from selenium.webdriver.support.expected_conditions import staleness_of
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.support.leftovers import script_ending_with_parent
-from tests.support.sites import EMAIL, PASSWORD, USERNAME, free_port
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, Stage, free_port, serving
 
 FLAGS = (
     "--headless=new",
@@ -25,6 +26,19 @@ FLAGS = (
     "--hide-scrollbars",
 )
 SCHEMES = ("light", "dark")
+# A clock of the page that only `pass` moves.
+CLOCK = """
+    let now = 1_800_000_000_000;
+    const ticks = [];
+    Date.now = () => now;
+    window.setInterval = (tick) => ticks.push(tick);
+    window.clearInterval = (number) => delete ticks[number - 1];
+    window.pass = (seconds) => { now += 1000 * seconds; ticks.forEach((tick) => tick()); };
+    window.count = () => Object.keys(ticks).length;
+"""
+# A passkey is then used by a button only: the device would answer a question among the names at
+# once.
+BY_BUTTON = "PublicKeyCredential.isConditionalMediationAvailable = async () => false"
 
 
 def start_browser(binary, driver, *flags):
@@ -40,6 +54,48 @@ def start_browser(binary, driver, *flags):
         browser = webdriver.Chrome(options, service)
     browser.set_script_timeout(300)  # seconds
     return browser
+
+
+@contextmanager
+def on_stage(chromium, folder):
+    """Serve a stage, and start Chromium for it; yields the stage, its address and the browser.
+
+    The browser quits before the server closes, which waits for its connections. The address is of
+    localhost, because browsers have passkeys there, and at no IP address.
+    """
+    stage = Stage()
+    with (
+        serving(stage) as address,
+        start_browser(*chromium, f"--user-data-dir={folder}") as browser,
+    ):
+        yield stage, address.replace("127.0.0.1", "localhost"), browser
+
+
+@contextmanager
+def running_first(browser, source):
+    """Run a script in each page before its own."""
+    command = "Page.addScriptToEvaluateOnNewDocument"
+    added = browser.execute_cdp_cmd(command, {"source": source})
+    yield
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+@contextmanager
+def with_authenticator(browser):
+    """Put an authenticator into the browser, whose user is verified by a finger.
+
+    It answers at once, also the question of the login page among the names.
+    """
+    options = VirtualAuthenticatorOptions(
+        protocol="ctap2",
+        transport="internal",
+        has_resident_key=True,
+        has_user_verification=True,
+        is_user_verified=True,
+    )
+    browser.add_virtual_authenticator(options)
+    yield browser
+    browser.remove_virtual_authenticator()
 
 
 def set_screen(browser, width, height=900, scale=1):
@@ -113,7 +169,8 @@ class Visitor:
     def press(self, text):
         """Click the button or link called `text`, and wait for the page behind it."""
         with self.leaving():
-            path = f"//button[.='{text}'] | //a[.='{text}' or strong='{text}']"
+            own = f"normalize-space()='{text}'"
+            path = f"//button[{own}] | //a[{own} or strong='{text}']"
             self.browser.find_element(By.XPATH, path).click()
 
     def log_in(self, username=USERNAME, password=PASSWORD):

@@ -32,6 +32,7 @@ FILES = {
         "test_accessibility.py",
         "test_browser.py",
         "test_browser_cross_origin.py",
+        "test_browser_journeys.py",
         "test_browser_oauth.py",
         "test_browser_panel.py",
         "test_browser_passkeys.py",
