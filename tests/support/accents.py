@@ -7,6 +7,7 @@ from tests.support.style_rules import rules_of
 from wsgiauth.web.colours import Colour, contrast, mix
 
 TEXT, SHAPE = 4.5, 3  # WCAG 2.2, 1.4.3 and 1.4.11
+PICTURES = {".tile"}  # they have no text
 
 
 class Pair(NamedTuple):
@@ -45,6 +46,11 @@ def pairs(css, scheme):
             if "var(--accent)" not in value:
                 continue
             seen = computed(value, values)
+            if name == "background" and "%, var(--card)" in value:  # a tint of the card
+                upon = computed(last_color(rules, rule.selector), values)
+                minimum = SHAPE if rule.selector in PICTURES else TEXT
+                yield Pair(f"{rule.selector} on its tint", upon, seen, minimum)
+                continue
             for each in behind:
                 yield Pair(
                     f"{rule.selector} {name}", seen, each, TEXT if name == "color" else SHAPE
@@ -63,8 +69,17 @@ def is_in(scheme, rule):
     return "print" not in at and re.search(rf"prefers-color-scheme: (?!{scheme})", at) is None
 
 
+def last_color(rules, selector):
+    """Return the declared colour of these elements that counts."""
+    colors = (dict(rule.declarations).get("color") for rule in rules if rule.selector == selector)
+    return [each for each in colors if each][-1]
+
+
 def computed(value, values):
     """Return the accent, or what a `color-mix` makes of it."""
+    found = re.search(r"color-mix\(in srgb, var\((.+?)\) (\d+)%, var\((.+?)\)\)", value)
+    if found is not None:
+        return mix(values[found[3]], values[found[1]], int(found[2]) / 100)
     found = re.search(r"color-mix\(in srgb, var\((.+?)\), var\((.+?)\) (\d+)%\)", value)
     if found is None:
         return values["--accent"]

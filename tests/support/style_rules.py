@@ -30,4 +30,5 @@ def _rules_of(css, around):
             yield from _rules_of(body, (*around, prelude))
         else:
             parts = [each.partition(":") for each in body.split(";") if each.strip()]
-            yield Rule(around, prelude, [(name.strip(), value.strip()) for name, _, value in parts])
+            words = [(name.strip(), " ".join(value.split())) for name, _, value in parts]
+            yield Rule(around, prelude, words)

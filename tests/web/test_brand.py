@@ -38,7 +38,10 @@ def test_text_buttons_and_focus_rings_have_the_accent(scheme):
     uses = {pair.use for pair in pairs(styled("#7c3aed"), scheme)}
     assert uses >= {
         "a color",
+        ".monogram color",
+        ".monogram on its tint",
         ".quiet, .quiet:hover color",
+        ".tile on its tint",
         ":focus-visible outline",
         ":is(.choice, .tick) input accent-color",
         "button, .button background",
@@ -55,6 +58,8 @@ def test_a_colour_that_is_not_legible_is_found():
         ":root { --on-accent: #444444 }": "light",
         ":root { --page: #777777 }": "light",
         "aside { background: var(--muted) }": "light",
+        "b { background: color-mix(in srgb, var(--accent) 60%, var(--card)); "
+        "color: var(--accent) }": "light",
     }.items():
         assert illegible(styled() + flaw, scheme), flaw
 
