@@ -9,7 +9,8 @@ from wsgiauth.forms.fields import SECRETS
 PLAIN = """
     accept action again app cancel connect days decision disconnect email end end_keys group
     groups identity is_staff key language login name only_known permission permissions provider
-    refresh remember remove revoke scope send_code trust trusted user username users version
+    refresh remember remove rename revoke saved scope send_code trust trusted user username users
+    version
 """
 
 
