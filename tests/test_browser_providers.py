@@ -90,7 +90,7 @@ def test_a_person_comes_by_a_provider_and_returns_and_keeps_a_way_in(visitor, at
 
     visitor.open("/auth/account")
     visitor.press("Accounts of other providers")
-    assert visitor.shown("dd bdi") == ["grace@example.org"]
+    assert visitor.shown(".entries .hint bdi") == ["grace@example.org"]
 
     visitor.open("/auth/account")
     visitor.press("Log out")
@@ -101,7 +101,7 @@ def test_a_person_comes_by_a_provider_and_returns_and_keeps_a_way_in(visitor, at
     visitor.find("summary").click()
     visitor.press("Disconnect the account")
     assert "only way to log in" in visitor.shown("[role=alert]")[0]
-    assert visitor.shown("dd bdi") == ["grace@example.org"]
+    assert visitor.shown(".entries .hint bdi") == ["grace@example.org"]
 
 
 @pytest.mark.promise(101)
