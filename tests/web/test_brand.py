@@ -8,10 +8,11 @@ import pytest
 
 from tests.support.accents import TEXT, illegible, pairs
 from tests.support.browser import SCHEMES
+from tests.support.own_templates import OWN
 from tests.support.style_rules import rules_of
 from tests.support.tables import row_by_row
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.web.brand import DARK, LIGHT, accent, icon, style_sheet
+from wsgiauth.web.brand import DARK, LIGHT, accent, icon, script, style_sheet
 from wsgiauth.web.colours import Colour, contrast, mix
 from wsgiauth.web.templates import Templates
 
@@ -170,3 +171,13 @@ def test_what_only_looks_like_it_is_no_template(tmp_path):
     ):
         (tmp_path / "brand.css").write_text(css)
         assert styled(folder=tmp_path) == styled() + css
+
+
+@row_by_row("name", ["page.js", "passkeys.js"])
+def test_a_script_of_ours_is_sent_without_comments_and_indentation(name, tmp_path):
+    text = OWN[name].read_text("utf-8")
+    assert [line for line in text.splitlines() if line.count("`") % 2] == []  # no string of lines
+    code = [line.strip() for line in text.splitlines() if line.strip()[:2] not in ("", "//")]
+    assert script(Templates(None, autoescape=True), name).splitlines() == code
+    (tmp_path / name).write_text("  // of the site\n  1;\n")
+    assert script(Templates(tmp_path, autoescape=True), name) == "  // of the site\n  1;\n"

@@ -2,6 +2,7 @@
 
 import base64
 import dataclasses
+import gzip
 import hashlib
 import re
 from importlib import import_module
@@ -18,7 +19,9 @@ from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, check_template
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.oidc import ICONS
+from wsgiauth.web import brand
 from wsgiauth.web.pages import Pages, ProviderButton
+from wsgiauth.web.templates import Templates
 
 KEYS = next(page.keys for page in EXAMPLES if page.template == "keys.html" and page.keys)
 SET_UP = next(page for page in EXAMPLES if page.template == "totp.html" and page.set_up)
@@ -43,6 +46,9 @@ def shown_each(folder=None, **options):
     """Return how each page of a site is answered, by its template."""
     pages = Pages("/auth", folder, **options)
     return {name: answered(pages, page) for name, page in PAGES.items()}
+
+
+MAX_LOGIN = 14_848  # bytes, compressed
 
 
 @pytest.fixture(scope="module")
@@ -160,13 +166,19 @@ def test_a_page_leads_to_other_sites_only_by_the_buttons_of_providers():
 @pytest.mark.promise(58)
 def test_only_pages_with_a_passkey_button_have_a_script_of_their_own():
     assert {each.script for each in PAGES.values()} == {"", "passkeys.js"}
-    scripts = {name: OWN[name].read_text("utf-8") for name in ("page.js", "passkeys.js")}
+    templates = Templates(None, autoescape=True)
+    scripts = {name: brand.script(templates, name) for name in ("page.js", "passkeys.js")}
     pages = Pages("/auth")
     for page in EXAMPLES:
         html = answered(pages, page).html
         assert bool(page.script) is bool(html.find(attrs={"data-options": True}))
         found = [each.string for each in html.find_all("script")]
         assert found == [scripts[name] for name in ("page.js", page.script) if name]
+
+
+def test_the_login_with_everything_on_is_small():
+    page = Pages("/auth", site_name="Riverside Library").render(REQUEST, PAGES["login.html"])
+    assert len(gzip.compress(page.body)) <= MAX_LOGIN
 
 
 @pytest.mark.promise(20)

@@ -19,6 +19,7 @@ _CODE = re.compile(
     | (?P<code>{[{%])""",
     re.DOTALL | re.VERBOSE,
 )
+_COMMENT = re.compile(r"^ *//.*\n", re.MULTILINE)  # a whole line
 _MARGIN = re.compile(r"^\s+", re.MULTILINE)
 _END = re.compile("</style", re.IGNORECASE)
 
@@ -73,6 +74,14 @@ def style_sheet(templates: Templates, color: str | None) -> str:
     if style == Templates(None, autoescape=True).read("style.css"):  # that of a site stays
         style = _small(style)
     return style + shades + _css(templates, "brand.css")
+
+
+def script(templates: Templates, name: str) -> str:
+    """Return a script of the pages; ours without the comments and the indentation of its lines."""
+    text = templates.read(name)
+    if text == Templates(None, autoescape=True).read(name):  # that of a site stays
+        text = _MARGIN.sub("", _COMMENT.sub("", text))
+    return text
 
 
 def icon(templates: Templates, color: str | None) -> str:

@@ -245,8 +245,8 @@ class Pages:
             links=links,
             staff_sections=tuple(staff_sections),
         )
-        common = Markup(self._templates.read("page.js"))  # noqa: S704 - as above
-        passkeys = Markup(self._templates.read(PASSKEYS))  # noqa: S704 - as above
+        common = Markup(brand.script(self._templates, "page.js"))  # noqa: S704 - as above
+        passkeys = Markup(brand.script(self._templates, PASSKEYS))  # noqa: S704 - as above
         self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
         # Browsers apply form-action to all redirects after a form, also to a provider's redirects,
         # and to the one that leads to `next`: see `render`.
