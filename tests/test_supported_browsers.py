@@ -24,65 +24,51 @@ SUPPORTED = {"Chrome, Edge": "109", "Firefox": "115", "Safari, also on iPhones a
 # What every supported browser has.
 WORDS = {
     "property": """
-        accent-color align-items align-self aspect-ratio background background-color
-        background-size border border-bottom border-collapse border-color border-image
-        border-inline-end border-inline-start border-inline-start-width border-radius
-        border-spacing border-top border-width bottom box-shadow
-        box-sizing break-inside clip-path color color-scheme column-gap columns content
-        counter-increment counter-reset cursor direction display fill fill-opacity flex
-        flex-basis flex-direction flex-wrap font font-family font-size font-variant-numeric
-        font-weight gap grid-area grid-auto-columns grid-auto-flow grid-auto-rows
-        grid-column grid-row grid-template-areas grid-template-columns grid-template-rows
-        height inset-block-start inset-inline-end inset-inline-start justify-content
-        justify-items justify-self left letter-spacing line-height list-style
-        list-style-type margin margin-bottom margin-inline margin-inline-end
-        margin-inline-start margin-left margin-top max-width min-height min-inline-size
-        min-width object-fit object-position opacity order outline outline-offset overflow
-        overflow-wrap overflow-x padding padding-block padding-bottom padding-inline
-        padding-inline-end padding-inline-start padding-top place-content place-items
-        pointer-events position resize right row-gap scroll-margin-top scroll-padding-bottom
-        stroke stroke-linecap stroke-linejoin stroke-width text-align
-        text-decoration text-decoration-thickness text-indent text-overflow text-transform
-        text-underline-offset top transform transition unicode-bidi vertical-align
-        visibility white-space width z-index
+        accent-color align-items align-self background background-size border border-bottom
+        border-collapse border-color border-image border-inline-end border-inline-start-width
+        border-radius border-top border-width bottom box-shadow box-sizing break-inside clip-path
+        color color-scheme column-gap columns content counter-increment counter-reset cursor
+        direction display fill flex flex-basis flex-direction flex-wrap font font-size
+        font-variant-numeric font-weight gap grid-area grid-column grid-row grid-template-columns
+        grid-template-rows height inset-block-start inset-inline-end inset-inline-start
+        justify-content justify-items justify-self letter-spacing line-height list-style margin
+        margin-bottom margin-inline margin-inline-end margin-inline-start margin-top max-width
+        min-height min-width object-fit object-position opacity order outline outline-offset
+        overflow overflow-wrap overflow-x padding padding-block padding-bottom padding-inline
+        padding-inline-start padding-top place-items position resize scroll-padding-bottom stroke
+        stroke-linecap stroke-linejoin stroke-width text-align text-decoration
+        text-decoration-thickness text-indent text-overflow text-underline-offset transform
+        unicode-bidi vertical-align white-space width z-index
     """,
     "function": """
-        attr calc circle clamp counter hsl inset linear-gradient max min minmax repeat
-        repeating-linear-gradient rgb rotate scaleX translate var
+        attr calc counter inset linear-gradient min minmax repeat repeating-linear-gradient rotate
+        scaleX var
     """,
     "selector": """
-        ::after ::before ::marker ::placeholder :active :checked :disabled :empty
-        :first-child :first-of-type :focus :focus-visible :focus-within :hover :is :lang
-        :last-child :last-of-type :not :nth-child :required :root :target
+        ::after ::before ::placeholder :checked :disabled :empty :first-child :first-of-type :focus
+        :focus-visible :focus-within :hover :is :lang :last-child :not :root
     """,
     "at-rule": """
         @media @supports forced-colors max-height max-width min-width prefers-color-scheme
-        prefers-reduced-motion print screen
+        print screen
     """,
     "unit": """
-        % ch deg em fr ms px rem s svh svw vh vw
+        % ch deg em fr px rem svh
     """,
     "method": """
-        abort abs add addEventListener after all append assign atob back before blur btoa call
-        catch ceil charCodeAt clear clearInterval clearTimeout click cloneNode closest
-        concat contains create createElement createObjectURL delete dispatchEvent endsWith
-        entries every exec fetch filter find findIndex findLast flatMap floor focus forEach
-        format from fromCharCode fromEntries get getAll getAttribute getElementById getItem
-        getRandomValues getSelection has includes indexOf insertAdjacentElement isNaN
-        isUserVerifyingPlatformAuthenticatorAvailable join keys map match matchAll
-        matchMedia matches min normalize now padStart parse parseFromString pop prepend
-        preventDefault print push querySelector querySelectorAll reduce remove
-        removeAttribute removeItem repeat replace replaceState replaceWith reportValidity
-        resolve revokeObjectURL round select selectAllChildren set
-        setAttribute setCustomValidity setInterval setItem setSelectionRange setTimeout
-        shift slice some sort splice split startsWith stringify submit test text then
-        toFixed toLowerCase toString toUpperCase toggle trim values writeText
+        abort abs addEventListener after append atob back btoa call catch ceil charCodeAt clear
+        clearInterval click closest contains create createElement createObjectURL every fetch
+        filter find findLast flatMap floor focus forEach format from fromCharCode get getAll
+        getElementById getItem getRandomValues getSelection includes
+        isUserVerifyingPlatformAuthenticatorAvailable keys map match matchMedia min normalize now
+        padStart parse parseFromString preventDefault print querySelector querySelectorAll remove
+        removeAttribute removeItem repeat replace replaceState reportValidity revokeObjectURL round
+        selectAllChildren set setAttribute setCustomValidity setInterval setItem setSelectionRange
+        setTimeout slice some split stringify submit text then toLowerCase toString trim writeText
     """,
     "class": """
-        AbortController Array Blob Boolean DOMParser Date DateTimeFormat Error Event
-        FormData Intl JSON ListFormat Locale Map Math Number NumberFormat Object Promise
-        PublicKeyCredential RegExp RelativeTimeFormat Set String URL URLSearchParams
-        Uint32Array Uint8Array
+        AbortController Blob DOMParser Date DateTimeFormat Error JSON Locale Map Math NumberFormat
+        Object PublicKeyCredential RelativeTimeFormat String URL Uint32Array Uint8Array
     """,
 }
 KNOWN = {kind: set(words.split()) for kind, words in WORDS.items()}
@@ -124,7 +110,7 @@ def words_of(rule):
     """Yield each word of a rule that a browser can lack, with its kind and its declaration."""
     for prelude in rule.around:
         conditions = re.sub(r"^@supports .*", "@supports", prelude)
-        for word in re.findall(r"@?[a-z-]+(?![a-z-]*\))", re.sub(r"\s*:[^)]*", "", conditions)):
+        for word in re.findall(r"@?[a-z-]+", re.sub(r"\s*:[^)]*", "", conditions)):
             if word not in ("and", "not", "or", "only"):
                 yield "at-rule", word, None
     for word in re.findall(r"::?[a-z-]+", rule.selector):
@@ -134,7 +120,7 @@ def words_of(rule):
             name = "--"
         else:
             yield "property", name, position
-        for word in re.findall(r"([a-z-]+)\(", value):
+        for word in re.findall(r"([a-zA-Z-]+)\(", value):
             yield "function", word, position
         for word in re.findall(r"(?<![#\w])[\d.]+(%|[a-z]+)", re.sub(r"#[0-9a-f]+", "", value)):
             yield "unit", word, position
