@@ -124,7 +124,7 @@ def test_a_cookie_or_a_form_with_another_language_is_ignored(client):
 
 def test_without_a_choice_the_page_of_languages_is_shown(client):
     page = client.get("/auth/language?next=/reports", headers=BROWSER)
-    assert page.html.footer.form is None
+    assert page.html.footer is None
     answer = page.form.submit("language", value="en", headers=SAME_ORIGIN, status=303)
     assert answer.location == "/reports"
 
