@@ -660,7 +660,7 @@ def shown(answer):
         for name, value in answer.headerlist
         if name not in ("Retry-After", "Content-Length")
     ]
-    parts = rb'"request":"[^"]+"|in \d+ (seconds|minutes)|(?<=id="asked">)[^<]+'
+    parts = rb'"request":"[^"]+"|in \d+ (seconds|minutes)|(?<=data-wait=")\d+|(?<=id="asked">)[^<]+'
     body = re.sub(parts, b"", answer.body)
     return answer.status, headers, body
 

@@ -80,8 +80,7 @@ def test_without_a_password_a_login_at_the_provider_opens_the_sensitive_pages(br
         asked_for = browser.get(f"/auth/{name}", headers=BROWSER, status=302)
     page = asked_for.follow(headers=BROWSER)
     assert page.html.find("input", type="password") is None
-    buttons = page.html.find("main").find_all("button")
-    assert [each.text for each in buttons] == ["Continue with Google"]
+    assert [each.text for each in page.html.select("main button")] == ["Continue with Google"]
     assert confirm(browser, page, provider).location == f"/auth/{name}"
     asked = {}
     for name in PAGES:
