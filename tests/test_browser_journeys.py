@@ -394,13 +394,16 @@ def test_a_device_is_connected_by_its_code(begin, visitor, site, ada):
 
 def test_staff_help_a_user_and_read_the_trail(begin, visitor, site, ada, grace):
     update_user(ada, is_staff=True, is_superuser=True)
+    update_user(grace, **verified_by_operator(grace))
+    log_in(TestApp(site), "Grace", "forgotten")
     visitor.log_in()
     with begin("help a user, and read the trail") as person:
         person.open("/auth/admin/users")
         person.fill_in(q="grace")
         person.press("Search")
         person.press("Grace")
-        assert visitor.shown("#help") == ["Help this person"]
+        assert visitor.shown("[aria-labelledby=help] h2") == ["Help this person"]
+        assert visitor.find("[aria-labelledby=help] button").text == "Send a password reset link"
         person.press("Send a password reset link")
         person.press("All events of this user")
         person.unfold("Filters")
