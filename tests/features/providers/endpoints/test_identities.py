@@ -83,6 +83,17 @@ def test_the_page_names_the_providers_and_leads_to_them(browser, identity):
     ]
 
 
+def test_the_account_page_says_how_many_there_are(site, ada, browser, provider):
+    def state():
+        page = browser.get("/auth/account", headers=BROWSER)
+        return page.html.select_one(".links [href='/auth/identities'] .state").text
+
+    assert state() == "None yet"
+    for name, count in (("google", "1 account"), ("work", "2 accounts")):
+        connected(site, ada, provider=name, issuer=provider.issuer, subject=name)
+        assert state() == count
+
+
 def test_without_accounts_the_page_says_so(browser):
     browser.get("/auth/identities", headers=BROWSER).mustcontain("No account is connected.")
 
