@@ -58,7 +58,7 @@ def test_the_file_is_readable_in_any_script(site, settings):
 
 def test_the_account_page_leads_to_the_file(make_client):
     page = make_client().get("/auth/account", headers=BROWSER).html
-    section = next(each for each in page.find_all("section") if each.h2.text == "Leaving")
+    section = page.find("h2", string="Leaving").find_parent("section")
     assert [each["href"] for each in section.find_all("a")] == ["/auth/data", "/auth/close"]
 
 
