@@ -41,8 +41,8 @@ WORDS = {
         unicode-bidi vertical-align white-space width z-index
     """,
     "function": """
-        attr calc counter inset linear-gradient min minmax repeat repeating-linear-gradient rotate
-        scaleX var
+        attr calc counter fit-content inset linear-gradient min minmax repeat
+        repeating-linear-gradient rotate scaleX var
     """,
     "selector": """
         ::after ::before ::placeholder :checked :disabled :empty :first-child :first-of-type :focus
