@@ -42,7 +42,7 @@ RESERVED = frozenset(
     {
         *("username", "email", "password", "account", "next", "once", "remember", "sent", "token"),
         *("cancel", "connect", "credential", "language"),
-        *("content", "elements", "message", "method", "submit"),
+        *("closest", "content", "elements", "message", "method", "submit"),
         *("hashed_password", "is_active", "is_staff", "is_superuser"),
         *("created_at", "email_verified_at", "email_verified_by"),
         *("permissions", "identities"),

@@ -51,6 +51,7 @@ def _passkeys(world):
         handle = Passkey.get(Passkey.user == user.id).id
     login = bearer(site, user)  # the first passkey renewed the other
     yield sent("POST", "/recovery-codes", {}, login)
+    yield sent("POST", "/recovery-codes", {"saved": True}, login)
     yield sent("POST", "/passkeys", {"remove": handle}, login)
     only, other = world.user(), Authenticator()
     other.host, other.origin = key.host, key.origin

@@ -144,7 +144,7 @@ def test_a_refusal_at_another_host_links_to_the_login_and_has_no_form(settings, 
     links = [each["href"] for each in page.html.find_all("a")]
     assert links == [f"{TO_LOGIN}?switch=1&{NEXT}", "https://auth.example.org/site/"]
     assert page.html.find_all(["form", "img", "source"]) == []
-    assert page.html.find("p", "site").text == "Library"
+    assert page.html.select_one(".site > :last-child").text == "Library"
     own = {**headers, "X-Forwarded-Host": "auth.example.org"}
     page = client.get("/auth/check?permission=a.b", headers=own, status=403)
     assert page.html.find("form")
