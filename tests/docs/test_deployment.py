@@ -21,7 +21,7 @@ from tests.docs.pages import CONFIGURATIONS, PAGES, code, commands, section, sho
 from tests.support.nginx import nginx
 from tests.support.oauth_apps import answer_in, as_provider
 from tests.support.service_keys import new_key, pem_of, write_key
-from tests.support.sites import PASSWORD, SECRET_KEY, USERNAME, echo, serving
+from tests.support.sites import PASSWORD, USERNAME, echo, serving
 from wsgiauth import AuthMiddleware, storage
 from wsgiauth.cli import main
 from wsgiauth.testing import app_client
@@ -47,8 +47,9 @@ def test_the_page_links_to_every_configuration_of_a_server():
 
 
 def test_the_first_commands_check_a_site_and_serve_it(run, serve, ada, environ, folder):
-    export, (check, _), (command, _) = commands(code(DEPLOYMENT, "console")[0])
-    (folder / "secret.key").write_text(SECRET_KEY)
+    make, export, (check, _), (command, _) = commands(code(DEPLOYMENT, "console")[0])
+    run(make[0])
+    assert (folder / "secret.key").stat().st_mode & 0o077 == 0
     environ["BCRYPT_ROUNDS"] = "12"  # or there would be a warning
     assert "The settings are valid" in run(f"{export[0]}\n{check}")
     forwarded = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Proto": "https"}
@@ -134,7 +135,7 @@ def test_a_rotation_logs_nobody_out(run, serve, ada):
     assert len(steps) == 3
     (secret,) = re.findall("`(.*)` makes a key", text)
     old, new = 'old="$SECRET_KEY"', f"new={run(secret)}"
-    _, _, (command, _) = commands(code(DEPLOYMENT, "console")[0])
+    *_, (command, _) = commands(code(DEPLOYMENT, "console")[0])
     tokens, answers = [], []
     for step in steps:
         with serve(command, old, new, f"export {step}") as port:

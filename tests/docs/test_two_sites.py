@@ -26,7 +26,7 @@ class Reader:
     def press(self, label, **fields):
         """Send the form that has a button, with some fields filled in."""
         soup = BeautifulSoup(self.page.text, "html.parser")
-        button = soup.find("button", string=label)
+        button = next(each for each in soup.find_all("button") if each.text.strip() == label)
         form = button.find_parent("form")
         sent = {
             each["name"]: each.get("value", "") for each in form.find_all("input", {"name": True})
