@@ -91,7 +91,7 @@ def said(browser, hosts, url):
     app = DocumentApp(browser.app)
     app.client_id = url
     page = browser.get(app.url(), headers=BROWSER, status=(303, 400))
-    words = "consent" if page.status_int == 303 else page.html.main.p.text
+    words = "consent" if page.status_int == 303 else page.html.h1.find_next("p").text
     return [words, hosts.connected[:]]
 
 
