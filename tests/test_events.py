@@ -18,6 +18,7 @@ import webob
 
 import wsgiauth
 from tests.support import features
+from tests.support.declared import COMPOSERS
 from tests.support.event_scene import ADDRESS, CREDENTIALS, GRACE, LOGIN, NEW_PASSWORD, Scene
 from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
@@ -44,7 +45,7 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ConfigurationError, TakenError, ValidationError
 from wsgiauth.feature import event_kinds_of
 from wsgiauth.features.links.letters import request_reset
-from wsgiauth.features.registry import COMPOSERS, FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.throttling.hash_slots import HashSlots

@@ -24,6 +24,7 @@ from webtest import TestApp
 
 from tests.conftest import SERVERS, empty_tables
 from tests.support import factors, features, sites
+from tests.support.declared import LETTER_SAMPLES as LETTERS
 from tests.support.driving import make_site
 from tests.support.factors import App
 from tests.support.mails import Clock, with_mail
@@ -48,7 +49,6 @@ from wsgiauth.features.factors import totp
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.keys import api_keys
 from wsgiauth.features.registry import FEATURES
-from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.mail.letters import Addressed
 from wsgiauth.site import Site
 from wsgiauth.storage import context

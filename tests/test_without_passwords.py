@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
+from tests.support.declared import LETTER_SAMPLES
 from tests.support.factors import FACTOR_KEY, add_app
 from tests.support.federated import connected, logged_in_at_provider
 from tests.support.identities import ENTRY, ISSUER
@@ -17,7 +18,6 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.app import ROUTES
 from wsgiauth.endpoints.confirm import NextStep
 from wsgiauth.features.factors import recovery_codes
-from wsgiauth.features.registry import LETTER_SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in, make_user

@@ -20,6 +20,7 @@ from tests.features.terms.sites import VERSION
 from tests.support import features
 from tests.support.authenticators import options_of
 from tests.support.crawling import crawl
+from tests.support.declared import LETTER_SAMPLES
 from tests.support.driving import changed, make_site
 from tests.support.factors import add_app
 from tests.support.mails import MAIL
@@ -34,7 +35,6 @@ from wsgiauth.events import emit
 from wsgiauth.features.notices.notices import TEMPLATES
 from wsgiauth.features.panel.groups import GROUP_ACTIONS
 from wsgiauth.features.panel.user_actions import ACTIONS
-from wsgiauth.features.registry import LETTER_SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 from wsgiauth.storage import context
 from wsgiauth.testing import logged_in, mailbox, make_user, provider_account

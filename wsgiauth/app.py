@@ -1,7 +1,8 @@
 """The WSGI app below /auth, which routes requests and turns errors into responses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import ItemsView, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import NamedTuple
@@ -35,7 +36,7 @@ from wsgiauth.exceptions import (
     UnmetDemandError,
     ValidationError,
 )
-from wsgiauth.feature import confirmations_of, endpoints_of
+from wsgiauth.feature import Feature, confirmations_of, endpoints_of
 from wsgiauth.features.registry import FEATURES, page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
@@ -72,27 +73,44 @@ _OWN: Mapping[str, Endpoint] = {
     "/sessions": Sessions(),
     "/close": Close(),
 }
-_ENDPOINTS = endpoints_of(FEATURES, _OWN, reserved=("/account", "/confirm", "/openapi.json"))
-# The pages of these two list the endpoints above.
-_DESCRIBED = {
-    **_ENDPOINTS,
-    "/account": Account(_ENDPOINTS),
-    "/confirm": Confirm(SiteMap(_ENDPOINTS), confirmations_of(FEATURES)),
-}
-ROUTES: Mapping[str, Endpoint] = MappingProxyType(
-    {
-        **_DESCRIBED,
-        "/openapi.json": OpenApi(_DESCRIBED, [each.openapi for each in FEATURES if each.openapi]),
-    }
-)
+
+
+class Routes:
+    """The endpoints of the kernel and of features.
+
+    Attributes:
+        endpoints: By path, below the mount, with the names of its parts.
+        map: Finds them.
+        hidden: Those whose URL has a secret.
+        probes: The paths of those that look up no caller; none has a part with a name.
+    """
+
+    def __init__(self, features: Iterable[Feature]) -> None:
+        features = tuple(features)
+        own = endpoints_of(features, _OWN, reserved=("/account", "/confirm", "/openapi.json"))
+        # The pages of these two list the endpoints above.
+        described = {
+            **own,
+            "/account": Account(own),
+            "/confirm": Confirm(SiteMap(own), confirmations_of(features)),
+        }
+        modules = [each.openapi for each in features if each.openapi]
+        self.endpoints: Mapping[str, Endpoint] = MappingProxyType(
+            {**described, "/openapi.json": OpenApi(described, modules)}
+        )
+        self.map = SiteMap(self.endpoints)
+        self.hidden = Router({path: each for path, each in self.items() if each.hides_address})
+        self.probes = frozenset(path for path, each in self.items() if each.ignores_credentials)
+
+    def items(self) -> ItemsView[str, Endpoint]:
+        """Return the endpoints, with their paths."""
+        return self.endpoints.items()
+
+
+routes_of = cache(Routes)
+ROUTES = routes_of(FEATURES).endpoints  # of a site without further features
 
 _ANY = "*"  # as a method: every one
-
-_MAP = SiteMap(ROUTES)
-
-_HIDDEN = Router({path: each for path, each in ROUTES.items() if each.hides_address})
-# The paths of probes, below the mount; none has a part with a name.
-PROBES = frozenset(path for path, each in ROUTES.items() if each.ignores_credentials)
 
 
 class _Route(NamedTuple):
@@ -123,12 +141,14 @@ class AuthApp:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        for feature in FEATURES:
+        self._routes = routes_of(site.features)
+        self.probes = self._routes.probes
+        for feature in site.features:
             for permission in feature.permissions(site.settings):
                 known_permissions.register(permission)
         routes = {
             path: _Route.of(path, endpoint.variant(site.settings))
-            for path, endpoint in ROUTES.items()
+            for path, endpoint in self._routes.items()
             if endpoint.is_offered(site.settings)
         }
         self._router = Router(routes)
@@ -137,7 +157,7 @@ class AuthApp:
         )
         if site.settings.TEMPLATES is None:
             return  # our own templates are tested
-        pages = page_samples()
+        pages = page_samples(site.features)
         for page in pages:
             site.pages.check(page)
         check_registration(pages, site)
@@ -153,7 +173,7 @@ class AuthApp:
 
     def _answer(self, environ: WSGIEnvironment) -> Response:
         """Return the response to a request, also if it fails."""
-        if environ.get("PATH_INFO", "") in PROBES:
+        if environ.get("PATH_INFO", "") in self.probes:
             for name in ("HTTP_AUTHORIZATION", "HTTP_COOKIE"):
                 environ.pop(name, None)
         try:
@@ -193,7 +213,7 @@ class AuthApp:
             )
         except DATABASE_ERRORS as error:
             response = unavailable(environ, error)
-        is_hidden = _HIDDEN.find(environ.get("PATH_INFO", "")) is not None
+        is_hidden = self._routes.hidden.find(environ.get("PATH_INFO", "")) is not None
         # Also if `next` is an email link.
         has_secret = is_hidden or "token" in environ.get("QUERY_STRING", "")
         if has_secret and response.referrer != NO_REFERRER:
@@ -221,10 +241,10 @@ class AuthApp:
         if caller.user is None or caller.session_id is None:
             return PLAIN
         of_user = (caller.user, self._site.settings)
-        endpoint, arguments = _MAP.nearest(environ.get("PATH_INFO", ""), *of_user)
+        endpoint, arguments = self._routes.map.nearest(environ.get("PATH_INFO", ""), *of_user)
         back = endpoint.back.filled(arguments)
         if code == "not_found":  # perhaps the page that it leads back to does not exist, either
-            endpoint, arguments = _MAP.nearest(f"/{back.path}", *of_user)
+            endpoint, arguments = self._routes.map.nearest(f"/{back.path}", *of_user)
             back = endpoint.back.filled(arguments)
         return endpoint.around(environ, caller.user, back)
 
@@ -240,7 +260,7 @@ class AuthApp:
         if is_navigation and method in SAFE_METHODS:
             environ[IS_NAVIGATION] = True
             environ.pop("HTTP_AUTHORIZATION", None)  # perhaps of a proxy with a password of its own
-        if "GET" in handlers and _HIDDEN.find(path) is None:
+        if "GET" in handlers and self._routes.hidden.find(path) is None:
             environ[FORM_HAS_PAGE] = True
         if method == "POST":
             environ[SENT_FIELDS] = []

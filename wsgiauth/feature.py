@@ -24,6 +24,7 @@ from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
 from wsgiauth.parts import PartFactories, conflict
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import Declaration
 from wsgiauth.storage.models import Model
 from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin, is_preflight
 from wsgiauth.web.pages import Page, StaffSection
@@ -121,9 +122,9 @@ class Inviter(ABC):
         """Send an invitation; return its link if the site sends no emails."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Feature:
-    """One feature, as `features.registry` lists it.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Feature(Declaration):
+    """One feature, as `features.registry` lists it, or as FEATURES names it.
 
     The order of the list is only the order in which things are shown: links on the account page,
     sections of the staff panel, lists on the page of a user, factors, and answers of `check`. It is
@@ -132,7 +133,7 @@ class Feature:
     calls for every feature do not depend on each other.
 
     Attributes:
-        name: One word.
+        name, settings, folder: See `settings.features.Declaration`.
         urls: Its endpoints, by path below the mount.
         well_known: Returns what answers at its paths above the mount.
         replaces: Those of these paths where the kernel or another feature also answers.
@@ -177,7 +178,6 @@ class Feature:
             in `MEMBERS`. It is imported when the document is first asked for.
     """
 
-    name: str
     urls: Mapping[str, "Endpoint"] = field(default_factory=dict)
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
     replaces: frozenset[str] = frozenset()

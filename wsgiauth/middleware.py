@@ -36,7 +36,7 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
-from wsgiauth.feature import Feature, Inviter, WellKnown, joined
+from wsgiauth.feature import Inviter, WellKnown, joined
 from wsgiauth.figures.event_counts import EventCounts
 from wsgiauth.figures.requests import CountingScope, RequestCounts
 from wsgiauth.gate import GatedApp, PathRules, Require
@@ -165,13 +165,14 @@ class AuthMiddleware:
             settings = replace(settings, MAIL_URL=CALLABLE)
         asked = Registration(registration, on_registered)
         # Loaded by the first middleware: a script and most commands need no endpoints.
-        from wsgiauth.app import PROBES, AuthApp
-        from wsgiauth.features.registry import FEATURES, recorders
+        from wsgiauth.app import AuthApp
+        from wsgiauth.features.registry import features_of, recorders
 
+        features = features_of(settings)
         self.site: Site = Site.from_settings(
-            settings, mount, FEATURES, send_mail, claims, asked, personal_data, id_claims
+            settings, mount, features, send_mail, claims, asked, personal_data, id_claims
         )
-        self._well_known = _well_known_urls(self.site, FEATURES)
+        self._well_known = _well_known_urls(self.site)
         self._at_root = _at_root(self._well_known, settings)
         self._auth_app = AuthApp(self.site)
         opened, unasked = _open_database(settings, self.site.factors)
@@ -180,7 +181,9 @@ class AuthMiddleware:
         self._scope = (
             RequestScope(self.database)
             if counts is None
-            else CountingScope(self.database, counts, {f"{mount}{each}" for each in PROBES})
+            else CountingScope(
+                self.database, counts, {f"{mount}{each}" for each in self._auth_app.probes}
+            )
         )
         self._identify = self._scope.released_after(self.site.identifier.find_caller)
         subscribe(self.database, (*self.site.parts.all(EventCounts), *subscribers))
@@ -314,14 +317,14 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
     return storage.open_database(url, has_usernames=has_usernames, prepare=prepare), unasked
 
 
-def _well_known_urls(site: Site, features: Iterable[Feature]) -> Mapping[str, WellKnown]:
+def _well_known_urls(site: Site) -> Mapping[str, WellKnown]:
     """Return what answers above the mount (RFC 8615), by path."""
 
     def change_password(environ: WSGIEnvironment) -> Response:
         return redirect(HTTPStatus.FOUND, f"{root_url(environ)}{site.pages.mount}/password")
 
     own = {_CHANGE_PASSWORD: WellKnown(change_password)} if site.settings.PASSWORD_LOGIN else {}
-    return joined(features, "the URL", lambda each: each.well_known(site), kernel=own)
+    return joined(site.features, "the URL", lambda each: each.well_known(site), kernel=own)
 
 
 def _at_root(answers: Mapping[str, WellKnown], settings: Settings) -> Mapping[str, WellKnown]:

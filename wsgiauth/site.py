@@ -68,6 +68,7 @@ class Site:
     """A site with accounts; created once, when the process starts."""
 
     settings: Settings
+    features: tuple[Feature, ...]
     tokens: Tokens
     refresh_tokens: RefreshTokens
     factors: SecondFactors
@@ -152,6 +153,7 @@ class Site:
         )
         return cls(
             settings,
+            features,
             tokens,
             RefreshTokens(settings),
             factors,

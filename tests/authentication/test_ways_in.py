@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.declared import WAYS_IN
 from tests.support.identities import ISSUER, account
 from wsgiauth import Settings, storage
 from wsgiauth.accounts.models import User
@@ -14,7 +15,6 @@ from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
-from wsgiauth.features.registry import WAYS_IN
 
 NOW = 2_000_000_000
 OTHER = "https://other.example.com"

@@ -5,9 +5,9 @@ from pathlib import PurePath
 
 import pytest
 
+from tests.support.declared import LETTER_SAMPLES as SAMPLES
 from tests.support.mails import MAIL
 from wsgiauth.cli import main
-from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.features.registry import page_samples
 
 

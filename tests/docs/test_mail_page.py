@@ -10,9 +10,9 @@ from queue import Queue
 import pytest
 
 from tests.docs.pages import PAGES, code, section, shown
+from tests.support.declared import LETTER_SAMPLES as SAMPLES
 from tests.support.mails import MAIL, with_mail
 from wsgiauth import Settings
-from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.settings.mail import parse_mail_url
 

@@ -9,11 +9,11 @@ from tests.support.logins import make_stale
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.web.pages import PAGES
 from wsgiauth import AuthMiddleware, Group, change_password, login_required, storage
-from wsgiauth.accounts import create_user
+from wsgiauth.accounts import create_user, find_user
 from wsgiauth.accounts.models import User
-from wsgiauth.app import ROUTES
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.lifetimes import of_refreshable
+from wsgiauth.feature import Feature
 from wsgiauth.forms import MemberForm
 from wsgiauth.forms.fields import Text
 from wsgiauth.testing import logged_in
@@ -271,13 +271,15 @@ class Sensitive(MemberForm):
 
 
 @pytest.fixture
-def sensitive(monkeypatch):
-    monkeypatch.setattr("wsgiauth.app.ROUTES", {**ROUTES, "/sensitive": Sensitive()})
+def sensitive(settings):
+    """Return a site with the form."""
+    feature = Feature(name="sensitive", urls={"/sensitive": Sensitive()})
+    return AuthMiddleware(echo, replace(settings, FEATURES=(feature,)))
 
 
 @pytest.mark.promise(46)
-def test_a_sensitive_form_needs_a_recent_proof(sensitive, site, ada):
-    browser = logged_in(site, ada)
+def test_a_sensitive_form_needs_a_recent_proof(ada, sensitive):
+    browser = logged_in(sensitive, find_user(USERNAME))
     sent = {"text": "x"}
     browser.get("/auth/sensitive", headers=BROWSER, status=200)
     browser.post("/auth/sensitive", sent, headers=SAME_ORIGIN, status=200)
@@ -299,8 +301,8 @@ def test_a_sensitive_form_needs_a_recent_proof(sensitive, site, ada):
 
 
 @pytest.mark.promise(46)
-def test_a_program_is_told_that_a_sensitive_form_needs_a_recent_proof(sensitive, site, stale):
-    client = TestApp(site)
+def test_a_program_is_told_that_a_sensitive_form_needs_a_recent_proof(sensitive, stale):
+    client = TestApp(sensitive)
     refused = client.post_json("/auth/sensitive", {"text": "x"}, headers=stale, status=401)
     assert refused.json["code"] == "insufficient_user_authentication"
     assert refused.json["detail"] == "Confirm that it is you at /auth/confirm, then try again."
@@ -309,8 +311,8 @@ def test_a_program_is_told_that_a_sensitive_form_needs_a_recent_proof(sensitive,
     )
 
 
-def test_a_sensitive_form_asks_an_anonymous_client_to_log_in(sensitive, client):
-    client.get("/auth/sensitive", status=401)
+def test_a_sensitive_form_asks_an_anonymous_client_to_log_in(sensitive):
+    TestApp(sensitive).get("/auth/sensitive", status=401)
 
 
 def test_a_password_that_no_account_can_have_is_not_compared(client, stale):

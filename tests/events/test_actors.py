@@ -13,10 +13,10 @@ from tests.support.mails import Post, with_mail
 from tests.support.sites import PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, User, accounts, events, log_in, storage
-from wsgiauth.app import ROUTES
 from wsgiauth.authentication.password import make_reset_link
 from wsgiauth.cli import main
 from wsgiauth.events import actors
+from wsgiauth.feature import Feature
 from wsgiauth.features.audit.trail import Filters, page
 from wsgiauth.features.keys.api_keys import id_of
 from wsgiauth.forms.endpoint import Endpoint, require_login
@@ -119,9 +119,9 @@ class Staff(Endpoint):
         return json_response({})
 
 
-def test_an_endpoint_for_users_acts_for_its_caller(monkeypatch, settings, ada, grace, bearer):
-    monkeypatch.setattr("wsgiauth.app.ROUTES", {**ROUTES, "/staff": Staff()})
-    client = TestApp(AuthMiddleware(echo, settings))
+def test_an_endpoint_for_users_acts_for_its_caller(settings, ada, grace, bearer):
+    staff = Feature(name="staff", urls={"/staff": Staff()})
+    client = TestApp(AuthMiddleware(echo, replace(settings, FEATURES=(staff,))))
     client.get("/auth/staff", headers=bearer(ada))
     assert newest() == ("rights_changed", grace.id, f"user {ada.id}")
 

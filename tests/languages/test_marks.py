@@ -8,10 +8,10 @@ from bs4 import BeautifulSoup
 from webtest import TestApp
 
 from tests.support.catalogues import marked, unmarked
+from tests.support.declared import LETTER_SAMPLES as LETTERS
 from tests.support.mails import MAIL
 from tests.web.pages import EXAMPLES, REQUEST
 from wsgiauth import Field, Settings
-from wsgiauth.features.registry import LETTER_SAMPLES as LETTERS
 from wsgiauth.languages import Languages
 from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.messages import Message

@@ -21,11 +21,11 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP
 
 from tests.conftest import insert_users
+from tests.support.declared import COMPOSERS, LETTER_SAMPLES
 from tests.support.mails import MAIL
 from tests.support.sites import FORKSERVER, SECRET_KEY, free_port, spawned
 from wsgiauth import Settings, storage
 from wsgiauth.features.links.letters import request_reset
-from wsgiauth.features.registry import COMPOSERS, LETTER_SAMPLES
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox

@@ -7,13 +7,13 @@ import peewee
 import pytest
 from webtest import TestApp
 
+from tests.support.declared import CHANGES as KINDS
 from tests.support.mails import with_mail
 from tests.support.sites import PASSWORD, SAME_ORIGIN, echo
 from wsgiauth import AuthMiddleware, User, change_password, events, storage
 from wsgiauth.accounts.tables import CODE, INVITATION, RESET, OneTimeSecret
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.links.letters import send_reset
-from wsgiauth.features.registry import CHANGES as KINDS
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.storage import context
 from wsgiauth.testing import mailbox, make_user

@@ -6,13 +6,13 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
+from tests.support.declared import LETTER_SAMPLES as SAMPLES
 from tests.support.mails import with_mail
 from tests.support.tables import row_by_row
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.links.letters import InvitationLetter, ResetLetter
 from wsgiauth.features.login_codes.letter import SAMPLES as CODES
-from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.mail.html import Frame, Support, paragraphs_of
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from webtest import TestApp
 
+from tests.support.declared import LETTER_SAMPLES as SAMPLES
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, SAME_ORIGIN, USERNAME, echo
 from tests.support.tables import row_by_row
 from wsgiauth import AuthMiddleware, Settings, change_password, storage
 from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
-from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.languages import SHIPPED
 from wsgiauth.mail.letters import Letters, plain_text_of
 from wsgiauth.mail.outbox import Mail

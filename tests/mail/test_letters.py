@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from tests.support.declared import LETTER_SAMPLES as SAMPLES
 from tests.support.mails import with_mail
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.features.links.letters import ResetLetter
-from wsgiauth.features.registry import LETTER_SAMPLES as SAMPLES
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
 
 LINK = "https://example.org/auth/reset?token=x"

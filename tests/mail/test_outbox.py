@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import peewee
 import pytest
 
+from tests.support.declared import COMPOSERS
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import events, storage
@@ -15,7 +16,6 @@ from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
 from wsgiauth.features.links.letters import request_address_link, request_invitation, request_reset
 from wsgiauth.features.notices.notices import Notices
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 from wsgiauth.mail.transports import DeliveryError, MailServerError

@@ -11,11 +11,11 @@ from threading import enumerate as all_threads
 import peewee
 import pytest
 
+from tests.support.declared import COMPOSERS
 from tests.support.mails import MAIL, Post, with_mail
 from tests.support.sites import SECRET_KEY, USERNAME
 from wsgiauth import Settings, storage
 from wsgiauth.features.links.letters import request_reset
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail import worker
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.worker import Queue

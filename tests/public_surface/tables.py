@@ -4,12 +4,13 @@ import re
 
 from tests.docs.pages import PAGES, section
 from tests.public_surface.names import documented_attributes
+from tests.support.declared import CHANGES
 from wsgiauth import User
 from wsgiauth.cli import all_commands
 from wsgiauth.events import Event
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.feature import event_kinds_of
-from wsgiauth.features.registry import CHANGES, FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.mail.outbox import Mail
 
 EVENTS = {each.name for each in event_kinds_of(FEATURES)}

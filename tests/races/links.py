@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from tests.conftest import insert_user
 from tests.races.accounts import insert_superuser
 from tests.races.race import NOW, OTHER_PASSWORD, SETTINGS, TOKENS, Race, race
+from tests.support.declared import COMPOSERS
 from tests.support.mails import with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
@@ -29,7 +30,7 @@ from wsgiauth.features.links.address_links import (
 )
 from wsgiauth.features.links.invitations import Invitation, accept_invitation, make_invitation_link
 from wsgiauth.features.links.open_invitations import end_invitations
-from wsgiauth.features.registry import COMPOSERS, FEATURES
+from wsgiauth.features.registry import FEATURES
 from wsgiauth.forms.repeated import only_once
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 

@@ -1,6 +1,7 @@
 """Races of sessions that began at another provider."""
 
 from tests.races.race import NOW, SETTINGS, TOKENS, Race, insert_recent_user, race
+from tests.support.declared import WAYS_IN
 from tests.support.identities import ISSUER, account
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.tables import Membership, Session
@@ -10,7 +11,6 @@ from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
-from wsgiauth.features.registry import WAYS_IN
 
 FROM_PROVIDER = account(sid="session there", asked_at=NOW)
 LOGIN = ProviderLogin.of(FROM_PROVIDER)

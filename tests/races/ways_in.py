@@ -2,6 +2,7 @@
 
 from tests.conftest import insert_user
 from tests.races.race import NOW, SETTINGS, Race, race
+from tests.support.declared import WAYS_IN
 from tests.support.identities import account
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
@@ -13,7 +14,6 @@ from wsgiauth.features.providers import identities, unclaimed
 from wsgiauth.features.providers.identities import MOST_IDENTITIES, Identity
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.unclaimed import connect_waiting
-from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.storage.models import NO_PASSWORD
 
 

@@ -2,12 +2,12 @@
 
 import time
 
+from tests.support.declared import COMPOSERS
 from tests.support.driving import moved_clock, post
 from tests.support.mails import Clock, Post
 from tests.support.sites import PASSWORD
 from wsgiauth import Group, User, end_sessions, hash_password, update_user
 from wsgiauth.authentication import one_time, sessions
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail import outbox
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 from wsgiauth.testing import make_user

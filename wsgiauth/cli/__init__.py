@@ -155,9 +155,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def all_commands() -> dict[str, Command]:
     """Return the commands of the kernel and of the features, by name."""
-    from wsgiauth.features.registry import FEATURES  # here, because few commands need all features
+    from wsgiauth.features.registry import features_of_process  # here: few commands need it
 
-    return commands_of(FEATURES, COMMANDS)
+    return commands_of(features_of_process(), COMMANDS)
 
 
 def _print_versions(arguments: Arguments) -> None:
@@ -184,10 +184,10 @@ def _middleware_of(application: object) -> object:
     return middleware_of(application)
 
 
-def _personal_data() -> PersonalData:
-    from wsgiauth.features.registry import FEATURES  # likewise
+def _personal_data(settings: Settings) -> PersonalData:
+    from wsgiauth.features.registry import features_of  # likewise
 
-    return PersonalData(personal_data_of(FEATURES))
+    return PersonalData(personal_data_of(features_of(settings)))
 
 
 def _add_counts(tally: Tally) -> None:

@@ -12,7 +12,7 @@ from wsgiauth.console.command import Arguments, CommandError, environment
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
 from wsgiauth.feature import Finding
-from wsgiauth.features.registry import FEATURES
+from wsgiauth.features.registry import features_of
 from wsgiauth.messages import counted
 from wsgiauth.questions import note, questions_of
 from wsgiauth.settings import Settings
@@ -59,7 +59,7 @@ def check(arguments: Arguments) -> None:
     for risk in misspelt:  # first, because they can cause an error below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
-    site = Site.from_settings(settings, "/auth", FEATURES)
+    site = Site.from_settings(settings, "/auth", features_of(settings))
     AuthApp(site)
     found = [*map(Finding, settings.risks()), *_answers(site, needs_database=False)]
     found += _empty_settings(environ)

@@ -8,7 +8,8 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
-from wsgiauth.features.registry import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.feature import composers_of, letter_samples_of
+from wsgiauth.features.registry import features_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.messages import counted
@@ -25,7 +26,8 @@ def send(arguments: Arguments) -> None:
     settings = open_database(arguments)
     if settings.LOGIN_CODES:  # the codes are made with SECRET_KEY
         settings = Settings.for_server(environment(arguments))
-    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
+    features = features_of(settings)
+    outbox = make_outbox(settings, composers_of(features), letter_samples_of(features))
     if outbox is None:
         raise CommandError("MAIL_URL must be set, because it says how emails are sent")
     outbox.deliver()

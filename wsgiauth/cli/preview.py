@@ -12,7 +12,8 @@ from wsgiref.util import setup_testing_defaults
 from wsgiauth.console.command import Arguments, CommandError, UsageError, read_settings
 from wsgiauth.console.output import print_line, print_text
 from wsgiauth.console.parser import Parser
-from wsgiauth.features.registry import FEATURES, LETTER_SAMPLES, page_samples
+from wsgiauth.feature import letter_samples_of
+from wsgiauth.features.registry import features_of, features_of_process, page_samples
 from wsgiauth.mail.letters import Letter, Letters, plain_text_of
 from wsgiauth.messages import counted
 from wsgiauth.settings import Settings
@@ -30,7 +31,7 @@ def add_commands(parser: Parser) -> None:
             "--pages pages",
         ),
     )
-    names = list(dict.fromkeys(map(_name_of, LETTER_SAMPLES)))
+    names = list(dict.fromkeys(map(_name_of, letter_samples_of(features_of_process()))))
     added.add_argument(
         "name", metavar="NAME", nargs="?", choices=names, help=f"one of: {', '.join(names)}"
     )
@@ -72,7 +73,7 @@ def preview(arguments: Arguments) -> None:
 
 def _letters(settings: Settings, mount: str, name: str | None) -> Iterator[str]:
     letters = Letters(settings)
-    for each in LETTER_SAMPLES:
+    for each in letter_samples_of(features_of(settings)):
         if name in (None, _name_of(each)):
             yield _as_text(letters.preview(each, mount))
 
@@ -93,10 +94,12 @@ def _pages(settings: Settings, mount: str, base: str | None) -> Iterator[tuple[s
     """
     head = "<head>" if base is None else f'<head>\n  <base href="{escape(base)}">'
     settings = replace(settings, SECRET_KEY=settings.SECRET_KEY or secrets.token_hex(32))
-    site = Site.from_settings(settings, mount, FEATURES, send_mail=lambda message: None)
+    site = Site.from_settings(
+        settings, mount, features_of(settings), send_mail=lambda message: None
+    )
     environ = {"wsgiauth.root": "", "wsgiauth.site": site}
     setup_testing_defaults(environ)
-    for page in reversed(page_samples()):
+    for page in reversed(page_samples(site.features)):
         site.pages.check(page)  # names a mistake in a template of the site
         html = site.pages.render(environ, page).body
         yield page.template, html.replace(b"<head>", head.encode(), 1)
@@ -104,7 +107,7 @@ def _pages(settings: Settings, mount: str, base: str | None) -> Iterator[tuple[s
 
 def _emails(settings: Settings, mount: str) -> Iterator[tuple[str, bytes]]:
     letters = Letters(settings)
-    for each in LETTER_SAMPLES:
+    for each in letter_samples_of(features_of(settings)):
         part = letters.preview(each, mount).get_body(("html",))
         if part is not None:  # pragma: no branch - every message has it
             html: str = part.get_content()

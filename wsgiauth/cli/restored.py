@@ -9,7 +9,7 @@ the API keys, which carry none. Deletions follow in batches. Another run complet
 """
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wsgiauth import events, storage
@@ -26,7 +26,7 @@ from wsgiauth.mail.outbox import Mail
 from wsgiauth.messages import counted
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.storage.models import Model, from_timestamp, utc_text
 from wsgiauth.storage.upkeep import delete_all
 
 SKIP = 1_000_000
@@ -57,11 +57,16 @@ def end_all(arguments: Arguments) -> None:
     """End everything that was issued, and move the numbers, after a confirmation."""
     if arguments.skip > MAX_SKIP:
         raise UsageError(f"--skip takes at most {MAX_SKIP}")
-    open_database(arguments)
+    # Here, because few commands need it.
+    from wsgiauth.feature import at_restore_of
+    from wsgiauth.features.registry import features_of
+
+    settings = open_database(arguments)
     confirm(arguments, "Revoke the sessions, API keys, links and grants of all users?")
     newest = _newest_event()
     skipped = _skip_numbers(arguments.skip)
-    ended = dict(_end(arguments.skip, end_recovery_codes=arguments.end_recovery_codes))
+    issued = at_restore_of(features_of(settings))
+    ended = dict(_end(arguments.skip, issued, end_recovery_codes=arguments.end_recovery_codes))
     counts = ", ".join(counted(number, name) for name, number in ended.items())
     events.emit(kinds.RESTORED, reason=counts)
     print_line(f"Deleted {counts}.")
@@ -86,18 +91,21 @@ def _skip_numbers(skip: int) -> str:
     return ", ".join(f"{number} ({name})" for name, number in last.items())
 
 
-def _end(skip: int, *, end_recovery_codes: bool) -> Iterator[tuple[str, int]]:
-    """Delete what was issued; yield what a row is, and how many there were."""
-    from wsgiauth.feature import at_restore_of
-    from wsgiauth.features.registry import FEATURES  # here, because few commands need all features
+def _end(
+    skip: int, issued: Mapping[str, type[Model]], *, end_recovery_codes: bool
+) -> Iterator[tuple[str, int]]:
+    """Delete what was issued; yield what a row is, and how many there were.
 
+    Args:
+        issued: The models of the features.
+    """
     yield "API key", _raise_stamps(skip)
     # These can have no user, and so no stamp. An email gets a new link when it is sent.
     yield "waiting email", delete_all(Mail)
     yield "one-time secret", delete_all(OneTimeSecret, OneTimeSecret.purpose != RECOVERY)
     if end_recovery_codes:
         yield "recovery code", delete_all(OneTimeSecret)
-    for name, model in at_restore_of(FEATURES).items():
+    for name, model in issued.items():
         yield name, delete_all(model)
     yield "trusted browser", delete_all(TrustedBrowser)
     yield "session", delete_all(Session)

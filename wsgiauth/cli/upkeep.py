@@ -26,7 +26,7 @@ def add_commands(parser: Parser) -> None:
 def purge(arguments: Arguments) -> None:
     """Delete expired rows, and old events."""
     from wsgiauth.feature import expiring_of
-    from wsgiauth.features.registry import FEATURES  # here, because few commands need all features
+    from wsgiauth.features.registry import features_of  # here, because few commands need it
 
     settings = open_database(arguments)
     now = time.time()
@@ -35,7 +35,7 @@ def purge(arguments: Arguments) -> None:
         counted(purge_expired(OneTimeSecret, now), "expired link"),
         *(
             counted(purge_expired(model, now), f"expired {name}")
-            for name, model in expiring_of(FEATURES).items()
+            for name, model in expiring_of(features_of(settings)).items()
         ),
         counted(purge_expired(FailedLogins, now), "expired failure list"),
         counted(purge_expired(AttemptCount, now), "expired count"),

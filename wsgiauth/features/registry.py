@@ -1,8 +1,11 @@
-"""The list of features, with one declaration for each."""
+"""The list of features, with one declaration for each, and those that FEATURES adds to it."""
+
+import os
+from collections.abc import Iterable
 
 from wsgiauth.accounts.former import FormerHash
 from wsgiauth.events import Recorder
-from wsgiauth.feature import changes_of, composers_of, letter_samples_of, ways_in_of
+from wsgiauth.feature import Feature
 from wsgiauth.features.audit.feature import FEATURE as AUDIT
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
@@ -24,6 +27,8 @@ from wsgiauth.features.transfer.feature import FEATURE as TRANSFER
 from wsgiauth.features.trusted_browsers.feature import FEATURE as TRUSTED_BROWSERS
 from wsgiauth.features.webhooks.feature import FEATURE as WEBHOOKS
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import Entry, load, valid
+from wsgiauth.settings.kinds import declarations, wrong_setting
 from wsgiauth.site import Site
 from wsgiauth.throttling.failed_logins import forget_deleted
 from wsgiauth.web.pages import Page
@@ -50,15 +55,35 @@ FEATURES = (
     WEBHOOKS,
 )
 
-CHANGES = changes_of(FEATURES)
-COMPOSERS = composers_of(FEATURES)
-LETTER_SAMPLES = letter_samples_of(FEATURES)
-WAYS_IN = ways_in_of(FEATURES)
+
+def features_of(settings: Settings) -> tuple[Feature, ...]:
+    """Return the features of a site: wsgiauth's own, then those of the setting FEATURES.
+
+    Raises:
+        ConfigurationError: One of the latter is no `Feature`.
+    """
+    return _with_own(settings.FEATURES)
+
+
+def features_of_process() -> tuple[Feature, ...]:
+    """Return the features of the process environment, for the parsers of commands."""
+    entries = declarations(Settings)["FEATURES"].parse(os.environ.get("FEATURES", ""))
+    return _with_own(valid(entries))
+
+
+def _with_own(entries: Iterable[Entry]) -> tuple[Feature, ...]:
+    return (*FEATURES, *map(_checked, load(entries)))
+
+
+def _checked(found: object) -> Feature:
+    if not isinstance(found, Feature):
+        raise wrong_setting("FEATURES", f"names of features; {found!r} is no Feature")
+    return found
 
 
 def recorders(settings: Settings, site: Site | None = None) -> list[Recorder]:
     """Return what is called in the transaction of each change of an account; see `Feature`."""
-    made = (each.recorder(settings, site) for each in FEATURES)
+    made = (each.recorder(settings, site) for each in features_of(settings))
     return [forget_deleted, *(each for each in made if each is not None)]
 
 
@@ -67,8 +92,8 @@ def read_former_hash(text: str, *, settings: Settings) -> FormerHash:
     return read_hash(text, settings=settings)
 
 
-def page_samples() -> list[Page]:
+def page_samples(features: Iterable[Feature] = FEATURES) -> list[Page]:
     """Return examples of each page. The last example of a template is the most usual one."""
     from wsgiauth.endpoints.samples import PAGES
 
-    return [*(page for each in FEATURES for page in each.pages()), *PAGES]
+    return [*(page for each in features for page in each.pages()), *PAGES]

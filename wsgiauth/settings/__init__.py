@@ -26,15 +26,18 @@ class Settings(Declared):
         """Create settings from a mapping, whose values can be strings.
 
         Args:
-            mapping: Values by setting name. An empty string means "not set". Other names are
-                ignored, so this can be a process environment or a framework's configuration.
+            mapping: Values by setting name, also by those of FEATURES. An empty string means "not
+                set". Other names are ignored, so this can be a process environment or a
+                framework's configuration.
         """
+        entries = declarations(cls)["FEATURES"].parse(mapping.get("FEATURES", ()))
+        kind = cls.with_features(entries)
         values: dict[str, Any] = {
             name: setting.parse(mapping[name])
-            for name, setting in declarations(cls).items()
+            for name, setting in declarations(kind).items()
             if mapping.get(name, "") != ""
         }
-        return cls(**values)
+        return kind(**values)
 
     @classmethod
     def from_environ(cls) -> Self:

@@ -1,18 +1,21 @@
 """The declaration of each setting, in the order of the checks; see docs/settings.md."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.guessing.known_passwords import file_problem
 from wsgiauth.languages.catalogues import folder_problem, is_language
-from wsgiauth.settings import checks, mail, oidc, webhook_entries
+from wsgiauth.settings import checks, features, mail, oidc, webhook_entries
 from wsgiauth.settings.contradictions import contradictions
 from wsgiauth.settings.kinds import (
     choice,
     declarations,
     key,
     limit,
+    objects,
     parse_word,
     path,
     string,
@@ -373,6 +376,28 @@ class Declared:
         is_secret=True,
     )
     WEBHOOK_EMAILS: bool = switch(False, "whether webhooks have the email addresses of users")
+    FEATURES: tuple[features.Entry, ...] = objects(
+        "further features, each by its module and its name in it",
+        expected=features.EXPECTED,
+        is_valid=features.is_entry,
+    )
+
+    if not TYPE_CHECKING:  # type checkers read the arguments of the dataclass
+
+        def __new__(cls, **values: Any) -> Self:
+            """Return settings of the class that also has the settings of FEATURES."""
+            return object.__new__(cls.with_features(values.get("FEATURES", ())))
+
+    @classmethod
+    def with_features(cls, entries: object) -> type[Self]:
+        """Return the class that also has the settings of these features.
+
+        Raises:
+            ConfigurationError: A feature cannot be used; see `features`.
+        """
+        if "plain" in vars(cls):  # its objects have the settings of some features already
+            return cls
+        return features.with_settings_of(features.load(features.valid(entries)), cls)
 
     def __post_init__(self) -> None:
         problems: dict[str, str] = {}
@@ -383,7 +408,16 @@ class Declared:
                 problems[name] = str(error)
                 kept = getattr(type(self), name)  # the default stands in for it below
             object.__setattr__(self, name, kept)
-        for name, expected in contradictions(self, sends_mail="MAIL_URL" in problems):
+        for name, expected in self._contradictions(sends_mail="MAIL_URL" in problems):
             problems.setdefault(name, str(wrong_setting(name, expected)))
         if problems:
             raise ConfigurationError(*problems.values())
+
+    def _contradictions(self, *, sends_mail: bool) -> Iterator[tuple[str, str]]:
+        yield from contradictions(self, sends_mail=sends_mail)
+        declared = features.load(features.valid(self.FEATURES))
+        for kind in (each.settings for each in declared if each.settings is not None):
+            if not isinstance(self, kind):  # by dataclasses.replace
+                yield "FEATURES", "the same in a copy of settings; create new ones"
+                return
+            yield from kind.contradictions(self)

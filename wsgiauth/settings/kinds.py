@@ -6,10 +6,10 @@ At run time it is a `dataclasses.field` that holds a `Setting`.
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 
@@ -32,6 +32,11 @@ def _unchanged(value: object) -> object:
 
 def _nothing(_value: object) -> None:
     return None
+
+
+def as_tuple(value: object) -> object:
+    """Return a tuple for a list, and any other value unchanged."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 class Setting(NamedTuple):
@@ -62,6 +67,39 @@ class Setting(NamedTuple):
         if isinstance(value, str) and isinstance(meant, int) and self.is_valid(meant):
             return f"; in code, write {meant}, not {value!r}"
         return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureSettings:
+    """The base class of the settings of a feature: a frozen dataclass, keyword-only.
+
+    Its fields are declared by the functions of this module. The name of each begins with the name
+    of the feature, in upper case. The settings of a site that has the feature are an object of this
+    class, too.
+
+    Example:
+        @dataclass(frozen=True, kw_only=True)
+        class BadgeSettings(FeatureSettings):
+            BADGE_COLOURS: int = whole_number(3, 1, 9, "how many colours there are")
+    """
+
+    @classmethod
+    def of(cls, settings: object) -> Self:
+        """Return the settings of a site as an object of this class.
+
+        Args:
+            settings: The `Settings` of a site with the feature.
+
+        Raises:
+            TypeError: The site does not have the feature.
+        """
+        if not isinstance(settings, cls):
+            raise TypeError(f"FEATURES has no feature with the settings {cls.__name__}")
+        return settings
+
+    def contradictions(self) -> Iterable[tuple[str, str]]:
+        """Yield the settings that do not fit others: the name, and the end of "NAME must be …"."""
+        return ()
 
 
 def declarations(settings: "DataclassInstance | type[DataclassInstance]") -> dict[str, Setting]:
@@ -154,20 +192,43 @@ def words(
     risk: _Finding = _nothing,
     default: tuple[str, ...] = (),
     needs: str = "",
-    convert: _Parser = lambda value: tuple(value) if isinstance(value, list) else value,
+    convert: _Parser = as_tuple,
 ) -> tuple[str, ...]:
     """Declare a list of strings, separated by spaces or the separator.
 
     Without `is_valid`, `contradictions` checks them. `convert` makes a tuple of a list.
     """
+    return objects(
+        meaning,
+        expected=expected,
+        is_valid=lambda each: isinstance(each, str) and is_valid(each),
+        separator=separator,
+        is_secret=is_secret,
+        risk=risk,
+        default=default,
+        needs=needs,
+        convert=convert,
+    )
+
+
+def objects(
+    meaning: str,
+    *,
+    expected: str,
+    is_valid: Callable[[Any], bool],
+    separator: str = " ",
+    is_secret: bool = False,
+    risk: _Finding = _nothing,
+    default: tuple[Any, ...] = (),
+    needs: str = "",
+    convert: _Parser = as_tuple,
+) -> tuple[Any, ...]:
+    """Declare a list of strings as `words` does, whose entries can be other objects in code."""
     return _declare(
         default,
         meaning,
         expected,
-        lambda value: (
-            isinstance(value, tuple)
-            and all(isinstance(each, str) and is_valid(each) for each in value)
-        ),
+        lambda value: isinstance(value, tuple) and all(map(is_valid, value)),
         is_secret=is_secret,
         needs=needs,
         risk=risk,

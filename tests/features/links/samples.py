@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from webtest import TestApp
 
+from tests.support.declared import COMPOSERS
 from tests.support.driving import changed, post, send
 from tests.support.mails import with_mail
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, USERNAME
@@ -16,7 +17,6 @@ from wsgiauth.features.links.address_links import make_address_link
 from wsgiauth.features.links.invitations import Invitation, make_invitation_link
 from wsgiauth.features.links.letters import issue_invitation, send_reset
 from wsgiauth.features.links.open_invitations import end_invitations
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.testing import bearer, make_user
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.support.declared import COMPOSERS
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from wsgiauth import change_password
@@ -22,7 +23,6 @@ from wsgiauth.features.links.letters import (
     request_invitation,
     request_reset,
 )
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail, Outbox
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.support.declared import COMPOSERS
 from tests.support.mails import Clock, Post, with_mail
 from tests.support.sites import EMAIL
 from wsgiauth.accounts.groups import Group
@@ -21,7 +22,6 @@ from wsgiauth.features.links.open_invitations import (
     find_invitations,
     open_invitations,
 )
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.storage.models import from_timestamp
 

@@ -10,6 +10,7 @@ from webtest import TestApp
 from tests.conftest import insert_user
 from tests.features.links.test_forgot import without_values
 from tests.features.login_codes.conftest import WRONG, Program, Tab
+from tests.support.declared import CHANGES
 from tests.support.factors import add_app
 from tests.support.mails import Post
 from tests.support.sites import BROWSER, EMAIL, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
@@ -18,7 +19,6 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.features.panel.event_words import reason_in_words
-from wsgiauth.features.registry import CHANGES
 from wsgiauth.testing import bearer, logged_in, mailbox
 from wsgiauth.throttling.counts import AttemptCount
 

@@ -15,6 +15,8 @@ from webtest import TestApp
 
 from tests.conftest import insert_user
 from tests.support.authenticators import Authenticator, add_passkey
+from tests.support.declared import CHANGES as KINDS
+from tests.support.declared import WAYS_IN
 from tests.support.factors import add_app
 from tests.support.identities import account
 from tests.support.keys import make_key
@@ -33,8 +35,6 @@ from wsgiauth.features.factors import factors, recovery_codes
 from wsgiauth.features.notices.notices import SAMPLES, TEMPLATES, Notices
 from wsgiauth.features.providers import identities
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
-from wsgiauth.features.registry import CHANGES as KINDS
-from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.languages.dates import moment_in_words
 from wsgiauth.mail.letters import plain_text_of, secret_in
 from wsgiauth.mail.outbox import Mail

@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
+from tests.support.declared import CHANGES
 from wsgiauth.events import Event
 from wsgiauth.features.panel import event_words
-from wsgiauth.features.registry import CHANGES
 from wsgiauth.messages import Message
 from wsgiauth.staff.people import actor_in_words
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import wsgiauth
+from tests.support.declared import CHANGES as KINDS
 from tests.support.keys import make_key
 from tests.support.sites import SAME_ORIGIN
 from wsgiauth import events
@@ -16,7 +17,6 @@ from wsgiauth.events.models import RecordedEvent
 from wsgiauth.features.keys.api_keys import revoke
 from wsgiauth.features.links.letters import request_reset
 from wsgiauth.features.panel.user_actions import ACTIONS
-from wsgiauth.features.registry import CHANGES as KINDS
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.staff.user_lists import UserList
 

@@ -7,6 +7,7 @@ from webtest import TestApp
 
 from tests.features.providers.answers import provider_requests
 from tests.features.providers.callbacks import callbacks_of, completions
+from tests.support.declared import WAYS_IN
 from tests.support.driving import send
 from tests.support.event_scene import ADDRESS
 from tests.support.federated import connected, logged_in_at_provider, remove_password
@@ -17,7 +18,6 @@ from wsgiauth import Group
 from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
-from wsgiauth.features.registry import WAYS_IN
 from wsgiauth.testing import make_user
 
 DISCONNECTED = "disconnected by a command"

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.support.declared import WAYS_IN
 from tests.support.identities import ISSUER, account
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
@@ -16,7 +17,6 @@ from wsgiauth.features.audit import trail
 from wsgiauth.features.providers import identities, provider_sessions
 from wsgiauth.features.providers.provider_logins import disconnect as disconnect_identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin, ProviderSession
-from wsgiauth.features.registry import WAYS_IN
 
 NOW = 2_000_000_000  # seconds since the epoch
 

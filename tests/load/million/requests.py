@@ -9,11 +9,11 @@ from tests.conftest import HASH_OF_PASSWORD
 from tests.load.million.fill import add_expired
 from tests.load.million.site import Filled
 from tests.load.panel import PAGES, row_of, url_of
+from tests.support.declared import COMPOSERS
 from tests.support.sites import BROWSER, PASSWORD
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.events.models import purge_events
-from wsgiauth.features.registry import COMPOSERS
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.transports import MailServerError
 from wsgiauth.storage.upkeep import purge_expired

@@ -14,8 +14,9 @@ from wsgiauth.console.command import Arguments, CommandError, open_database
 from wsgiauth.console.output import Table, print_json_line
 from wsgiauth.console.parser import USER, Parser, positive
 from wsgiauth.events import Event, actors
+from wsgiauth.feature import changes_of
 from wsgiauth.features.audit.trail import Entry, Filters, Follower, stream
-from wsgiauth.features.registry import CHANGES
+from wsgiauth.features.registry import features_of_process
 from wsgiauth.storage.models import utc_text
 
 FOLLOWED = 10  # events that --follow prints first, without --limit
@@ -38,7 +39,8 @@ def add_commands(parser: Parser) -> None:
         " Name a user called code by id. --follow begins with the newest 10.",
     )
     added.add_argument("user", metavar="USER", nargs="?", help=f"only changes of {_ANY_USER}")
-    added.add_argument("--name", metavar="NAME", choices=CHANGES, help=", ".join(CHANGES))
+    changes = changes_of(features_of_process())
+    added.add_argument("--name", metavar="NAME", choices=changes, help=", ".join(changes))
     added.add_argument(
         "--actor",
         metavar="ACTOR",

@@ -5,8 +5,9 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.console.command import Arguments, CommandError, open_database, require_user
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
+from wsgiauth.feature import ways_in_of
 from wsgiauth.features.factors import factors
-from wsgiauth.features.registry import WAYS_IN
+from wsgiauth.features.registry import features_of
 from wsgiauth.messages import counted
 
 
@@ -32,7 +33,8 @@ def remove_factors(arguments: Arguments) -> None:
     words = "passkey" if has_first_key else "second factor"
     codes = "" if has_first_key else " and the recovery codes"
     print_line(f"Removed {counted(removed, words)} of {user}{codes}, and revoked all sessions.")
-    if not WaysIn(WAYS_IN, settings).has_one(user):  # not refused, because the device is lost
+    ways_in = WaysIn(ways_in_of(features_of(settings)), settings)
+    if not ways_in.has_one(user):  # not refused, because the device is lost
         print_line(
             f"With these settings, {user} can no longer log in. Run `resetlink` to print a link"
             " with which they can choose a password."

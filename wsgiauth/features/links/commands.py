@@ -18,6 +18,7 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser
+from wsgiauth.feature import composers_of, letter_samples_of
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.open_invitations import (
@@ -25,7 +26,7 @@ from wsgiauth.features.links.open_invitations import (
     find_invitations,
     open_invitations,
 )
-from wsgiauth.features.registry import COMPOSERS, LETTER_SAMPLES
+from wsgiauth.features.registry import features_of
 from wsgiauth.mail.outbox import Mail, Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 
@@ -94,7 +95,8 @@ def send_invitation(arguments: Arguments) -> None:
     """Send an invitation; print its link if the site sends no emails."""
     refuse_username(arguments)
     settings = open_database(arguments)
-    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
+    features = features_of(settings)
+    outbox = make_outbox(settings, composers_of(features), letter_samples_of(features))
     invitation = Invitation(
         email=arguments.email,
         username=arguments.username or "",

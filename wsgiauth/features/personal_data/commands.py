@@ -54,4 +54,4 @@ def _stored(arguments: Arguments) -> tuple[Settings, PersonalData]:
         return site.settings, site.personal_data
     settings = Settings.for_server(environment(arguments))
     open_database(arguments)
-    return settings, arguments.personal_data()
+    return settings, arguments.personal_data(settings)

@@ -5,9 +5,10 @@ from wsgiauth.console.command import Arguments, CommandError, open_database, req
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import RequestError
+from wsgiauth.feature import ways_in_of
 from wsgiauth.features.providers import provider_logins
 from wsgiauth.features.providers.identities import list_identities
-from wsgiauth.features.registry import WAYS_IN
+from wsgiauth.features.registry import features_of
 
 _COLUMNS = {
     "id": "id",
@@ -48,8 +49,9 @@ def disconnect(arguments: Arguments) -> None:
     listed = {each.id: each for each in list_identities(user)}
     if arguments.id not in listed:
         raise CommandError(f"{user} has no account {arguments.id}; `identities` lists them")
+    ways_in = WaysIn(ways_in_of(features_of(settings)), settings)
     try:
-        provider_logins.disconnect(user, arguments.id, WaysIn(WAYS_IN, settings))
+        provider_logins.disconnect(user, arguments.id, ways_in)
     except RequestError:  # 409
         raise CommandError(
             f"with these settings, {user} has no other way to log in: set a password with"

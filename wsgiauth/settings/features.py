@@ -1,0 +1,139 @@
+"""The setting FEATURES: further features, each imported by its name, and the settings of them."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, make_dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TypeVar
+
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.kinds import FeatureSettings, wrong_setting
+
+EXPECTED = "names of features such as organisations.feature:FEATURE, between spaces"
+MAX_NAME = 30  # characters
+
+_ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
+
+_Settings = TypeVar("_Settings")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Declaration:
+    """What needs no other room of a `feature.Feature`.
+
+    Attributes:
+        name: Its name, of lower-case letters, digits and underscores.
+        settings: The class of its settings.
+        folder: The folder of its package, for a feature that is not one of wsgiauth's own. It can
+            have templates in `templates`, migrations in `migrations`, and catalogues in `locale`.
+    """
+
+    name: str
+    settings: type[FeatureSettings] | None = None
+    folder: Path | None = None
+
+    @property
+    def templates(self) -> Path | None:
+        """The folder of its templates, if it has one."""
+        return self._own_folder("templates")
+
+    @property
+    def migrations(self) -> Path | None:
+        """The folder of its migrations, if it has one."""
+        return self._own_folder("migrations")
+
+    @property
+    def catalogues(self) -> Path | None:
+        """The folder of its catalogues, if it has one."""
+        return self._own_folder("locale")
+
+    def _own_folder(self, name: str) -> Path | None:
+        folder = None if self.folder is None else self.folder / name
+        return folder if folder is not None and folder.is_dir() else None
+
+
+Entry = str | Declaration  # of FEATURES; in code, it can be the feature itself
+
+
+def is_entry(entry: object) -> bool:
+    """Return whether FEATURES can have an entry: the name of a feature, or in code a feature."""
+    is_name = isinstance(entry, str) and _ENTRY.fullmatch(entry) is not None
+    return is_name or isinstance(entry, Declaration)
+
+
+def valid(entries: object) -> tuple[Entry, ...]:
+    """Return the value of FEATURES; an invalid one, which has an error of its own, is empty."""
+    if isinstance(entries, tuple | list) and all(map(is_entry, entries)):
+        return tuple(entries)
+    return ()
+
+
+def load(entries: Iterable[Entry]) -> tuple[Declaration, ...]:
+    """Return the features that FEATURES names.
+
+    Raises:
+        ConfigurationError: One of them cannot be imported, or is no feature.
+    """
+    return tuple(_load(each) if isinstance(each, str) else each for each in entries)
+
+
+@cache
+def _load(entry: str) -> Declaration:
+    module_name, _, name = entry.partition(":")
+    try:
+        found = getattr(import_module(module_name), name)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # the module is a program, which can raise anything
+        reason = f"{type(error).__name__}: {error}"
+        raise wrong_setting("FEATURES", f"{EXPECTED}; {entry} fails ({reason})") from error
+    if not isinstance(found, Declaration):
+        kind = type(found).__name__
+        raise wrong_setting("FEATURES", f"{EXPECTED}; {entry} is of the type {kind}, not Feature")
+    return found
+
+
+def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -> type[_Settings]:
+    """Return the class of settings with those of features.
+
+    Raises:
+        ConfigurationError: A name of a feature or of a setting is invalid, or given twice.
+    """
+    known: set[str] = set()
+    for each in features:
+        if not _NAME.fullmatch(each.name):
+            raise wrong_setting(
+                "FEATURES",
+                f"features with names such as organisations, in lower case; {each.name!r} is none",
+            )
+        if each.name in known:
+            raise wrong_setting("FEATURES", f"different features; {each.name} is in it twice")
+        known.add(each.name)
+    kinds = {each.name: each.settings for each in features if each.settings is not None}
+    # Type checkers do not know that classes are hashable.
+    return _widened(kind, tuple(kinds.items())) if kinds else kind  # type: ignore[arg-type]
+
+
+@cache
+def _widened(
+    kind: type[_Settings], kinds: tuple[tuple[str, type[FeatureSettings]], ...]
+) -> type[_Settings]:
+    for name, each in kinds:
+        for field in fields(each):
+            prefix = f"{name.upper()}_"
+            if not (field.name.startswith(prefix) and "setting" in field.metadata):
+                raise ConfigurationError(
+                    f"The setting {field.name} of the feature {name} must begin with {prefix}, and"
+                    " a function of wsgiauth.extend must declare it."
+                )
+    return make_dataclass(
+        kind.__name__,
+        (),
+        bases=(kind, *(each for _, each in kinds)),
+        namespace={"plain": kind, "__module__": kind.__module__},
+        frozen=True,
+        kw_only=True,
+    )
