@@ -6,10 +6,11 @@ from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings.kinds import FeatureSettings, wrong_setting
+from wsgiauth.parts import conflict
+from wsgiauth.settings.kinds import FeatureSettings, declarations, wrong_setting
 
 EXPECTED = "names of features such as organisations.feature:FEATURE, between spaces"
 MAX_NAME = 30  # characters
@@ -118,11 +119,13 @@ def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -
 
 
 @cache
-def _widened(
-    kind: type[_Settings], kinds: tuple[tuple[str, type[FeatureSettings]], ...]
-) -> type[_Settings]:
+def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ...]) -> type[Any]:
+    owners = dict.fromkeys(declarations(kind), "wsgiauth")
     for name, each in kinds:
         for field in fields(each):
+            if field.name in owners:
+                raise conflict(f"the setting {field.name}", owners[field.name], name)
+            owners[field.name] = name
             prefix = f"{name.upper()}_"
             if not (field.name.startswith(prefix) and "setting" in field.metadata):
                 raise ConfigurationError(
@@ -132,7 +135,8 @@ def _widened(
     return make_dataclass(
         kind.__name__,
         (),
-        bases=(kind, *(each for _, each in kinds)),
+        # A dataclass has the fields of its last base first.
+        bases=(*(each for _, each in reversed(kinds)), kind),
         namespace={"plain": kind, "__module__": kind.__module__},
         frozen=True,
         kw_only=True,

@@ -1,0 +1,219 @@
+"""The setting FEATURES, and the settings of the features that it names."""
+
+import sys
+from dataclasses import dataclass, fields, replace
+
+import pytest
+
+from wsgiauth import Settings
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.settings.features import Declaration
+from wsgiauth.settings.kinds import FeatureSettings, switch, whole_number
+
+
+@dataclass(frozen=True, kw_only=True)
+class BadgeSettings(FeatureSettings):
+    """Of the feature `BADGE`."""
+
+    BADGE_COLOURS: int = whole_number(3, 1, 9, "how many colours there are")
+    BADGE_GOLD: bool = switch(False, "whether there are golden ones")
+
+    def contradictions(self):
+        """Gold is a colour of its own."""
+        if self.BADGE_GOLD and self.BADGE_COLOURS == 1:
+            yield "BADGE_COLOURS", "at least 2, because BADGE_GOLD is on"
+
+
+BADGE = Declaration(name="badge", settings=BadgeSettings)
+PLAIN = Declaration(name="plain")
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Return a function that writes a module and returns its name."""
+    monkeypatch.syspath_prepend(tmp_path)
+    names = []
+
+    def write(source):
+        names.append(f"badges_{tmp_path.name.replace('-', '_')}_{len(names)}")
+        (tmp_path / f"{names[-1]}.py").write_text(source, encoding="utf-8")
+        return names[-1]
+
+    yield write
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+NAMED = """\
+from tests.settings.test_features import BADGE
+"""
+
+
+def test_a_feature_is_imported_by_its_name(module):
+    name = module(NAMED)
+    made = Settings.from_mapping({"FEATURES": f"{name}:BADGE", "BADGE_COLOURS": "7"})
+    assert BadgeSettings.of(made).BADGE_COLOURS == 7
+    assert BadgeSettings.of(made).BADGE_GOLD is False
+
+
+def test_code_can_name_the_feature_itself():
+    made = Settings(FEATURES=[BADGE, PLAIN], BADGE_GOLD=True)
+    assert made.FEATURES == (BADGE, PLAIN)
+    assert BadgeSettings.of(made).BADGE_GOLD is True
+
+
+def test_a_copy_of_settings_has_those_of_features():
+    made = Settings(FEATURES=(BADGE,), BADGE_COLOURS=5)
+    copied = replace(made, SITE_NAME="Library")
+    assert (copied.BADGE_COLOURS, copied.SITE_NAME) == (5, "Library")
+    assert copied == Settings(FEATURES=(BADGE,), BADGE_COLOURS=5, SITE_NAME="Library")
+    assert replace(Settings(), FEATURES=(BADGE,)).BADGE_COLOURS == 3
+
+
+def test_the_features_of_a_copy_stay():
+    made = Settings(FEATURES=(BADGE,))
+    other = Declaration(name="other", settings=type("OtherSettings", (FeatureSettings,), {}))
+    with pytest.raises(ConfigurationError, match="FEATURES must be the same in a copy"):
+        replace(made, FEATURES=(BADGE, other))
+
+
+def test_a_site_without_the_feature_has_not_its_settings():
+    assert "BADGE_COLOURS" not in {each.name for each in fields(Settings)}
+    with pytest.raises(TypeError, match="BADGE_COLOURS"):
+        Settings(BADGE_COLOURS=5)
+    with pytest.raises(TypeError, match="FEATURES has no feature with the settings BadgeSettings"):
+        BadgeSettings.of(Settings(FEATURES=(PLAIN,)))
+
+
+def test_a_mapping_without_the_feature_ignores_its_settings():
+    assert Settings.from_mapping({"BADGE_COLOURS": "99"}) == Settings()
+
+
+WRONG = {
+    "a value": ({"BADGE_COLOURS": 10}, "BADGE_COLOURS must be a whole number from 1 to 9."),
+    "a string": (
+        {"BADGE_GOLD": "on"},
+        "BADGE_GOLD must be on or off; in code, write True, not 'on'.",
+    ),
+    "two that do not fit": (
+        {"BADGE_COLOURS": 1, "BADGE_GOLD": True},
+        "BADGE_COLOURS must be at least 2, because BADGE_GOLD is on.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "problem"), WRONG.values(), ids=WRONG)
+def test_a_wrong_setting_of_a_feature_is_named_beside_ours(values, problem):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(FEATURES=(BADGE,), LINK_MINUTES=1, **values)
+    assert [*caught.value.problems] == [
+        "LINK_MINUTES must be a whole number from 5 to 1440.",
+        problem,
+    ]
+
+
+EXPECTED = "FEATURES must be names of features such as organisations.feature:FEATURE"
+ENTRIES = {
+    "no name in the module": ("badges", EXPECTED),
+    "no entry": ((3,), EXPECTED),
+    "no list": (BADGE, EXPECTED),
+    "a missing module": (
+        "no_such_module:FEATURE",
+        "; no_such_module:FEATURE fails (ModuleNotFoundError: No module named 'no_such_module')",
+    ),
+    "a missing name": ("json:FEATURE", "; json:FEATURE fails (AttributeError: module 'json'"),
+    "another object": ("json:loads", "; json:loads is of the type function, not Feature"),
+    "the same feature twice": ((PLAIN, PLAIN), "different features; plain is in it twice"),
+    "an unusable name": (
+        (Declaration(name="Bad-Ge"),),
+        "features with names such as organisations, in lower case; 'Bad-Ge' is none",
+    ),
+}
+
+
+@pytest.mark.parametrize(("value", "problem"), ENTRIES.values(), ids=ENTRIES)
+def test_a_wrong_feature_is_refused_by_its_name(value, problem):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({"FEATURES": value})
+    (found,) = caught.value.problems
+    assert found.startswith("FEATURES must be ")
+    assert problem in found
+
+
+def test_a_module_that_fails_is_named_with_its_error(module):
+    name = module("1 / 0\n")
+    with pytest.raises(ConfigurationError) as caught:
+        Settings.from_mapping({"FEATURES": f"{name}:BADGE"})
+    assert f"{name}:BADGE fails (ZeroDivisionError: division by zero)" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_the_error_of_a_feature_about_its_own_set_up_is_its_own(module):
+    name = module(
+        "from wsgiauth.exceptions import ConfigurationError\n"
+        "raise ConfigurationError('pip install badges[gold]')\n"
+    )
+    with pytest.raises(ConfigurationError, match=r"^pip install badges\[gold\]$"):
+        Settings.from_mapping({"FEATURES": f"{name}:BADGE"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedAnyhow(FeatureSettings):
+    """A name that another feature could have, or a later version of wsgiauth."""
+
+    COLOURS: int = whole_number(3, 1, 9, "how many colours there are")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undeclared(FeatureSettings):
+    """A field that no function has declared."""
+
+    BADGE_COLOURS: int = 3
+
+
+@pytest.mark.parametrize("kind", [NamedAnyhow, Undeclared])
+def test_a_setting_of_a_feature_begins_with_its_name_and_is_declared(kind):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(FEATURES=(Declaration(name="badge", settings=kind),))
+    assert "of the feature badge must begin with BADGE_, and a function of" in str(caught.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailSettings(FeatureSettings):
+    """Of a feature whose name is the beginning of our settings."""
+
+    MAIL_FROM: int = whole_number(3, 1, 9, "how many there are")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldSettings(FeatureSettings):
+    """Of a feature whose name is the beginning of another one's settings."""
+
+    BADGE_GOLD: bool = switch(False, "whether there are golden ones")
+
+
+CONFLICTS = {
+    "with wsgiauth": (
+        (Declaration(name="mail", settings=MailSettings),),
+        "Two features have the setting MAIL_FROM: wsgiauth and mail.",
+    ),
+    "with each other": (
+        (BADGE, Declaration(name="bad", settings=GoldSettings)),
+        "Two features have the setting BADGE_GOLD: badge and bad.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("features", "problem"), CONFLICTS.values(), ids=CONFLICTS)
+def test_two_features_cannot_have_the_same_setting(features, problem):
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(FEATURES=features)
+    assert str(caught.value) == problem
+
+
+def test_folders_of_a_feature_are_those_that_there_are(tmp_path):
+    (tmp_path / "templates").mkdir()
+    feature = Declaration(name="badge", folder=tmp_path)
+    assert feature.templates == tmp_path / "templates"
+    assert (feature.migrations, feature.catalogues) == (None, None)
+    assert BADGE.templates is None
