@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from binascii import a2b_base64
+from dataclasses import replace
 from wsgiref.util import setup_testing_defaults
 
 import jwt
@@ -14,7 +15,8 @@ from tests.load.bench import measure, print_table
 from tests.load.bench.sites import Site
 from tests.load.peers import Peer, check, peers
 from tests.support.sites import SECRET_KEY
-from wsgiauth import login_required
+from wsgiauth import AuthMiddleware, login_required
+from wsgiauth.feature import Feature
 
 PEOPLE = 10_000
 ENVIRON = {  # as waitress fills it for a browser
@@ -36,6 +38,8 @@ ENVIRON = {  # as waitress fills it for a browser
 setup_testing_defaults(ENVIRON)
 
 FLOOR = "floor: HMAC, json.loads, SELECT"
+WITH_FEATURES = "the same, with ten empty features"
+EMPTY = tuple(Feature(name=f"empty{number}") for number in range(10))
 
 # What is asked of the database on every request.
 SELECT = """
@@ -97,7 +101,8 @@ def identifying(site):
     moving, tokens = issued[::2], issued[1::2]
     for token in tokens:
         assert floor(site.path)(token) is not None
-    seen, verified, decoded, cookies, profiles = map(itertools.cycle, [tokens] * 5)
+    seen, verified, decoded, cookies, profiles, wider = map(itertools.cycle, [tokens] * 6)
+    wide = AuthMiddleware(nothing, replace(site.settings, FEATURES=EMPTY))
     kept_alive = itertools.cycle(moving)
     never_seen = site.never_seen(PEOPLE)
     made = site.keys(PEOPLE // 10)
@@ -115,10 +120,12 @@ def identifying(site):
 
     for token in issued:
         bearer(token)
+        bearer(token, app=wide)
     actions = {
         "no middleware": lambda: request(nothing),
         "anonymous": lambda: request(site.app),
         "bearer, seen before": lambda: bearer(next(seen)),
+        WITH_FEATURES: lambda: bearer(next(wider), app=wide),
         "bearer, never seen": lambda: bearer(next(never_seen)),
         "API key": lambda: bearer(next(api_keys)),
         "cookie, seen before": lambda: cookie(next(cookies)),
