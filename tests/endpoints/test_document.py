@@ -7,7 +7,6 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.support.contract import DOCUMENT
-from wsgiauth.endpoints import operations
 from wsgiauth.endpoints.document import Described, make_document
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms.endpoint import Endpoint
@@ -30,11 +29,6 @@ def made(monkeypatch, *answers):
     module = SimpleNamespace(OPERATIONS={Hello: described})
     monkeypatch.setattr("wsgiauth.endpoints.document.import_module", {"hello": module}.get)
     return make_document({"/hello": Hello()}, ["hello"], NOBODY)
-
-
-def test_an_endpoint_without_operations_is_named():
-    with pytest.raises(ConfigurationError, match="Hello has no OPERATIONS"):
-        make_document({"/hello": Hello()}, [operations.__name__], NOBODY)
 
 
 def test_two_schemas_of_one_name_are_named(monkeypatch):

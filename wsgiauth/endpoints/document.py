@@ -159,7 +159,6 @@ class _Document:
     def __init__(
         self, endpoints: Mapping[str, Endpoint], sources: list[ModuleType], described: Described
     ) -> None:
-        self._endpoints = endpoints
         self._described = described
         self._operations: dict[type[Endpoint], dict[str, Operation]] = {}
         self._members: dict[str, dict[str, Any]] = {}  # that features add to the objects of others
@@ -171,6 +170,7 @@ class _Document:
             for (kind, method), addition in getattr(each, "ADDITIONS", {}).items():
                 operations = self._operations[kind]
                 operations[method] = addition.added_to(operations[method])
+        self._endpoints = {path: each for path, each in endpoints.items() if self._of(each)}
         self._tags: dict[str, str] = {}
         self._components: dict[str, dict[str, Any]] = {}
         self._origins: dict[tuple[str, str], Any] = {}
@@ -202,11 +202,9 @@ class _Document:
         }
 
     def _of(self, endpoint: Endpoint) -> Mapping[str, Operation]:
-        for each in type(endpoint).__mro__:
-            if each in self._operations:
-                return self._operations[each]
-        name = type(endpoint).__qualname__
-        raise ConfigurationError(f"{name} has no OPERATIONS for the OpenAPI document")
+        """Return the operations of an endpoint; none if a feature does not describe it."""
+        kinds = type(endpoint).__mro__
+        return next((self._operations[each] for each in kinds if each in self._operations), {})
 
     def _names(self, paths: Mapping[str, Any]) -> set[str]:
         """Return the names of fields and parameters that messages can be about."""

@@ -1,0 +1,100 @@
+"""Features that the setting FEATURES adds to a site."""
+
+from dataclasses import replace
+
+import pytest
+from webtest import TestApp
+
+from tests.support.sites import BROWSER, echo
+from wsgiauth import AuthMiddleware
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.feature import Feature
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint, require_login
+from wsgiauth.settings.features import Declaration
+from wsgiauth.testing import logged_in
+from wsgiauth.web.responses import json_response
+
+
+class Badges(Endpoint):
+    """Lists the badges of a user."""
+
+    account_link = AccountLink(SECURITY, "Your badges", "What you have earned.")
+
+    def get(self, environ, site):
+        require_login(environ, site)
+        return json_response({"badges": []})
+
+
+BADGES = Feature(name="badges", urls={"/badges": Badges()})
+
+
+@pytest.fixture
+def badges(settings):
+    """Return a site with the feature."""
+    return AuthMiddleware(echo, replace(settings, FEATURES=(BADGES,)))
+
+
+def test_its_url_answers_and_the_account_page_leads_there(badges):
+    browser = logged_in(badges)
+    assert browser.get("/auth/badges").json == {"badges": []}
+    page = browser.get("/auth/account", headers=BROWSER)
+    assert page.click("Your badges").json == {"badges": []}
+
+
+def test_another_site_of_the_process_has_it_not(badges, site, ada):
+    logged_in(site, ada).get("/auth/badges", status=404)
+    assert "Your badges" not in logged_in(site, ada).get("/auth/account", headers=BROWSER)
+    assert "/badges" not in TestApp(site).get("/auth/openapi.json").json["paths"]
+
+
+def test_the_process_environment_names_it(settings, monkeypatch):
+    named = {
+        "FEATURES": f"{__name__}:BADGES",
+        "SECRET_KEY": settings.SECRET_KEY,
+        "DATABASE_URL": settings.DATABASE_URL,
+    }
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
+    TestApp(AuthMiddleware(echo)).get("/auth/badges", status=401)
+
+
+def test_a_url_that_no_module_describes_is_left_out_of_the_document(badges):
+    paths = TestApp(badges).get("/auth/openapi.json").json["paths"]
+    assert "/badges" not in paths
+    assert "/me" in paths
+
+
+def test_its_order_is_after_ours_as_named(settings):
+    other = Feature(name="another")
+    made = AuthMiddleware(echo, replace(settings, FEATURES=(other, BADGES)))
+    assert made.site.features == (*FEATURES, other, BADGES)
+
+
+CONFLICTS = {
+    "a name of ours": (Feature(name="terms"), "Two features have the name terms: terms and terms."),
+    "a URL of ours": (
+        Feature(name="badges", urls={"/me": Badges()}),
+        "Two features have the URL /me: the kernel and badges.",
+    ),
+    "a URL of another feature": (
+        Feature(name="badges", urls={"/terms": Badges()}),
+        "Two features have the URL /terms: terms and badges.",
+    ),
+    "a URL that the frame has": (
+        Feature(name="badges", urls={"/account": Badges()}),
+        "Two features have the URL /account: the kernel and badges.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("feature", "problem"), CONFLICTS.values(), ids=CONFLICTS)
+def test_it_cannot_have_what_another_one_has(settings, feature, problem):
+    with pytest.raises(ConfigurationError) as caught:
+        AuthMiddleware(echo, replace(settings, FEATURES=(feature,)))
+    assert str(caught.value) == problem
+
+
+def test_a_declaration_alone_is_no_feature(settings):
+    with pytest.raises(ConfigurationError, match=r"Declaration\(.*\) is no Feature"):
+        AuthMiddleware(echo, replace(settings, FEATURES=(Declaration(name="badges"),)))
