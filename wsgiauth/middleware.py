@@ -13,8 +13,6 @@ from typing import Self
 from urllib.parse import unquote, urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-import peewee
-
 from wsgiauth import storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group
@@ -308,13 +306,12 @@ def _open_database(settings: Settings, factors: SecondFactors) -> tuple[AccountD
     """Return the database, and warnings about the second factors in it."""
     unasked: list[str] = []
 
-    def prepare(opened: peewee.Database) -> None:
+    def prepare(opened: AccountDatabase) -> None:
         schema.make_ready(opened)
         with storage.context.using(opened):
             unasked.extend(factors.risks())
 
-    url, has_usernames = settings.DATABASE_URL, settings.USERNAMES
-    return storage.open_database(url, has_usernames=has_usernames, prepare=prepare), unasked
+    return storage.open_for(settings, prepare=prepare), unasked
 
 
 def _well_known_urls(site: Site) -> Mapping[str, WellKnown]:

@@ -102,9 +102,8 @@ def _check_database(site: Site) -> Iterator[Finding]:
         yield note(f"{missing} does not exist: the next start will create it.")
         return
     pending: list[str] = []
-    opened = storage.open_database(
-        settings.DATABASE_URL,
-        has_usernames=settings.USERNAMES,
+    opened = storage.open_for(
+        settings,
         prepare=lambda opened: pending.extend(schema.pending_at_start(opened)),
         is_command=True,
     )

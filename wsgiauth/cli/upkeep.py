@@ -47,8 +47,8 @@ def purge(arguments: Arguments) -> None:
 def migrate(arguments: Arguments) -> None:
     """Create or update the database's tables."""
     applied: list[str] = []
-    storage.open_database(
-        read_settings(arguments).DATABASE_URL,
+    storage.open_for(
+        read_settings(arguments),
         prepare=lambda opened: applied.extend(schema.migrate(opened)),
         is_command=True,
     )

@@ -85,9 +85,7 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
         raise CommandError(
             f"{missing} does not exist: set DATABASE_URL or give --database; `migrate` creates it"
         )
-    opened = storage.open_database(
-        settings.DATABASE_URL, has_usernames=settings.USERNAMES, is_command=True
-    )
+    opened = storage.open_for(settings, is_command=True)
     if missing is not None:  # perhaps because this is not the folder of the site
         print_error(f"note: {missing} is a new database")
     record(opened, _made_at_first_change(lambda: arguments.recorders(settings)))

@@ -60,7 +60,7 @@ def features_of(settings: Settings) -> tuple[Feature, ...]:
     """Return the features of a site: wsgiauth's own, then those of the setting FEATURES.
 
     Raises:
-        ConfigurationError: One of the latter is no `Feature`.
+        ConfigurationError: One of the latter is no `Feature`, or has the name of one of the former.
     """
     return _with_own(settings.FEATURES)
 
@@ -78,6 +78,8 @@ def _with_own(entries: Iterable[Entry]) -> tuple[Feature, ...]:
 def _checked(found: object) -> Feature:
     if not isinstance(found, Feature):
         raise wrong_setting("FEATURES", f"names of features; {found!r} is no Feature")
+    if found.name in {each.name for each in FEATURES}:
+        raise wrong_setting("FEATURES", f"further features; wsgiauth itself has {found.name}")
     return found
 
 

@@ -12,6 +12,7 @@ from wsgiauth.figures import Figure, Value, Waiting, event_counts, figures_of_wa
 from wsgiauth.mail.outbox import LIFETIME, Mail
 from wsgiauth.settings import Settings
 from wsgiauth.storage import schema
+from wsgiauth.storage.connections import AccountDatabase
 from wsgiauth.throttling.counts import locked_names
 
 RECENT = 5 * event_counts.MINUTE  # seconds
@@ -37,7 +38,7 @@ def figures_of_kernel(
         Figure("locked_names", "Names with which strangers must wait to log in.", locked_names),
         *figures_of_waiting(waiting),
         Figure("events_5m", "Events of the last five minutes, by name.", recent_events, "event"),
-        Figure("schema_info", "The newest migration of the database.", _version, "version"),
+        Figure("schema_info", "The newest migrations of the database.", _version, "version"),
     )
     return {each.name: each for each in declared}
 
@@ -67,4 +68,5 @@ def _emails() -> Waiting:
 
 
 def _version(_now: int) -> Value:
-    return {schema.newest(storage.current()): 1}
+    database: AccountDatabase = storage.current()  # type: ignore[assignment]
+    return dict.fromkeys(schema.newest(database), 1)

@@ -13,6 +13,7 @@ from wsgiauth.parts import conflict
 from wsgiauth.settings.kinds import FeatureSettings, declarations, wrong_setting
 
 EXPECTED = "names of features such as organisations.feature:FEATURE, between spaces"
+PACKAGE = "wsgiauth"  # a prefix of its own tables
 MAX_NAME = 30  # characters
 
 _ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -26,7 +27,8 @@ class Declaration:
     """What needs no other room of a `feature.Feature`.
 
     Attributes:
-        name: Its name, of lower-case letters, digits and underscores.
+        name: Its name, of lower-case letters, digits and underscores. The names of its tables
+            begin with it and an underscore.
         settings: The class of its settings.
         folder: The folder of its package, for a feature that is not one of wsgiauth's own. It can
             have templates in `templates`, migrations in `migrations`, and catalogues in `locale`.
@@ -43,7 +45,25 @@ class Declaration:
 
     @property
     def migrations(self) -> Path | None:
-        """The folder of its migrations, if it has one."""
+        """The folder of its migrations, if it has one.
+
+        Each is a file such as `0001_tables.py` with a function `up(migrator, db)`, as in
+        playhouse.migrations; the folder has no other modules. `db` is the database. Models in a
+        migration are copies with `database = db`, which stay as they are. wsgiauth's own
+        migrations are applied first, then those of each feature in the order of their names.
+
+        Each migration runs in a transaction with its record. MariaDB commits every CREATE and
+        ALTER by itself, so a process that is killed there leaves the first statements of a
+        migration, which the next run repeats. Therefore, a migration must work again after any of
+        its statements: `db.create_tables` does; ask `db.get_columns` before you add a column, and
+        `db.get_indexes` before you add an index.
+
+        Processes of the version before work with the new tables while they are replaced. So a new
+        column is `null=True`, if need be with `constraints=[SQL("DEFAULT 1")]`: of another one,
+        Peewee's `add_column` leaves MariaDB no default. A column is dropped a version after its
+        last use. A foreign key to `wsgiauth_user` has `ON DELETE CASCADE` or `SET NULL`, because
+        users are deleted, too, while FEATURES lacks the feature.
+        """
         return self._own_folder("migrations")
 
     @property
@@ -110,6 +130,9 @@ def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -
                 "FEATURES",
                 f"features with names such as organisations, in lower case; {each.name!r} is none",
             )
+        if each.name.startswith(PACKAGE):
+            expected = f"features whose names do not begin with {PACKAGE}; {each.name} does"
+            raise wrong_setting("FEATURES", expected)
         if each.name in known:
             raise wrong_setting("FEATURES", f"different features; {each.name} is in it twice")
         known.add(each.name)
@@ -120,7 +143,7 @@ def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -
 
 @cache
 def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ...]) -> type[Any]:
-    owners = dict.fromkeys(declarations(kind), "wsgiauth")
+    owners = dict.fromkeys(declarations(kind), PACKAGE)
     for name, each in kinds:
         for field in fields(each):
             if field.name in owners:

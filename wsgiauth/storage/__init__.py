@@ -13,6 +13,7 @@ from playhouse.pool import PooledDatabase
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import Declaration, load
 from wsgiauth.storage import context, postgres_mysql, schema
 from wsgiauth.storage.connections import (
     BUSY_TIMEOUT,
@@ -49,17 +50,16 @@ def current() -> peewee.Database:
 
     Without such a middleware, return the database that was opened last. If none was opened, as in
     a script that begins with `User.objects.create(...)`, open the DATABASE_URL of the process
-    environment. A process with several databases must therefore pass its context to the threads
-    that it starts (`contextvars.copy_context`).
+    environment, with the tables of its FEATURES. A process with several databases must therefore
+    pass its context to the threads that it starts (`contextvars.copy_context`).
     """
     chosen = current_request()[0] or default_database()  # faster than `context.database`
     if chosen is not None:
         return chosen
     if _opened_last is not None:
         return _opened_last
-    given = {name: os.environ.get(name, "") for name in ("DATABASE_URL", "USERNAMES")}
-    settings = Settings.from_mapping(given)
-    return open_database(settings.DATABASE_URL, has_usernames=settings.USERNAMES)
+    names = ("DATABASE_URL", "FEATURES", "USERNAMES")
+    return open_for(Settings.from_mapping({name: os.environ.get(name, "") for name in names}))
 
 
 def current_or_none() -> peewee.Database | None:
@@ -67,10 +67,27 @@ def current_or_none() -> peewee.Database | None:
     return context.database() or _opened_last
 
 
+def open_for(
+    settings: Settings,
+    *,
+    prepare: Callable[[AccountDatabase], object] = schema.make_ready,
+    is_command: bool = False,
+) -> AccountDatabase:
+    """Open the database of a site; see `open_database`."""
+    return open_database(
+        settings.DATABASE_URL,
+        has_usernames=settings.USERNAMES,
+        features=load(settings.FEATURES),
+        prepare=prepare,
+        is_command=is_command,
+    )
+
+
 def open_database(
     url: str,
     *,
     has_usernames: bool = True,
+    features: tuple[Declaration, ...] = (),
     prepare: Callable[[AccountDatabase], object] = schema.make_ready,
     is_command: bool = False,
 ) -> AccountDatabase:
@@ -87,7 +104,7 @@ def open_database(
     try:
         with _driver_parameter_errors():
             opened = make_database(url)
-        opened.has_usernames = has_usernames
+        opened.has_usernames, opened.features = has_usernames, features
         if is_command:  # after the file exists: another user could have created it just before
             refuse_file_of_other_user(url)
         try:

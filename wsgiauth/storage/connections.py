@@ -19,6 +19,7 @@ from weakref import WeakSet
 import peewee
 from playhouse import pool
 
+from wsgiauth.settings.features import Declaration
 from wsgiauth.storage import context
 
 # The database is unreachable, busy past its timeout, full or damaged. Peewee does not convert the
@@ -52,6 +53,8 @@ class AccountDatabase(peewee.Database):
 
     # Whether the site has usernames; see `User.label`.
     has_usernames: bool = True
+    # The features of FEATURES, which can have tables.
+    features: tuple[Declaration, ...] = ()
 
     # Lets a SELECT in a transaction see the commits of others since its begin.
     shared_lock: ClassVar[str] = ""

@@ -8,10 +8,12 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
+from wsgiauth.settings.features import Declaration
 from wsgiauth.storage import schema
 from wsgiauth.storage.connections import AccountDatabase, discard_connection, reason_of
 from wsgiauth.storage.postgres_mysql import Server
@@ -37,16 +39,20 @@ class _Check:
 class Readiness:
     """Knows whether the database of a site answers and has the schema of this version.
 
+    Args:
+        features: Those of FEATURES, which can have tables.
+
     Attributes:
         now: The clock, in seconds.
         limit: Seconds that a request waits.
     """
 
-    def __init__(self, *, limit: float = LIMIT) -> None:
+    def __init__(self, features: Iterable[Declaration] = (), *, limit: float = LIMIT) -> None:
         self.now = time.monotonic
         self.limit = limit
         # Those of the running code: a newer version can replace the files.
-        self._migrations = schema.known()
+        self._sequences = schema.sequences_of(features)
+        self._migrations = schema.known(self._sequences)
         self._is_ready = True  # the start has used the database
         self._answered_at = self.now()
         self._connection: Any = None
@@ -102,7 +108,7 @@ class Readiness:
             probe._state.set_connection(self._connection)
             self._connection = None
         try:
-            names = schema.applied(probe)
+            names = schema.applied(probe, self._sequences)
             if isinstance(probe, Server):
                 self._connection = probe._state.conn
             return names

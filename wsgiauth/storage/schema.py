@@ -1,36 +1,86 @@
-"""The schema: migrations from the package, applied by one process at a time.
+"""The schema: migrations of the package and of features, applied by one process at a time.
 
 Each start brings an SQLite file up to date. An operator changes the schema of a server before the
 start of the processes that need the change; otherwise they raise a ConfigurationError.
+
+wsgiauth and each feature of FEATURES that has tables have a sequence of migrations of their own.
+Each sequence is recorded in a table of its own, which other versions of the others do not read.
 """
 
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import peewee
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage.connections import AccountDatabase, discard_connection
+from wsgiauth.settings.features import PACKAGE, Declaration
+from wsgiauth.storage import context
+from wsgiauth.storage.connections import AccountDatabase, discard_connection, reason_of
 from wsgiauth.storage.sqlite import Memory
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 LOCK_TIMEOUT = 60  # seconds to wait for the migration of another process
 
-_TABLE = "wsgiauth_migration"
+_NAME = re.compile(r"[0-9]{4}_[a-z0-9_]+")  # so that the order of names is that of numbers
 _FIRST = "0001_schema"
 _LAST_BEFORE_1_0 = "0012_email_domains"  # the first migration accepts its tables
 _ADVISORY_LOCK = 0x77736769  # any number that no other application uses in the database
 _NAMED_LOCK = "CONCAT('wsgiauth.', LEFT(MD5(DATABASE()), 16))"  # MariaDB's locks are server-wide
 
 
-def make_ready(database: peewee.Database) -> None:
+class Sequence(NamedTuple):
+    """The migrations of wsgiauth or of a feature.
+
+    Attributes:
+        owner: The name of the feature, or of the package.
+    """
+
+    owner: str
+    folder: Path
+
+    @property
+    def table(self) -> str:
+        """The table that records the applied migrations."""
+        return f"{self.owner}_migration"
+
+    def known(self) -> set[str]:
+        """Return the names of the migrations of this version.
+
+        Raises:
+            ConfigurationError: A feature has no migrations in its folder, or wrongly named ones.
+        """
+        names = {path.stem for path in self.folder.glob("*.py")} - {"__init__"}
+        wrong = [each for each in names if not _NAME.fullmatch(each)]
+        if wrong or not (names or self.owner == PACKAGE):
+            found = f"{min(wrong)}.py is another file" if wrong else "there is none"
+            raise ConfigurationError(
+                f"The feature {self.owner} must have migrations such as 0001_tables.py in"
+                f" {self.folder}; {found}."
+            )
+        return names
+
+    def label(self, name: str) -> str:
+        """Return the name of a migration, after that of a feature."""
+        return name if self.owner == PACKAGE else f"{self.owner}: {name}"
+
+
+def sequences_of(features: Iterable[Declaration]) -> tuple[Sequence, ...]:
+    """Return the sequences of wsgiauth and of those features that have one, in their order."""
+    folders = {each.name: each.migrations for each in features}
+    of_features = (Sequence(name, each) for name, each in folders.items() if each is not None)
+    return Sequence(PACKAGE, MIGRATIONS), *of_features
+
+
+def make_ready(database: AccountDatabase) -> None:
     """Bring the schema of SQLite up to date; check the schema of a server."""
     if isinstance(database, Memory):  # which is empty
-        _migrated_memory().anchor.backup(database.anchor)
+        with_tables = tuple(each for each in database.features if each.migrations is not None)
+        _migrated_memory(with_tables).anchor.backup(database.anchor)
         return
     if isinstance(database, peewee.SqliteDatabase):
         migrate(database)
@@ -45,15 +95,16 @@ def make_ready(database: peewee.Database) -> None:
 
 
 @cache
-def _migrated_memory() -> Memory:
+def _migrated_memory(features: tuple[Declaration, ...]) -> Memory:
     """Return a database to copy: tests make many, and a migration takes most of their start."""
     database = Memory()
+    database.features = features
     migrate(database)
     discard_connection(database)
     return database
 
 
-def pending_at_start(database: peewee.Database) -> list[str]:
+def pending_at_start(database: AccountDatabase) -> list[str]:
     """Return the migrations that the next start will apply."""
     if isinstance(database, peewee.SqliteDatabase):
         return pending(database)
@@ -61,57 +112,98 @@ def pending_at_start(database: peewee.Database) -> list[str]:
     return []
 
 
-def migrate(database: peewee.Database) -> list[str]:
-    """Bring the schema up to date and return the names of the applied migrations.
+def migrate(database: AccountDatabase) -> list[str]:
+    """Bring the schema up to date and return the labels of the applied migrations.
 
     Each migration is applied once, also by processes that migrate at the same time.
+
+    Raises:
+        ConfigurationError: A migration of a feature failed.
     """
     if isinstance(database, peewee.SqliteDatabase):
         _switch_to_wal(database)
         return _apply_pending(database)
     _check_server_settings(database)
-    server: Any = database
-    with server.patient(LOCK_TIMEOUT):
+    with database.patient(LOCK_TIMEOUT):
         return _apply_pending(database)
 
 
-def pending(database: peewee.Database) -> list[str]:
-    """Return the names of the migrations that are not applied yet, in order."""
-    found: set[str] = set()  # also migrations of a newer version
-    if database.table_exists(_TABLE):
-        found |= {name for (name,) in database.execute_sql(f"SELECT name FROM {_TABLE}")}  # noqa: S608
-    if found and found.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
-        raise ConfigurationError(
-            "DATABASE_URL names a database of a version before 1.0: first upgrade it as the"
-            ' changelog of 1.0.0rc1 says below "Coming from a checkout of 0.x".'
-        )
-    return sorted(known() - found)
+def pending(database: AccountDatabase) -> list[str]:
+    """Return the labels of the migrations that are not applied yet, in order."""
+    return [sequence.label(name) for sequence, name in _pending(database)]
 
 
-def known() -> frozenset[str]:
-    """Return the names of the migrations of this version."""
-    return frozenset(path.stem for path in MIGRATIONS.glob("[0-9]*.py"))
+def known(sequences: Iterable[Sequence]) -> set[str]:
+    """Return the labels of the migrations of this version."""
+    return {each.label(name) for each in sequences for name in each.known()}
 
 
-def applied(database: AccountDatabase) -> set[str]:
-    """Return the names of the applied migrations, also of a newer version, in one SELECT."""
-    return {name for (name,) in database.fetchall(f"SELECT name FROM {_TABLE}", ())}  # noqa: S608
+def applied(database: AccountDatabase, sequences: Iterable[Sequence]) -> set[str]:
+    """Return the labels of the applied migrations, also of a newer version, in one SELECT."""
+    owners = {each.owner: each for each in sequences}
+    select = " UNION ALL ".join(
+        f"SELECT '{each.owner}', name FROM {each.table}"  # noqa: S608
+        for each in owners.values()
+    )
+    return {owners[owner].label(name) for owner, name in database.fetchall(select, ())}
 
 
-def newest(database: peewee.Database) -> str:
-    """Return the name of the newest migration that the database has, perhaps of a later version."""
-    ((name,),) = database.execute_sql(f"SELECT MAX(name) FROM {_TABLE}").fetchall()  # noqa: S608
-    return str(name)
+def newest(database: AccountDatabase) -> list[str]:
+    """Return the label of the newest migration of each sequence, perhaps of a later version."""
+    sequences = sequences_of(database.features)
+    selects = {each: f"SELECT MAX(name) FROM {each.table}" for each in sequences}  # noqa: S608
+    return [each.label(*database.fetchone(select, ())) for each, select in selects.items()]
 
 
-def _apply_pending(database: peewee.Database) -> list[str]:
-    names: list[str] = []
-    while missing := pending(database):
-        from playhouse.migrations import Runner  # few starts need it
+def _pending(database: AccountDatabase) -> Iterator[tuple[Sequence, str]]:
+    for sequence in sequences_of(database.features):
+        found = set()  # also migrations of a newer version
+        if database.table_exists(sequence.table):
+            select = f"SELECT name FROM {sequence.table}"  # noqa: S608
+            found = {name for (name,) in database.fetchall(select, ())}
+        if sequence.owner == PACKAGE and found and found.isdisjoint({_FIRST, _LAST_BEFORE_1_0}):
+            raise ConfigurationError(
+                "DATABASE_URL names a database of a version before 1.0: first upgrade it as the"
+                ' changelog of 1.0.0rc1 says below "Coming from a checkout of 0.x".'
+            )
+        for name in sorted(sequence.known() - found):
+            yield sequence, name
 
+
+def _apply_pending(database: AccountDatabase) -> list[str]:
+    labels: list[str] = []
+    while missing := next(_pending(database), None):
+        sequence, name = missing
+        apply = _apply if sequence.owner == PACKAGE else _apply_of_feature
         with _migration_lock(database):
-            runner = Runner(database, str(MIGRATIONS), table_name=_TABLE)
-            names += runner.up(missing[0])
+            labels += map(sequence.label, apply(database, sequence, name))
+    return labels
+
+
+def _apply(database: AccountDatabase, sequence: Sequence, name: str) -> list[str]:
+    """Apply a migration; return an empty list if another process has applied it meanwhile."""
+    from playhouse.migrations import Runner  # few starts need it
+
+    names: list[str] = Runner(database, str(sequence.folder), sequence.table).up(name)
+    return names
+
+
+def _apply_of_feature(database: AccountDatabase, sequence: Sequence, name: str) -> list[str]:
+    """Apply a migration of a feature, a program which can raise anything."""
+    owner, before = sequence.owner, {*database.get_tables()}
+    try:
+        with context.using(database):  # not the one of another site
+            names = _apply(database, sequence, name)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {reason_of(error)}"
+        message = f"The migration {name} of the feature {owner} failed ({reason})."
+        raise ConfigurationError(message) from error
+    added = {*database.get_tables()} - before
+    if wrong := [each for each in sorted(added) if not f"{each}_".startswith(f"{owner}_")]:
+        raise ConfigurationError(
+            f"The migration {name} of the feature {owner} makes the table {wrong[0]}; the names of"
+            f" its tables must begin with {owner}_."
+        )
     return names
 
 

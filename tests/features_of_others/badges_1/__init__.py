@@ -1,0 +1,1 @@
+"""The first version of a feature of others: people have badges, which expire."""
