@@ -1,0 +1,114 @@
+"""Commands on a database with the tables of a feature."""
+
+import json
+
+import pytest
+from webtest import TestApp
+
+from tests.features_of_others.badges_1.feature import FEATURE, Badge, award
+from tests.storage.conftest import HASH, run_python
+from tests.support.later import ROOT
+from tests.support.sites import SECRET_KEY, USERNAME
+from wsgiauth import User, storage
+from wsgiauth.testing import bearer
+
+NAME = f"{award.__module__}:FEATURE"
+FIRST = "badges: 0001_badges"
+
+
+@pytest.fixture
+def wsgiauth(wsgiauth, monkeypatch):
+    """Return the function that runs a command, with the feature."""
+    monkeypatch.setenv("FEATURES", NAME)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    yield wsgiauth
+    storage.discard_connection(storage.current())  # the command has opened another one
+
+
+@pytest.fixture
+def awarded(migrate, open_with, ada):
+    """Return a user with a badge that has not expired, and one that has."""
+    migrate(FEATURE)
+    open_with(FEATURE)
+    award(ada, "diver")
+    award(ada, "sailor", expires_at=1)
+    return ada
+
+
+@pytest.mark.every_database
+def test_migrate_names_the_feature(wsgiauth):
+    assert wsgiauth("migrate") == (0, f"Applied {FIRST}.\n", "")
+    assert wsgiauth("migrate") == (0, "The schema is up to date.\n", "")
+
+
+def test_migrate_names_the_migration_that_fails(wsgiauth, monkeypatch, tmp_path):
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations/0001_tables.py").write_text("1 / 0\n", encoding="utf-8")
+    (tmp_path / "medals.py").write_text(
+        "from pathlib import Path\n"
+        "from wsgiauth.feature import Feature\n"
+        "FEATURE = Feature(name='medals', folder=Path(__file__).parent)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("FEATURES", f"{NAME} medals:FEATURE")
+    assert wsgiauth("migrate") == (
+        1,
+        "",
+        "wsgiauth: The migration 0001_tables of the feature medals failed (ZeroDivisionError:"
+        " division by zero).\n",
+    )
+
+
+def test_check_notes_what_the_next_start_applies_and_changes_nothing(wsgiauth, database):
+    for _ in range(2):
+        status, output, _ = wsgiauth("check")
+        assert status == 0
+        assert f"note: Migrations to apply: {FIRST}. The next start will do so.\n" in output
+    assert not database.table_exists("badges_badge")
+
+
+def test_a_command_brings_a_file_up_to_date(wsgiauth, database):
+    assert wsgiauth("users")[0] == 0
+    assert database.table_exists("badges_badge")
+    assert "Migrations to apply" not in wsgiauth("check")[1]
+
+
+@pytest.mark.every_database
+@pytest.mark.usefixtures("awarded")
+def test_purge_deletes_expired_rows(wsgiauth):
+    status, output, _ = wsgiauth("purge")
+    assert (status, "1 expired badge," in output) == (0, True)
+    assert [each.name for each in Badge.select()] == ["diver"]
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(104)
+@pytest.mark.usefixtures("awarded")
+def test_restored_deletes_what_the_feature_has_issued(wsgiauth):
+    status, output, _ = wsgiauth("restored", "--yes")
+    assert (status, "2 badges," in output) == (0, True)
+    assert Badge.select().count() == 0
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(86)
+@pytest.mark.usefixtures("awarded")
+def test_the_data_of_a_user_has_the_rows_of_the_feature(make_site, wsgiauth):
+    rows = [{"name": "diver"}, {"name": "sailor"}]
+    site = make_site(FEATURE)
+    answer = TestApp(site).get("/auth/data", headers=bearer(site, User.get()), status=200)
+    assert answer.json["badges"] == rows
+    status, output, _ = wsgiauth("personal-data", USERNAME)
+    assert (status, json.loads(output)["badges"]) == (0, rows)
+
+
+@pytest.mark.slow
+def test_a_script_that_opens_nothing_has_the_tables(tmp_path):
+    program = f"""
+from wsgiauth import User, storage
+from {award.__module__} import Badge, award
+award(User.create(username="Ada", email="ada@example.org", hashed_password={HASH!r}), "diver")
+print(Badge.select().count())
+"""
+    assert run_python(program, tmp_path, FEATURES=NAME, PYTHONPATH=str(ROOT)) == "1\n"
