@@ -19,8 +19,9 @@ def settings(settings):
     """Return the settings of a test; its database ends without tables of others."""
     yield settings
     opened = storage.open_database(settings.DATABASE_URL, prepare=lambda opened: None)
-    others = (each for each in opened.get_tables() if each.partition("_")[0] != "wsgiauth")
-    for table in sorted({*others} - {"sqlite_sequence"}, reverse=True):  # as they refer to others
+    own = ("wsgiauth_", "sqlite_")
+    others = (each for each in opened.get_tables() if not each.startswith(own))
+    for table in sorted(others, reverse=True):  # as they refer to others
         opened.execute_sql(f"DROP TABLE {table}")
     opened.execute_sql("DROP TABLE IF EXISTS wsgiauth_more")
     opened.execute_sql(f"DELETE FROM wsgiauth_migration WHERE name = '{LATER}'")  # noqa: S608

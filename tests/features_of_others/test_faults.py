@@ -114,7 +114,7 @@ def test_after_a_kill_between_two_statements_the_next_run_applies_the_migration(
 
 
 @pytest.mark.every_database
-@pytest.mark.parametrize("table", ["medals", "badgesmedals", "wsgiauth_more"])
+@pytest.mark.parametrize("table", ["medals", "badges", "badgesmedals", "wsgiauth_more"])
 def test_a_table_must_begin_with_the_name_of_its_feature(table, feature, migrate, database):
     write(feature, "0001_tables.py", (UP + TABLE).replace("badges_{}", table))
     with pytest.raises(
@@ -124,6 +124,12 @@ def test_a_table_must_begin_with_the_name_of_its_feature(table, feature, migrate
     ):
         migrate(feature)
     assert database.table_exists(table) is keeps_statements(database)
+
+
+def test_a_migration_can_let_sqlite_make_tables_of_its_own(feature, migrate, database):
+    write(feature, "0001_tables.py", f"{UP}    db.execute_sql('ANALYZE')\n")
+    assert migrate(feature) == ["badges: 0001_tables"]
+    assert database.table_exists("sqlite_stat1")
 
 
 def test_a_migration_uses_the_database_that_is_migrated(feature, migrate, database, tmp_path):

@@ -1,6 +1,8 @@
 """Upgrades of a feature, of wsgiauth and of both, with two versions of a feature."""
 
+import shutil
 from itertools import chain
+from types import SimpleNamespace
 
 import pytest
 from webtest import TestApp
@@ -8,8 +10,9 @@ from webtest import TestApp
 from tests.conftest import SERVERS
 from tests.features_of_others.badges_1 import feature as first
 from tests.features_of_others.badges_2 import feature as second
+from tests.support import dumps
 from tests.support.later import LATER
-from tests.support.schema import MIGRATIONS
+from tests.support.schema import MIGRATIONS, take_back_migrations
 from wsgiauth import Settings, User, storage
 from wsgiauth.accounts import delete_user
 from wsgiauth.exceptions import ConfigurationError
@@ -106,10 +109,44 @@ def test_a_feature_that_was_removed_for_a_time_finds_its_rows(ada, grace, migrat
 @pytest.mark.every_database
 def test_a_new_database_gets_the_tables_of_wsgiauth_first(migrate, database):
     """Those of the feature refer to them."""
-    from tests.support.schema import take_back_migrations
-
     take_back_migrations(database)
     assert migrate(second.FEATURE) == [*MIGRATIONS, FIRST, SECOND]
+
+
+@pytest.fixture(params=dumps.VERSIONS)
+def former_version(request, database, tmp_path, monkeypatch):
+    """Let wsgiauth be a former version, on its database.
+
+    Return a function that lets it be the present one, and returns which migrations are missing.
+    """
+    take_back_migrations(database)
+    kind = request.node.callspec.params["database_url"]
+    dumps.load(request.param, kind, request.getfixturevalue("settings").DATABASE_URL)
+    recorded = schema.applied(database, schema.sequences_of(()))
+    for name in recorded:
+        shutil.copy(schema.MIGRATIONS / f"{name}.py", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", tmp_path)
+
+        def upgrade():
+            patch.undo()
+            return [each for each in MIGRATIONS if each not in recorded]
+
+        yield upgrade
+    schema.migrate(database)
+
+
+@pytest.mark.every_database
+def test_tables_of_a_former_version_of_wsgiauth_can_be_referred_to(
+    migrate, open_with, make_site, former_version
+):
+    assert migrate(first.FEATURE) == [FIRST]
+    open_with(first.FEATURE)
+    first.award(SimpleNamespace(id=1), "diver")
+    missing = former_version()
+    assert migrate(second.FEATURE) == [*missing, SECOND]
+    site = make_site(second.FEATURE)
+    assert names_of(site, SimpleNamespace(id=1)) == ["diver"]
 
 
 def test_features_migrate_in_the_order_of_the_setting(migrate, tmp_path):

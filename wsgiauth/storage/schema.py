@@ -198,8 +198,8 @@ def _apply_of_feature(database: AccountDatabase, sequence: Sequence, name: str) 
         reason = f"{type(error).__name__}: {reason_of(error)}"
         message = f"The migration {name} of the feature {owner} failed ({reason})."
         raise ConfigurationError(message) from error
-    added = {*database.get_tables()} - before
-    if wrong := [each for each in sorted(added) if not f"{each}_".startswith(f"{owner}_")]:
+    added, own = {*database.get_tables()} - before, (f"{owner}_", "sqlite_")  # of ANALYZE
+    if wrong := [each for each in sorted(added) if not each.startswith(own)]:
         raise ConfigurationError(
             f"The migration {name} of the feature {owner} makes the table {wrong[0]}; the names of"
             f" its tables must begin with {owner}_."
