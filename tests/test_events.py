@@ -671,7 +671,7 @@ def test_the_source_emits_exactly_the_declared_events():
 
 def test_what_failed_is_a_warning_and_what_was_done_is_none_unless_it_can_be_an_attack():
     for each in KINDS_OF_EVENTS:
-        is_warning = isinstance(each, kinds.Refusal) or each.is_warning
+        is_warning = isinstance(each, kinds.RefusedAttempt) or each.is_warning
         assert (each.name, each.level == logging.WARNING) == (each.name, is_warning)
 
 

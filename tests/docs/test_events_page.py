@@ -3,7 +3,7 @@
 import re
 
 from tests.docs.pages import PAGES, section
-from wsgiauth.events.kinds import Refusal
+from wsgiauth.events.kinds import RefusedAttempt
 from wsgiauth.feature import event_kinds_of
 from wsgiauth.features.registry import FEATURES
 
@@ -45,4 +45,6 @@ def test_the_lists_have_each_event():
 
 def test_the_last_list_has_each_event_that_is_only_in_the_log():
     listed = names_in(section(PAGE, "Failed and refused attempts"))
-    assert listed == {each.name for each in event_kinds_of(FEATURES) if isinstance(each, Refusal)}
+    assert listed == {
+        each.name for each in event_kinds_of(FEATURES) if isinstance(each, RefusedAttempt)
+    }

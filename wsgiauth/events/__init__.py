@@ -99,7 +99,7 @@ def emit(
 
     Call this in the transaction of the change, so that both are committed together; without one,
     the trail and the emails of recorders have their own. The log and the subscribers get the event
-    after the commit, and never after a rollback. A `Refusal` is not recorded, and is logged
+    after the commit, and never after a rollback. A `RefusedAttempt` is not recorded, and is logged
     immediately.
 
     Args:
@@ -107,7 +107,7 @@ def emit(
         user_id: The account.
         reason: The cause or the detail. Never anything that a client sent.
         details: Further values for recorders alone.
-        remedy: What an operator can do, for the log alone; for a `Refusal`.
+        remedy: What an operator can do, for the log alone; for a `RefusedAttempt`.
     """
     is_change = isinstance(kind, Change)
     chosen = storage.current_or_none() if is_change else context.database()

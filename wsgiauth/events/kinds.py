@@ -13,7 +13,7 @@ Reasons = Mapping[str, str | Callable[..., str]]
 
 @dataclass(frozen=True, eq=False)
 class EventKind:
-    """A kind of event: a `Change` or a `Refusal`.
+    """A kind of event: a `Change` or a `RefusedAttempt`.
 
     Attributes:
         name: Its name in the log, in the trail and for the application; at most 32 letters.
@@ -28,7 +28,7 @@ class EventKind:
 
 
 @dataclass(frozen=True, eq=False)
-class Refusal(EventKind):
+class RefusedAttempt(EventKind):
     """An attempt that failed or was refused, and so changed nothing: it is only logged."""
 
 
@@ -73,11 +73,11 @@ class DeclaredKinds:
         return self._kinds.get(name)
 
 
-LOGIN_FAILED = Refusal("login_failed")
-SECOND_FACTOR_FAILED = Refusal("second_factor_failed")
-THROTTLED = Refusal("throttled")
-REFUSED = Refusal("refused")
-MAIL_FAILED = Refusal("mail_failed")
+LOGIN_FAILED = RefusedAttempt("login_failed")
+SECOND_FACTOR_FAILED = RefusedAttempt("second_factor_failed")
+THROTTLED = RefusedAttempt("throttled")
+REFUSED = RefusedAttempt("refused")
+MAIL_FAILED = RefusedAttempt("mail_failed")
 
 REGISTRATION = Change("registration", _("Account created"), icon="person")
 LOGIN = Change("login", pgettext("event", "Logged in"), is_methods=True, icon="login")

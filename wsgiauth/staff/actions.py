@@ -33,14 +33,14 @@ NOTHING_CHANGED = _("Nothing has changed.")
 ACCESS, RIGHTS, DANGER = pgettext("heading", "Access"), _("Rights"), _("Danger")
 
 
-class Field(NamedTuple):
+class ActionField(NamedTuple):
     """The field of an action."""
 
     name: str
     label: str = ""  # empty if people enter the name of a user
 
 
-PERMISSION = Field("permission", _("Permission"))
+PERMISSION = ActionField("permission", _("Permission"))
 ONLY_KNOWN = "only_known"  # the flag that refuses permissions that nothing asks for
 
 
@@ -53,8 +53,8 @@ class Action:
     question: str  # what will happen
     done: str  # what has happened
     section: str = ""  # of the page; empty for a button beside the value that it changes
-    field: Field | None = None
-    name_field: Field | None = None  # takes the name of the thing whose id `field` has
+    field: ActionField | None = None
+    name_field: ActionField | None = None  # takes the name of the thing whose id `field` has
 
 
 class ActionPage(PanelPage, FormPage):
@@ -96,7 +96,7 @@ class ActionForm(PanelForm):
     def document(self, submission: MemberSubmission) -> dict[str, object]:
         """Return the changed row, ready for JSON."""
 
-    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+    def in_words(self, submission: MemberSubmission, field: ActionField, value: str) -> str:
         """Return the thing that a value names, in words; empty if people enter the value."""
         return ""
 

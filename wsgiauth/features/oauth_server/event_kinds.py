@@ -1,6 +1,6 @@
 """The events of apps that use the account here. Their reasons are the ids of the apps."""
 
-from wsgiauth.events.kinds import Change, Refusal
+from wsgiauth.events.kinds import Change, RefusedAttempt
 from wsgiauth.messages import _
 
 CONSENT_GIVEN = Change("consent_given", _("App allowed"), icon="app")
@@ -14,7 +14,7 @@ GRANT_REUSED = Change(
 CLIENT_CREATED = Change("client_created", _("App registered"), icon="app")
 CLIENT_CHANGED = Change("client_changed", _("App changed"), icon="app")
 CLIENT_REMOVED = Change("client_removed", _("App removed"), icon="app")
-LOGOUT_FAILED = Refusal("logout_failed")
+LOGOUT_FAILED = RefusedAttempt("logout_failed")
 
 EVENTS = (
     CONSENT_GIVEN,

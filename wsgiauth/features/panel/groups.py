@@ -35,8 +35,8 @@ from wsgiauth.staff.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
+    ActionField,
     ActionForm,
-    Field,
     read_new_permission,
     read_permission,
     require_action,
@@ -168,7 +168,7 @@ class Groups(PanelForm):
         return None if can_govern(member) else ONLY_SUPERUSERS
 
 
-USER = Field("user")
+USER = ActionField("user")
 
 
 @dataclass(frozen=True, kw_only=True)

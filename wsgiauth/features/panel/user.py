@@ -53,8 +53,8 @@ from wsgiauth.staff.actions import (
     ONLY_KNOWN,
     PERMISSION,
     RIGHTS,
+    ActionField,
     ActionForm,
-    Field,
     require_action,
 )
 from wsgiauth.staff.administration import Party, Right, administer, refusal_reason
@@ -348,7 +348,7 @@ class ChangeUser(ActionForm):
         target = require_row(submission.environ, User)
         return Account.read(submission.site, target, submission.member).document()
 
-    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+    def in_words(self, submission: MemberSubmission, field: ActionField, value: str) -> str:
         """Return the name of an API key, or of an account of another provider."""
         owner, site = require_row(submission.environ, User), submission.site
         named: dict[str, str] = {}

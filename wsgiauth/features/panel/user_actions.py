@@ -28,18 +28,18 @@ from wsgiauth.staff.actions import (
     RIGHTS,
     UNCHANGED,
     Action,
-    Field,
+    ActionField,
     read_new_permission,
     read_permission,
 )
 from wsgiauth.staff.administration import Party, Right, refusal_reason
 from wsgiauth.staff.groups import require_group
 
-GROUP = Field("group", _("Group"))
-LOGIN = Field("login", _("Session"))
-KEY = Field("key", _("API key"))
-IDENTITY = Field("identity", _("Account"))
-EMAIL = Field("email", _("Email address"))
+GROUP = ActionField("group", _("Group"))
+LOGIN = ActionField("login", _("Session"))
+KEY = ActionField("key", _("API key"))
+IDENTITY = ActionField("identity", _("Account"))
+EMAIL = ActionField("email", _("Email address"))
 NEW_EMAIL = EMAIL._replace(label=_("New email address"))
 
 # By whether users log in with a password.

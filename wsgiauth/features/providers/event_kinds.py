@@ -1,6 +1,6 @@
 """The events of logins with other providers."""
 
-from wsgiauth.events.kinds import LOGOUT, Change, Refusal
+from wsgiauth.events.kinds import LOGOUT, Change, RefusedAttempt
 from wsgiauth.messages import _, pgettext
 
 IDENTITY_CONNECTED = Change(
@@ -9,7 +9,7 @@ IDENTITY_CONNECTED = Change(
 IDENTITY_DISCONNECTED = Change(
     "identity_disconnected", _("Account of another provider disconnected"), icon="link"
 )
-PROVIDER_FAILED = Refusal("provider_failed")
+PROVIDER_FAILED = RefusedAttempt("provider_failed")
 
 EVENTS = (IDENTITY_CONNECTED, IDENTITY_DISCONNECTED, PROVIDER_FAILED)
 REASONS = {

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from wsgiauth import events
 from wsgiauth.authentication.lifetimes import MINUTE
-from wsgiauth.events.kinds import Refusal
+from wsgiauth.events.kinds import RefusedAttempt
 from wsgiauth.messages import counted
 
 # No `Change`: it would cause another webhook, and so on.
-WEBHOOK_FAILED = Refusal("webhook_failed")
+WEBHOOK_FAILED = RefusedAttempt("webhook_failed")
 
 TOO_MANY = "too many wait"
 

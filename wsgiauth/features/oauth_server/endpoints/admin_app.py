@@ -38,9 +38,9 @@ from wsgiauth.staff.actions import (
     DELETE,
     UNCHANGED,
     Action,
+    ActionField,
     ActionForm,
     ActionPage,
-    Field,
     require_action,
 )
 from wsgiauth.staff.administration import (
@@ -69,8 +69,8 @@ _ONLY_SUPERUSERS = _("Only superusers can remove apps.")
 _NO_USER = _("No user matches. Check the spelling.")
 
 # Two fields, because a username can be the number of another user.
-USER = Field("user", _("User"))
-USERNAME = Field("username")
+USER = ActionField("user", _("User"))
+USERNAME = ActionField("username")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +280,7 @@ class ChangeApp(OfApps, ActionForm):
         url = f"{panel_url(submission.environ)}/{APPS}/{row.id}"
         return _document(listed, users, user_count, f"{url}?{_AFTER}={after}" if after else "")
 
-    def in_words(self, submission: MemberSubmission, field: Field, value: str) -> str:
+    def in_words(self, submission: MemberSubmission, field: ActionField, value: str) -> str:
         """Return the name of the user."""
         found = _find_user(value, "")
         return "" if found is None else str(found)
