@@ -8,6 +8,7 @@ from tests.support.identities import ENTRY
 from wsgiauth.authentication.descriptions import DescribedClaims, DescribedStrings
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.sessions import Sessions
+from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.kinds import DeclaredKinds
 from wsgiauth.exceptions import ConfigurationError, NotFoundError
 from wsgiauth.features.providers.provider_logins import ProviderLogins
@@ -38,6 +39,7 @@ def test_a_site_has_no_part_of_a_feature_that_is_off(settings):
 def test_a_kernel_without_features_has_no_part_but_its_own(settings):
     site = Site.from_settings(settings, "/auth", ())
     assert {type(each) for each in site.parts.all(object)} == {
+        Tokens,
         Sessions,
         Figures,
         EventCounts,

@@ -59,7 +59,7 @@ from wsgiauth.web.pages import PLAIN, Around
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.request import IS_NAVIGATION, prefers_html
 from wsgiauth.web.responses import NO_REFERRER, WITHOUT_PATHS, Response, redirect
-from wsgiauth.web.urls import ROUTE, ROUTING_ARGS, Router, mount_url
+from wsgiauth.web.urls import ASKED_FOR, ROUTE, ROUTING_ARGS, Router, mount_url
 
 _OWN: Mapping[str, Endpoint] = {
     "/register": Register(),
@@ -187,7 +187,11 @@ class AuthApp:
         except UnmetDemandError as error:
             response = refuse_unmet(environ, error)
         except InsufficientAuthenticationError as error:
-            response = ask_to_confirm(environ, f"{self._site.pages.mount}/confirm", error.max_age)
+            confirm_url = f"{self._site.pages.mount}/confirm"
+            returning = {**environ}
+            if error.return_to:
+                returning[ASKED_FOR] = f"{mount_url(environ)}/{error.return_to}"
+            response = ask_to_confirm(returning, confirm_url, error.max_age)
         except KeyNotAcceptedError as error:
             response = refuse_key(environ, error.detail)
         except ApplicationError as error:

@@ -209,12 +209,15 @@ class InsufficientAuthenticationError(RequestError):
 
     Attributes:
         max_age: How old the proof can be, in seconds.
+        return_to: The page, below the mount, that follows the confirmation; "": the one that the
+            browser asked for.
     """
 
-    def __init__(self, max_age: int) -> None:
+    def __init__(self, max_age: int, *, return_to: str = "") -> None:
         detail = _("Confirm that it is you, then try again.")
         super().__init__(HTTPStatus.UNAUTHORIZED, INSUFFICIENT_AUTHENTICATION, detail)
         self.max_age = max_age
+        self.return_to = return_to
 
 
 class UnmetDemandError(RequestError):

@@ -15,7 +15,6 @@ from wsgiauth.accounts.registration import FeatureField
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind, SecondFactors
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
@@ -23,6 +22,7 @@ from wsgiauth.figures import Figure, Waiting
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
 from wsgiauth.parts import PartFactories, conflict
+from wsgiauth.personal_data import TABLES
 from wsgiauth.settings import Settings
 from wsgiauth.settings.features import Declaration
 from wsgiauth.storage.models import Model
@@ -182,7 +182,7 @@ class Feature(Declaration):
     well_known: Callable[["Site"], Mapping[str, WellKnown]] = lambda site: {}
     replaces: frozenset[str] = frozenset()
     permissions: Callable[[Settings], Iterable[str]] = lambda settings: ()
-    parts: Callable[[Settings, Tokens], PartFactories] = lambda settings, tokens: {}
+    parts: Callable[[Settings], PartFactories] = lambda settings: {}
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
     demands: Callable[[Settings], Iterable[Demand]] = lambda settings: ()
     registration_fields: Callable[[Settings], Iterable[FeatureField]] = lambda settings: ()
@@ -297,8 +297,14 @@ def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
 def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
     """Return how a person's own data is read, by table."""
     features = tuple(features)
-    joined(features, "the list", lambda of: {each.name: each for each in of.personal_data.values()})
-    return joined(features, "the table", lambda each: each.personal_data)
+    lists = {each.name: each for each in TABLES.values()}
+    joined(
+        features,
+        "the list",
+        lambda of: {each.name: each for each in of.personal_data.values()},
+        kernel=lists,
+    )
+    return joined(features, "the table", lambda each: each.personal_data, kernel=TABLES)
 
 
 def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:

@@ -53,6 +53,8 @@ from wsgiauth.parts import Parts
 from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
+from wsgiauth.throttling.attempts import Attempt
+from wsgiauth.throttling.counts import Limit, Networks
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
@@ -131,6 +133,7 @@ class Site:
         own_figures = figures_of_kernel(waiting, [each.name for each in event_kinds_of(features)])
         figures = Figures(figures_of(features, settings, own_figures).values(), clock=tokens.now)
         own: dict[type, Callable[[Parts], object]] = {
+            Tokens: lambda _: tokens,
             Sessions: lambda _: sessions,
             Figures: lambda _: figures,
             DeclaredKinds: lambda _: DeclaredKinds(event_kinds_of(features)),
@@ -140,7 +143,7 @@ class Site:
         parts = Parts(
             {
                 KERNEL: own,
-                **{name: each.parts(settings, tokens) for name, each in named(features).items()},
+                **{name: each.parts(settings) for name, each in named(features).items()},
             }
         )
         readers = Readers(
@@ -204,6 +207,23 @@ class Site:
     def admission(self) -> Admission:
         """What the site demands of sessions."""
         return self.sessions.admission
+
+    def now(self) -> float:
+        """Return the time, in seconds since the epoch."""
+        return self.tokens.now()
+
+    def attempt(self, limit: Limit, *subject: str, networks: Networks = ()) -> Attempt:
+        """Return an attempt that counts for a subject, such as a user, and for networks.
+
+        Args:
+            limit: The limit; its `reason` is unique among all features.
+            subject: Identifies the subject, such as the number of a user; none: only the networks
+                count.
+            networks: Those of the client; see `Submission.networks`.
+        """
+        one = [self.throttle.counters.one(limit, *subject)] if subject else []
+        of_networks = self.throttle.counters.of_networks(limit, networks) if networks else []
+        return Attempt(self.tokens.now, [*one, *of_networks])
 
     def part(self, kind: type[_Part]) -> _Part | None:
         """Return the part of this class or interface; None if its feature is off."""

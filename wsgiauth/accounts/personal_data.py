@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from wsgiauth.accounts.models import User
+from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.events.actors import application_code
 from wsgiauth.settings import Settings
+from wsgiauth.storage.models import json_fields
 
 PAGE = 500  # rows per query
 
@@ -41,6 +42,26 @@ class PersonalData(NamedTuple):
 
     tables: Mapping[str, Records]
     function: PersonalDataFunction | None = None
+
+    def of_account(self, user: User, settings: Settings) -> dict[str, object]:
+        """Return the account itself, in the names of OpenID Connect Core 1.0 section 5.1."""
+        return json_fields(
+            {
+                "sub": str(user.id),
+                "preferred_username": user.username,
+                "email": user.email,
+                "email_verified": is_proven(user, settings),
+                "email_verified_at": user.email_verified_at,
+                "email_verified_by": user.email_verified_by or None,
+                "locale": user.language or None,
+                "has_password": user.has_password,
+                "is_active": user.is_active,
+                "is_staff": user.is_staff,
+                "is_superuser": user.is_superuser,
+                "created_at": user.created_at,
+                "last_login_at": user.last_login_at,
+            }
+        )
 
     def of_application(self, user: User) -> object:
         """Return a copy of what the application's function returns; None without a function.

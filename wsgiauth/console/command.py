@@ -19,6 +19,7 @@ from wsgiauth.accounts import find_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import typed
+from wsgiauth.accounts.personal_data import PersonalData
 from wsgiauth.console import json_log
 from wsgiauth.console.output import print_error
 from wsgiauth.events import Event, Recorder, record, subscribe_once
@@ -115,6 +116,21 @@ def open_site(arguments: Arguments) -> Any:
     # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
     context.use(found.database)
     return found.site
+
+
+def open_personal_data(arguments: Arguments) -> tuple[Settings, PersonalData]:
+    """Open the database, that of `--app` if it was given.
+
+    Returns:
+        The settings with SECRET_KEY, which finds the failed logins, and what the site stores about
+        a person; without `--app`, this lacks what the application stores.
+    """
+    if arguments.app is not None:
+        site = open_site(arguments)
+        return site.settings, site.personal_data
+    settings = Settings.for_server(environment(arguments))
+    open_database(arguments)
+    return settings, arguments.personal_data(settings)
 
 
 def require_user(name: str) -> User:

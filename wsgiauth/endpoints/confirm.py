@@ -35,8 +35,7 @@ from wsgiauth.openapi.problems import (
     INVALID,
     THROTTLED,
 )
-from wsgiauth.web.failures import RESEND, SWITCH
-from wsgiauth.web.request import query_field
+from wsgiauth.web.failures import RESEND, SWITCH, must_send_again
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
 
@@ -168,7 +167,7 @@ class Confirm(MemberForm):
         has_password = site.ways_in.has_password(user)
         proves_elsewhere = not methods and not has_password
         connected = federated.connected(user) if federated and proves_elsewhere else ()
-        is_resent = bool(query_field(environ, RESEND))
+        is_resent = must_send_again(environ)
         url = f"{mount}/confirm{f'?{RESEND}=1' if is_resent else ''}"
         providers = federated.buttons_of(user, url) if federated and not methods else ()
         proves_here = bool(providers) or sends_code

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from urllib.parse import quote
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.models import User
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.identity import UserSession, bearer_token
@@ -103,6 +104,12 @@ def log_out(
         *_forget_waiting(environ, site),
     )
     return elsewhere, cleared
+
+
+def log_out_everywhere(environ: WSGIEnvironment, user: User, site: Site) -> tuple[Header, ...]:
+    """End all sessions of the user who sent a request; return the headers that delete cookies."""
+    sessions.revoke_all(user)
+    return log_out(environ, None, site)[1]
 
 
 def _end(session: UserSession, site: Site) -> str | None:

@@ -35,12 +35,11 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_problem, is_handle, is_same_mailbox, typed
 from wsgiauth.accounts.personal_data import PersonalData, Records, pages_of, rows_of
 from wsgiauth.accounts.registration import FeatureField
-from wsgiauth.accounts.tables import OneTimeSecret, Session, end_secrets, insert_new, revoke_keys
-from wsgiauth.authentication import sessions
+from wsgiauth.accounts.tables import Session, insert_new, revoke_keys
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import UserSession
-from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.endpoints.logout import log_out
+from wsgiauth.authentication.second_factors import Factor, SecondFactors
+from wsgiauth.endpoints.logout import log_out_everywhere
 from wsgiauth.events import Event, Recorder, emit
 from wsgiauth.events.kinds import Change, EventKind, RefusedAttempt
 from wsgiauth.exceptions import (
@@ -133,7 +132,7 @@ from wsgiauth.staff.actions import (
     ActionPage,
     require_action,
 )
-from wsgiauth.staff.administration import Party, Right, administer, general_refusal, party_of
+from wsgiauth.staff.administration import Right, administer, general_refusal
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.frame import (
     Frame,
@@ -144,7 +143,6 @@ from wsgiauth.staff.frame import (
     panel_url,
     require_staff,
 )
-from wsgiauth.staff.people import Person, names_of, people_of, person
 from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
@@ -159,28 +157,25 @@ from wsgiauth.storage.models import (
 from wsgiauth.storage.searches import contains
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.attempts import Attempt
-from wsgiauth.throttling.counts import Counter, Counters, Limit, Networks
+from wsgiauth.throttling.counts import Limit, Networks
 from wsgiauth.web.clients import Client, browser_in_words, user_agent_in_words
 from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin
-from wsgiauth.web.failures import RESEND, ask_to_confirm
+from wsgiauth.web.failures import must_send_again
 from wsgiauth.web.pages import Around, Page, StaffSection, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import ASKED_FOR, LOGIN_AT, is_number, mount_url, routing_argument, with_next
+from wsgiauth.web.urls import mount_url, routing_argument, url_for_client, with_next
 
 __all__ = [
     "ACCESS",
     "ALL_ORIGINS",
     "APPLICATION_FAILED",
-    "ASKED_FOR",
     "DANGER",
     "INVALID",
     "LEAVING",
     "LOGIN",
-    "LOGIN_AT",
     "PROGRAMS",
-    "RESEND",
     "RETRY_AFTER",
     "RIGHTS",
     "SECURITY",
@@ -203,8 +198,6 @@ __all__ = [
     "Composer",
     "ConfigurationError",
     "ConfirmationWay",
-    "Counter",
-    "Counters",
     "CrossOrigin",
     "Demand",
     "Endpoint",
@@ -212,6 +205,7 @@ __all__ = [
     "EventKind",
     "EventReasons",
     "ExpiringValues",
+    "Factor",
     "FactorsOf",
     "Feature",
     "FeatureField",
@@ -240,7 +234,6 @@ __all__ = [
     "NotFoundError",
     "Number",
     "Numbers",
-    "OneTimeSecret",
     "Outbox",
     "Overview",
     "OwnCookie",
@@ -250,8 +243,6 @@ __all__ = [
     "PanelPage",
     "PartFactories",
     "Parts",
-    "Party",
-    "Person",
     "PersonalData",
     "Problem",
     "PublicForm",
@@ -266,6 +257,7 @@ __all__ = [
     "RetryLaterError",
     "Right",
     "Scheme",
+    "SecondFactors",
     "Session",
     "Settings",
     "Several",
@@ -279,7 +271,6 @@ __all__ = [
     "TakenError",
     "Text",
     "Texts",
-    "Tokens",
     "UTCDateTimeField",
     "UnauthenticatedError",
     "Unexpired",
@@ -296,7 +287,6 @@ __all__ = [
     "_",
     "administer",
     "ask_for",
-    "ask_to_confirm",
     "browser_in_words",
     "choice",
     "contains",
@@ -305,7 +295,6 @@ __all__ = [
     "destination_after_login",
     "email_problem",
     "emit",
-    "end_secrets",
     "enqueue",
     "find_user",
     "frame_of",
@@ -314,7 +303,6 @@ __all__ = [
     "insert_new",
     "is_day",
     "is_handle",
-    "is_number",
     "is_same_mailbox",
     "json_fields",
     "json_response",
@@ -322,18 +310,15 @@ __all__ = [
     "limit",
     "list_of",
     "lock_user",
-    "log_out",
+    "log_out_everywhere",
     "mount_url",
-    "names_of",
+    "must_send_again",
     "ngettext",
     "obj",
     "objects",
     "pages_of",
     "panel_url",
-    "party_of",
     "path",
-    "people_of",
-    "person",
     "pgettext",
     "prefers_html",
     "problems_of_session",
@@ -355,12 +340,12 @@ __all__ = [
     "routing_argument",
     "rows_of",
     "see_other",
-    "sessions",
     "string",
     "switch",
     "text",
     "typed",
     "unlinked",
+    "url_for_client",
     "user_agent_in_words",
     "utc_now",
     "utc_text",

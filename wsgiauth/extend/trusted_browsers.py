@@ -4,8 +4,7 @@ Provisional, as `wsgiauth.extend`.
 """
 
 from wsgiauth.accounts.tables import TrustedBrowser
-from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrowsers
 from wsgiauth.events.kinds import TRUST_ENDED
 
-__all__ = ["TRUST_ENDED", "ListedBrowser", "SecondFactors", "TrustedBrowser", "TrustedBrowsers"]
+__all__ = ["TRUST_ENDED", "ListedBrowser", "TrustedBrowser", "TrustedBrowsers"]

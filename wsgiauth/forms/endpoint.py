@@ -255,11 +255,19 @@ def require_login(
     return session
 
 
-def require_fresh(environ: WSGIEnvironment, site: Site) -> UserSession:
-    """Call `require_login`, and require a proof that is not older than FRESH_MINUTES."""
+def require_fresh(environ: WSGIEnvironment, site: Site, *, return_to: str = "") -> UserSession:
+    """Call `require_login`, and require a proof that is not older than FRESH_MINUTES.
+
+    Args:
+        return_to: The page, below the mount, to which the browser goes after the confirmation; "":
+            the one that it asked for.
+
+    Raises:
+        InsufficientAuthenticationError: The proof is older.
+    """
     session = require_login(environ, site)
     if not site.freshness.is_fresh(session.session_id):
-        raise InsufficientAuthenticationError(site.freshness.max_age)
+        raise InsufficientAuthenticationError(site.freshness.max_age, return_to=return_to)
     return session
 
 

@@ -23,7 +23,7 @@ from wsgiauth.exceptions import (
 from wsgiauth.messages import Joined, _
 from wsgiauth.web.cross_origin import SAFE_METHODS, host_of
 from wsgiauth.web.pages import PLAIN, Around, ErrorPage, Pages, ProviderButton
-from wsgiauth.web.request import IS_NAVIGATION, is_by_script, prefers_html
+from wsgiauth.web.request import IS_NAVIGATION, is_by_script, prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, phrase, problem, redirect
 from wsgiauth.web.urls import (
     ASKED_AT,
@@ -270,6 +270,14 @@ def refuse_unmet(environ: WSGIEnvironment, error: UnmetDemandError) -> Response:
         return redirect(status, location)
     detail = Joined([error.detail, _("The page is %(url)s.", url=url)])
     return unmet_failure(environ, error, detail, headers=_hx_redirect(location))
+
+
+def must_send_again(environ: WSGIEnvironment) -> bool:
+    """Return whether a form was not processed because of a demand or an old proof.
+
+    Its page says so, because the user must send the form again.
+    """
+    return bool(query_field(environ, RESEND))
 
 
 def restriction(error: UnmetDemandError) -> dict[str, object]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import cache
 from posixpath import normpath
 from typing import Generic, TypeGuard, TypeVar
-from urllib.parse import quote, quote_plus, unquote, urlencode
+from urllib.parse import quote, quote_plus, unquote, urlencode, urljoin
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.web.uris import canonical
@@ -169,6 +169,15 @@ def root_url(environ: WSGIEnvironment) -> str:
         url: str = environ[LOGIN_AT]
         return url
     return _encoded_path(environ["wsgiauth.root"]).rstrip("/")
+
+
+def url_for_client(environ: WSGIEnvironment, url: str) -> str:
+    """Return a URL of this site as the client of a request can open it.
+
+    A path becomes a whole URL if a proxy asks about a host whose login is at another one.
+    """
+    home: str = environ.get(LOGIN_AT, "")
+    return urljoin(home, url)
 
 
 def mount_url(environ: WSGIEnvironment) -> str:

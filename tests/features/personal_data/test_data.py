@@ -167,8 +167,8 @@ def test_a_user_who_is_deleted_meanwhile_gets_no_file(make_client, monkeypatch):
     browser = make_client()
     found = data.require_fresh
 
-    def require_fresh(environ, site):
-        member = found(environ, site)
+    def require_fresh(environ, site, **options):
+        member = found(environ, site, **options)
         User.delete().where(User.id == member.user.id).execute()
         return member
 

@@ -20,8 +20,8 @@ from tests.support.identities import ISSUER
 from tests.support.keys import make_key
 from tests.support.schema import MODELS
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
+from wsgiauth import personal_data, storage
 from wsgiauth import site as site_module
-from wsgiauth import storage
 from wsgiauth.accounts import create_user, update_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
@@ -36,7 +36,6 @@ from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
-from wsgiauth.features.personal_data import records
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
@@ -57,7 +56,7 @@ GRACE = "Grace"
 def site(database_url, tmp_path, monkeypatch):
     """Return a site that offers everything, and keeps its emails; no wait of its users passes."""
     stopped = partial(Throttle, clock=partial(int, time.time()))
-    for module in (site_module, records):
+    for module in (site_module, personal_data):
         monkeypatch.setattr(module, "Throttle", stopped)
     middleware = make_site(database_url, tmp_path)
     middleware.site.outbox.keep_messages()

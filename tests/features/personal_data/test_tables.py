@@ -10,8 +10,8 @@ from tests.support import features
 from tests.support.schema import MODELS
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import PersonalData
 from wsgiauth.feature import personal_data_of
-from wsgiauth.features.personal_data.records import claims
 from wsgiauth.features.registry import FEATURES
 
 ABOUT_NO_USER = {
@@ -23,6 +23,7 @@ ABOUT_NO_USER = {
 for each in features.declared("ABOUT_NO_USER").values():
     ABOUT_NO_USER |= each
 AT_THE_TOP = "wsgiauth_user"  # its columns are members of the file itself
+NOTHING = PersonalData({})
 LISTED = personal_data_of(FEATURES)
 
 # Columns of the user that say nothing about a person.
@@ -58,7 +59,11 @@ def test_a_table_that_is_left_out_refers_to_no_user(database):
 
 
 def test_each_list_has_a_name_of_its_own(ada, settings):
-    members = [*claims(ada, settings), "application", *(each.name for each in LISTED.values())]
+    members = [
+        *NOTHING.of_account(ada, settings),
+        "application",
+        *(each.name for each in LISTED.values()),
+    ]
     assert len(members) == len(set(members))
 
 
@@ -71,5 +76,7 @@ def test_every_column_of_the_user_is_a_member_of_the_file(ada, settings):
             is_text = isinstance(field, peewee.CharField)
             others[name] = "xx" if is_text else not getattr(ada, name)
     changed = {name: User(**{**ada.__data__, name: others[name]}) for name in others}
-    files = {name: claims(user, settings) for name, user in changed.items()}
-    assert {name for name, each in files.items() if each == claims(ada, settings)} <= INTERNAL
+    files = {name: NOTHING.of_account(user, settings) for name, user in changed.items()}
+    assert {
+        name for name, each in files.items() if each == NOTHING.of_account(ada, settings)
+    } <= INTERNAL

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from wsgiauth.accounts.personal_data import Records
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events import kinds
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.factors import passkeys, totp
@@ -22,7 +21,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     return {RelyingParty: lambda _: RelyingParty(settings)} if settings.PASSKEYS else {}
 
 

@@ -1,7 +1,6 @@
 """What the feature `former_passwords` declares: see `wsgiauth.feature`."""
 
 from wsgiauth.accounts.personal_data import Records
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.former_passwords.questions import QUESTIONS
 from wsgiauth.features.former_passwords.site_passwords import SiteFormerPasswords, own_schemes
@@ -9,7 +8,7 @@ from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     return {SiteFormerPasswords: lambda _: SiteFormerPasswords(settings)}
 
 

@@ -10,5 +10,5 @@ FEATURE = Feature(
     name="health",
     urls={"/health/live": Live(), "/health/ready": Ready()},
     openapi="wsgiauth.features.health.openapi",
-    parts=lambda settings, tokens: {Readiness: lambda _: Readiness(load(settings.FEATURES))},
+    parts=lambda settings: {Readiness: lambda _: Readiness(load(settings.FEATURES))},
 )

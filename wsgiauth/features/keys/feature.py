@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.tables import Key
 from wsgiauth.authentication.identity import BEARER, CredentialKind
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Command, Feature
 from wsgiauth.features.keys import api_keys, basic
 from wsgiauth.features.keys.introspection import DescribedKeys
@@ -29,7 +28,7 @@ def _credential_kinds(settings: Settings) -> Iterator[CredentialKind]:
         yield CredentialKind("basic", basic.find, is_ambient=True)
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     return {DescribedKeys: lambda _: DescribedKeys(), KeyReasons: lambda _: KeyReasons()}
 
 

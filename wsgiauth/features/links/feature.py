@@ -43,7 +43,7 @@ FEATURE = Feature(
     },
     openapi="wsgiauth.features.links.openapi",
     replaces=frozenset({"/register"}),
-    parts=lambda settings, tokens: {
+    parts=lambda settings: {
         letters.LinkInviter: lambda _: letters.LinkInviter(),
         MailLimits: lambda _: MailLimits(settings),
     },

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from wsgiauth.accounts.tables import CODE, REGISTRATION
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.login_codes import letter
 from wsgiauth.features.login_codes.code import AskForCode
@@ -19,7 +18,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.LOGIN_CODES:
         return {}
     return {

@@ -1,6 +1,5 @@
 """What the feature `metrics` declares: see `wsgiauth.feature`."""
 
-from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.feature import Feature
 from wsgiauth.features.metrics.metrics import PERMISSION, Metrics, require_package
 from wsgiauth.features.metrics.questions import QUESTIONS
@@ -9,7 +8,7 @@ from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.METRICS:
         return {}
     require_package()

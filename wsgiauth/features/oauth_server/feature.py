@@ -50,17 +50,17 @@ from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, StaffSection
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.OAUTH_SERVER:
         return {}
-    documents: PartFactories = {Documents: lambda _: Documents(settings, tokens)}
+    documents: PartFactories = {Documents: lambda parts: Documents(settings, parts.need(Tokens))}
     return {
         **(documents if settings.OAUTH_REGISTRATION else {}),
-        OAuthServer: lambda parts: OAuthServer(settings, tokens, parts.need(Sessions)),
+        OAuthServer: lambda parts: OAuthServer(settings, parts.need(Tokens), parts.need(Sessions)),
         DescribedGrants: lambda parts: DescribedGrants(settings, parts.need(OAuthServer)),
         DescribedClients: lambda _: DescribedClients(settings),
-        ClientsWithSecrets: lambda _: ClientsWithSecrets(settings, tokens),
-        Logouts: lambda parts: Logouts(parts.need(SignedTokens), tokens.now),
+        ClientsWithSecrets: lambda parts: ClientsWithSecrets(settings, parts.need(Tokens)),
+        Logouts: lambda parts: Logouts(parts.need(SignedTokens), parts.need(Tokens).now),
         Origins: lambda _: Origins(),
         OfflineApps: lambda _: OfflineApps(),
         UserApps: lambda _: UserApps(),

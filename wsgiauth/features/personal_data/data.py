@@ -5,29 +5,28 @@ from http import HTTPStatus
 from itertools import chain
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth import events
-from wsgiauth.accounts.models import User
-from wsgiauth.exceptions import InsufficientAuthenticationError, UnauthenticatedError
-from wsgiauth.features.personal_data.file import DATA_EXPORTED, pieces
-from wsgiauth.forms.endpoint import (
+from wsgiauth.extend import (
+    APPLICATION_FAILED,
     LEAVING,
+    RETRY_AFTER,
     AccountLink,
+    Answer,
     Endpoint,
+    Limit,
+    Problem,
+    Response,
+    Site,
+    UnauthenticatedError,
+    User,
+    _,
+    emit,
     problems_of_session,
     require_fresh,
     require_not_in_advance,
     require_opened,
     require_same_origin,
 )
-from wsgiauth.messages import _
-from wsgiauth.openapi.answers import Answer, Problem
-from wsgiauth.openapi.problems import APPLICATION_FAILED, RETRY_AFTER
-from wsgiauth.site import Site
-from wsgiauth.throttling.attempts import Attempt
-from wsgiauth.throttling.counts import Counters, Limit
-from wsgiauth.web.failures import ask_to_confirm
-from wsgiauth.web.responses import Response
-from wsgiauth.web.urls import ASKED_FOR, mount_url
+from wsgiauth.features.personal_data.file import DATA_EXPORTED, pieces
 
 _HOUR = 60 * 60  # seconds
 _BLOCK = 65_536  # characters
@@ -68,12 +67,8 @@ class Data(Endpoint):
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the file, or fail if the audit trail cannot record the download."""
         require_same_origin(environ, site)  # another site's link must not use up the downloads
-        try:
-            member = require_fresh(environ, site).user
-        except InsufficientAuthenticationError as error:
-            # A browser saves the file, and would stay on the page that asked for the confirmation.
-            returning = {**environ, ASKED_FOR: f"{mount_url(environ)}/account"}
-            return ask_to_confirm(returning, f"{site.pages.mount}/confirm", error.max_age)
+        # A browser saves the file, and would stay on the page that asked for the confirmation.
+        member = require_fresh(environ, site, return_to="account").user
         user = User.get_or_none(User.id == member.id)
         if user is None:
             raise UnauthenticatedError("invalid_token")
@@ -81,12 +76,10 @@ class Data(Endpoint):
             return _file(())
         require_not_in_advance(environ)
         require_opened(environ, "document", "empty")  # `empty` is a script of this site
-        key = site.settings.require_secret_key().encode()
-        counter = Counters(key).one(_DOWNLOADS, str(user.id))
-        Attempt(site.tokens.now, [counter]).require_turn().begin()
+        site.attempt(_DOWNLOADS, str(user.id)).require_turn().begin()
         blocks = _blocks(pieces(user, site.settings, site.personal_data))
         first = next(blocks)  # the function or the database can fail before the answer begins
-        events.emit(DATA_EXPORTED, user_id=user.id)
+        emit(DATA_EXPORTED, user_id=user.id)
         return _file(chain([first], blocks))
 
 

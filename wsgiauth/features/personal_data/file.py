@@ -3,12 +3,7 @@
 import json
 from collections.abc import Iterator
 
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.personal_data import PersonalData
-from wsgiauth.events.kinds import Change
-from wsgiauth.features.personal_data.records import claims
-from wsgiauth.messages import _
-from wsgiauth.settings import Settings
+from wsgiauth.extend import Change, PersonalData, Settings, User, _
 
 DATA_EXPORTED = Change("data_exported", _("Personal data downloaded"), icon="download")
 
@@ -28,7 +23,7 @@ def pieces(
     Raises:
         ApplicationError: See `PersonalData.of_application`; before the first piece.
     """
-    members = claims(user, settings)
+    members = data.of_account(user, settings)
     if data.function is not None:
         members["application"] = data.of_application(user)
     separator = "{\n"

@@ -1,9 +1,17 @@
 """What the OpenAPI document says of the file of a user's own data."""
 
+from wsgiauth.extend.openapi import (
+    SESSION,
+    Operation,
+    answer,
+    array,
+    boolean,
+    nullable,
+    schema,
+    text,
+    time,
+)
 from wsgiauth.features.personal_data.data import Data
-from wsgiauth.openapi.answers import Operation, answer
-from wsgiauth.openapi.callers import SESSION
-from wsgiauth.openapi.schemas import array, boolean, nullable, schema, text, time
 
 PERSONAL_DATA = schema(
     "PersonalData",

@@ -26,11 +26,11 @@ from wsgiauth.settings import Settings
 from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.OIDC_PROVIDERS:
         return {}
     return {
-        Providers: lambda _: Providers(settings, tokens.now),
+        Providers: lambda parts: Providers(settings, parts.need(Tokens).now),
         ProviderLogins: lambda parts: ProviderLogins(parts.need(Providers)),
         ProviderReasons: lambda _: ProviderReasons(settings),
     }

@@ -15,14 +15,16 @@ from wsgiauth.parts import PartFactories
 from wsgiauth.settings import Settings
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.SERVICE_KEYS:
         return {}
     return {
         SignedTokens: lambda _: SignedTokens(settings),
-        ServiceTokens: lambda parts: ServiceTokens(settings, parts.need(SignedTokens), tokens.now),
+        ServiceTokens: lambda parts: ServiceTokens(
+            settings, parts.need(SignedTokens), parts.need(Tokens).now
+        ),
         Introspector: lambda parts: Introspector(
-            tokens,
+            parts.need(Tokens),
             parts.need(Sessions),
             parts.need(ServiceTokens),
             strings=parts.all(DescribedStrings),

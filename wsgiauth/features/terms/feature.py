@@ -3,9 +3,19 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from wsgiauth.accounts.personal_data import Records
-from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Command, Feature, Finding, Question
+from wsgiauth.extend import (
+    Command,
+    Feature,
+    Finding,
+    Page,
+    PartFactories,
+    Question,
+    Records,
+    Settings,
+    Site,
+    _,
+    counted,
+)
 from wsgiauth.features.terms.acceptances import (
     TERMS_ACCEPTED,
     count,
@@ -21,14 +31,9 @@ from wsgiauth.features.terms.demand import (
 )
 from wsgiauth.features.terms.panel import UserTerms
 from wsgiauth.features.terms.terms import TermsOfUse
-from wsgiauth.messages import _, counted
-from wsgiauth.parts import PartFactories
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
-from wsgiauth.web.pages import Page
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if settings.TERMS_VERSION is None:
         return {}
     return {Terms: lambda _: Terms(settings), UserTerms: lambda _: UserTerms()}

@@ -2,17 +2,12 @@
 
 from collections.abc import Iterator
 
-from wsgiauth.accounts.personal_data import Records
-from wsgiauth.accounts.tables import TrustedBrowser
-from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.feature import Feature, Finding, Question
+from wsgiauth.extend import Feature, Finding, PartFactories, Question, Records, Settings, Site
+from wsgiauth.extend.trusted_browsers import TrustedBrowser
 from wsgiauth.features.trusted_browsers.browsers import TRUST_GIVEN, Browsers, own_browsers
-from wsgiauth.parts import PartFactories
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     return {Browsers: lambda _: Browsers(settings)} if settings.TRUSTED_BROWSER_DAYS else {}
 
 

@@ -19,14 +19,14 @@ from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 
 
-def _parts(settings: Settings, tokens: Tokens) -> PartFactories:
+def _parts(settings: Settings) -> PartFactories:
     if not settings.WEBHOOKS:
         return {}
 
     def make(parts: Parts) -> Webhooks:
         receivers = receivers_of(settings)
         check_events(receivers.values(), parts.need(DeclaredKinds))
-        return Webhooks(settings, receivers, tokens.now)
+        return Webhooks(settings, receivers, parts.need(Tokens).now)
 
     return {Webhooks: make}
 

@@ -1,4 +1,4 @@
-"""What the file of a person's own data lists of the tables of the kernel.
+"""What the file of a person's own data lists of the tables of the kernel: see `Feature`.
 
 Digests, random ids and `security_stamp` are left out: they say nothing about a person.
 """
@@ -9,7 +9,7 @@ from datetime import MAXYEAR, UTC, datetime
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.groups import Group
-from wsgiauth.accounts.models import User, is_proven
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records, rows_of
 from wsgiauth.accounts.tables import Membership, OneTimeSecret, Permission, Session
 from wsgiauth.authentication.one_time import digest
@@ -22,27 +22,6 @@ from wsgiauth.throttling.failed_logins import KEPT_FOR, STORED
 from wsgiauth.throttling.throttle import Throttle
 
 _LAST_MOMENT = int(datetime(MAXYEAR, 1, 1, tzinfo=UTC).timestamp())  # later: never
-
-
-def claims(user: User, settings: Settings) -> dict[str, object]:
-    """Return the account itself, in the names of OpenID Connect Core 1.0 section 5.1."""
-    return json_fields(
-        {
-            "sub": str(user.id),
-            "preferred_username": user.username,
-            "email": user.email,
-            "email_verified": is_proven(user, settings),
-            "email_verified_at": user.email_verified_at,
-            "email_verified_by": user.email_verified_by or None,
-            "locale": user.language or None,
-            "has_password": user.has_password,
-            "is_active": user.is_active,
-            "is_staff": user.is_staff,
-            "is_superuser": user.is_superuser,
-            "created_at": user.created_at,
-            "last_login_at": user.last_login_at,
-        }
-    )
 
 
 def _groups(user: User, settings: Settings) -> Iterator[object]:
