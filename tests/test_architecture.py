@@ -10,6 +10,7 @@ import pytest
 from tests.support import targets
 from tests.support.coverage import OF_SERVERS
 from tests.support.house import (
+    IN_FEATURES,
     KERNEL,
     LEVEL,
     MODULES,
@@ -17,6 +18,7 @@ from tests.support.house import (
     PERMITTED,
     ROOMS,
     ROWS,
+    feature_of,
     imported_features,
     imports,
     imports_upward,
@@ -114,6 +116,29 @@ def test_every_folder_of_features_is_a_feature_and_says_what_it_does():
     folders = {path.parent.name: tree_of(path) for path in PACKAGE.glob("features/*/__init__.py")}
     assert folders.keys() == {each.name for each in FEATURES}
     assert [name for name, tree in folders.items() if not ast.get_docstring(tree)] == []
+
+
+# These prove that the public door is wide enough for features of others.
+THROUGH_THE_DOOR = ("terms", "trusted_browsers", "personal_data")
+
+
+@pytest.mark.parametrize("feature", THROUGH_THE_DOOR)
+def test_some_features_import_the_public_door_alone(feature):
+    own = {each: internal_imports(each) for each in IN_FEATURES if feature_of(each) == feature}
+    others = {
+        (module, each)
+        for module, imported in own.items()
+        for each in imported
+        if room_of(each) != "extend" and feature_of(each) != feature
+    }
+    assert own
+    assert others == set()
+
+
+def test_one_module_of_the_door_alone_imports_those_of_commands():
+    doors = {each: internal_imports(each) for each in MODULES if room_of(each) == "extend"}
+    for_commands = {each for each, imported in doors.items() if "console" in map(room_of, imported)}
+    assert for_commands == {"extend.console"}
 
 
 def test_no_module_changes_what_it_imports():

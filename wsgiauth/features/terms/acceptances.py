@@ -6,16 +6,20 @@ from typing import Any, NamedTuple
 
 import peewee
 
-from wsgiauth import events
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import insert_new
-from wsgiauth.events.kinds import Change
+from wsgiauth.extend import (
+    Change,
+    Settings,
+    User,
+    _,
+    database,
+    emit,
+    from_timestamp,
+    insert_new,
+    repeated_after_conflict,
+    utc_now,
+    utc_text,
+)
 from wsgiauth.features.terms.tables import Acceptance
-from wsgiauth.messages import _
-from wsgiauth.settings import Settings
-from wsgiauth.storage import database
-from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import from_timestamp, utc_now, utc_text
 
 TERMS_ACCEPTED = Change("terms_accepted", _("Terms accepted"), icon="document")
 
@@ -47,7 +51,7 @@ def accept(user: User, version: str) -> bool:
             return False
         if not insert(user, version):  # by another request at the same moment
             return False
-        events.emit(TERMS_ACCEPTED, user_id=user.id, reason=version)
+        emit(TERMS_ACCEPTED, user_id=user.id, reason=version)
     return True
 
 

@@ -2,11 +2,9 @@
 
 import json
 
-from wsgiauth.console.command import Arguments, open_database
-from wsgiauth.console.output import print_line, print_list
-from wsgiauth.console.parser import Parser
+from wsgiauth.extend import counted
+from wsgiauth.extend.console import Arguments, Parser, open_database, print_line, print_list
 from wsgiauth.features.terms.acceptances import count
-from wsgiauth.messages import counted
 
 _COLUMNS = {"version": "version", "users": "users"}
 

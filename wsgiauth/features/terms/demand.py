@@ -4,24 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 from wsgiref.types import WSGIEnvironment
 
 import peewee
 
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.registration import FeatureField
-from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.demands import Demand
-from wsgiauth.exceptions import RequestError, UnmetDemandError
+from wsgiauth.extend import (
+    Demand,
+    FeatureField,
+    Problem,
+    RequestError,
+    Session,
+    Settings,
+    UnmetDemandError,
+    User,
+    _,
+    is_day,
+    obj,
+    text,
+    url_for_client,
+)
 from wsgiauth.features.terms import acceptances
 from wsgiauth.features.terms.tables import Acceptance
-from wsgiauth.messages import _
-from wsgiauth.openapi.answers import Problem
-from wsgiauth.openapi.schemas import obj, text
-from wsgiauth.settings import Settings
-from wsgiauth.settings.checks import is_day
-from wsgiauth.web.urls import LOGIN_AT
 
 TERMS_REQUIRED = "terms_required"
 OTHER_VERSION = "other_version"
@@ -70,8 +74,7 @@ class Terms:
 
     def members(self, environ: WSGIEnvironment) -> dict[str, object]:
         """Return the members of JSON that name the version and its text."""
-        # The page of another host, behind a proxy, has no path of this one.
-        url = urljoin(environ.get(LOGIN_AT, ""), self.url)
+        url = url_for_client(environ, self.url)
         return {"terms_url": url, "terms_version": self.version}
 
     def require_same(self, version: str, members: Mapping[str, object]) -> None:

@@ -1,10 +1,20 @@
 """What the OpenAPI document says of the terms of use."""
 
+from wsgiauth.extend.openapi import (
+    DETAIL,
+    NEXT,
+    Operation,
+    answer,
+    answer_or_page,
+    array,
+    leads,
+    nullable,
+    obj,
+    text,
+    time,
+)
 from wsgiauth.features.terms.demand import TERMS_VERSION
 from wsgiauth.features.terms.terms import TermsOfUse
-from wsgiauth.openapi.answers import Operation, answer, answer_or_page, leads
-from wsgiauth.openapi.objects import DETAIL, NEXT
-from wsgiauth.openapi.schemas import array, nullable, obj, text, time
 
 ACCEPTED_TERMS = obj("AcceptedTerms", version=text(format="date"), accepted_at=time())
 TERMS = obj(

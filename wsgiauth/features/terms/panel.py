@@ -1,9 +1,7 @@
 """The accepted terms on the page of a user in the staff panel."""
 
-from wsgiauth.accounts.models import User
+from wsgiauth.extend import User, UserList, UserRow, _
 from wsgiauth.features.terms.acceptances import list_accepted
-from wsgiauth.messages import _
-from wsgiauth.staff.user_lists import UserList, UserRow
 
 
 class UserTerms(UserList):

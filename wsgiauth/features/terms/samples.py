@@ -1,8 +1,8 @@
 """An example of each page of the terms."""
 
-from wsgiauth.endpoints.samples import THEN
+from wsgiauth.extend import Page
+from wsgiauth.extend.samples import THEN
 from wsgiauth.features.terms.terms import TermsPage
-from wsgiauth.web.pages import Page
 
 _TERMS = TermsPage(
     version="2026-11-02",

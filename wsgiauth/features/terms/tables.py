@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import peewee
 
-from wsgiauth.accounts.models import User
-from wsgiauth.storage.models import Model
+from wsgiauth.extend import Model, User
 
 VERSION_LENGTH = 10  # of a date such as 2026-11-28
 

@@ -5,23 +5,32 @@ from datetime import datetime
 from http import HTTPStatus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.authentication import sessions
-from wsgiauth.authentication.identity import UserSession
-from wsgiauth.endpoints.logout import log_out
-from wsgiauth.exceptions import ValidationError
+from wsgiauth.extend import (
+    INVALID,
+    Flag,
+    FormPage,
+    ListForm,
+    MemberSubmission,
+    Refusal,
+    Response,
+    Settings,
+    Site,
+    Text,
+    UrlBelow,
+    UserSession,
+    ValidationError,
+    _,
+    destination_after_login,
+    json_response,
+    log_out_everywhere,
+    must_send_again,
+    prefers_html,
+    query_field,
+    redirect,
+    see_other,
+)
 from wsgiauth.features.terms.acceptances import Accepted, accept, list_accepted
 from wsgiauth.features.terms.demand import OTHER_VERSION_SENT, Terms
-from wsgiauth.forms import FormPage, ListForm, MemberSubmission, Refusal, see_other
-from wsgiauth.forms.fields import Flag, Text
-from wsgiauth.forms.handover import destination_after_login
-from wsgiauth.messages import _
-from wsgiauth.openapi.problems import INVALID
-from wsgiauth.settings import Settings
-from wsgiauth.site import Site
-from wsgiauth.web.failures import RESEND
-from wsgiauth.web.pages import UrlBelow
-from wsgiauth.web.request import prefers_html, query_field
-from wsgiauth.web.responses import Response, json_response, redirect
 
 _ALL = "all"
 
@@ -78,8 +87,7 @@ class TermsOfUse(ListForm):
         """Accept the version, or log out everywhere."""
         environ, site, user = submission.environ, submission.site, submission.member.user
         if submission.fields["end"] == _ALL:
-            sessions.revoke_all(user)
-            _elsewhere, cleared = log_out(environ, None, site)
+            cleared = log_out_everywhere(environ, user, site)
             if submission.wants_json:
                 return json_response({"detail": _("Logged out.")}, headers=cleared)
             return see_other(submission, "login?done=logout", *cleared)
@@ -107,7 +115,7 @@ class TermsOfUse(ListForm):
             text_url=terms.url,
             privacy_url=terms.privacy_url,
             accepted_at=None if accepted is None else accepted.accepted_at,
-            is_resent=bool(query_field(submission.environ, RESEND)),
+            is_resent=must_send_again(submission.environ),
             next=submission.destination,
             message=refusal.text_without("accept"),
             errors=refusal.errors,

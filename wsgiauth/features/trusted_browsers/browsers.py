@@ -13,31 +13,39 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from wsgiauth import events
-from wsgiauth.accounts import lock_user
-from wsgiauth.accounts.models import User
-from wsgiauth.accounts.names import is_handle
-from wsgiauth.accounts.personal_data import rows_of
-from wsgiauth.accounts.tables import TrustedBrowser
-from wsgiauth.authentication.lifetimes import DAY
-from wsgiauth.authentication.one_time import digest
-from wsgiauth.authentication.second_factors import SecondFactors
-from wsgiauth.authentication.trusted_browsers import ListedBrowser, TrustedBrowsers
-from wsgiauth.events import kinds
-from wsgiauth.messages import _
-from wsgiauth.settings import Settings
-from wsgiauth.storage import database
-from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import from_timestamp, json_fields
-from wsgiauth.storage.upkeep import purge_some
-from wsgiauth.web.clients import Client, user_agent_in_words
-from wsgiauth.web.cookies import OwnCookie
+from wsgiauth.extend import (
+    Change,
+    Client,
+    OwnCookie,
+    SecondFactors,
+    Settings,
+    User,
+    _,
+    database,
+    emit,
+    from_timestamp,
+    is_handle,
+    json_fields,
+    lock_user,
+    purge_some,
+    repeated_after_conflict,
+    rows_of,
+    user_agent_in_words,
+)
+from wsgiauth.extend.one_time import digest
+from wsgiauth.extend.trusted_browsers import (
+    TRUST_ENDED,
+    ListedBrowser,
+    TrustedBrowser,
+    TrustedBrowsers,
+)
 
-TRUST_GIVEN = kinds.Change("trust_given", _("Browser trusted"), icon="laptop")
+TRUST_GIVEN = Change("trust_given", _("Browser trusted"), icon="laptop")
 
 MOST_BROWSERS = 50  # of a user; the oldest ends
 MOST_USERS = 5  # of a browser; the longest ago has to enter a code again
 
+_DAY = 24 * 60 * 60  # seconds
 _SEPARATOR = "."  # of the secrets in a cookie
 
 
@@ -46,7 +54,7 @@ class Browsers(TrustedBrowsers):
 
     def __init__(self, settings: Settings) -> None:
         self.days = settings.TRUSTED_BROWSER_DAYS
-        self.cookie = OwnCookie("-trusted", self.days * DAY)
+        self.cookie = OwnCookie("-trusted", self.days * _DAY)
 
     def find(
         self, cookie: str, user: User, factors: SecondFactors, now: float
@@ -74,7 +82,7 @@ class Browsers(TrustedBrowsers):
             "stamp": user.security_stamp,
             "factors": state,
             "created_at": int(now),
-            "expires_at": int(now) + self.days * DAY,
+            "expires_at": int(now) + self.days * _DAY,
             "address": client.address,
             "agent": client.agent,
         }
@@ -115,7 +123,7 @@ class Browsers(TrustedBrowsers):
             lock_user(user.id)  # as a login that skips the second step does
             is_ended = bool(own.execute())
             if is_ended:
-                events.emit(kinds.TRUST_ENDED, user_id=user.id)
+                emit(TRUST_ENDED, user_id=user.id)
         return is_ended
 
 
@@ -176,7 +184,7 @@ def _insert(
         if ids:
             TrustedBrowser.delete().where(TrustedBrowser.id.in_(ids)).execute()
         TrustedBrowser.insert(row).execute()
-        events.emit(TRUST_GIVEN, user_id=user.id, details={"agent": row["agent"]})
+        emit(TRUST_GIVEN, user_id=user.id, details={"agent": row["agent"]})
     return True
 
 
