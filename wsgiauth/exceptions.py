@@ -152,6 +152,9 @@ class RequestError(WsgiAuthError):
         pages: Internal: links for the user: their texts, by the path below the mount.
         again: Internal: the login that a button begins again, or None.
         errors: Internal: other mistakes in the fields of a form: messages, by field name.
+
+    Example:
+        error = RequestError(HTTPStatus.CONFLICT, "no_badges_left", _("All badges are given."))
     """
 
     errors: Mapping[str, list[str]] = MappingProxyType({})
@@ -175,7 +178,15 @@ class RequestError(WsgiAuthError):
 
 
 class NotFoundError(RequestError):
-    """The path leads to nothing, or to nothing that the user is allowed to know about."""
+    """The path leads to nothing, or to nothing that the user is allowed to know about.
+
+    Example:
+        def find_badge(number: int) -> Badge:
+            found = Badge.get_or_none(Badge.id == number)
+            if found is None:
+                raise NotFoundError
+            return found
+    """
 
     def __init__(self) -> None:
         detail = _("Check the address. The content may have been deleted.")
@@ -183,7 +194,11 @@ class NotFoundError(RequestError):
 
 
 class ForbiddenError(RequestError):
-    """The user does not have the right for a change or a page."""
+    """The user does not have the right for a change or a page.
+
+    Example:
+        error = ForbiddenError(_("You cannot give badges."))
+    """
 
     def __init__(self, detail: str) -> None:
         super().__init__(HTTPStatus.FORBIDDEN, "forbidden", detail)
@@ -195,6 +210,9 @@ class UnauthenticatedError(RequestError):
     Attributes:
         error: `invalid_token` (RFC 6750 section 3.1) if a token was presented and rejected.
         accepts_keys: Whether an API key would be accepted.
+
+    Example:
+        error = UnauthenticatedError("invalid_token")
     """
 
     def __init__(self, error: str | None, *, accepts_keys: bool = False) -> None:
@@ -211,6 +229,12 @@ class InsufficientAuthenticationError(RequestError):
         max_age: How old the proof can be, in seconds.
         return_to: The page, below the mount, that follows the confirmation; "": the one that the
             browser asked for.
+
+    Example:
+        try:
+            member = require_fresh(environ, site)
+        except InsufficientAuthenticationError as error:
+            print(f"The last proof is older than {error.max_age} seconds.")
     """
 
     def __init__(self, max_age: int, *, return_to: str = "") -> None:
@@ -229,6 +253,11 @@ class UnmetDemandError(RequestError):
         says_unsent: Whether the page says that a form was not processed; see `failures.RESEND`.
         reachable: What the session reaches nevertheless: paths below the mount, as the routes of
             endpoints have them.
+
+    Example:
+        error = UnmetDemandError(
+            HTTPStatus.FORBIDDEN, "badge_required", _("Take a badge."), page="/badges"
+        )
     """
 
     def __init__(

@@ -47,7 +47,11 @@ FactorsOf = Callable[[Settings], SecondFactors]  # of a site with these settings
 
 
 class WellKnown(NamedTuple):
-    """What answers GET and HEAD at a path above the mount (RFC 8615)."""
+    """What answers GET and HEAD at a path above the mount (RFC 8615).
+
+    Example:
+        well_known = {"/.well-known/badges": WellKnown.document(json_response({"badges": []}))}
+    """
 
     answer: Callable[[WSGIEnvironment], Response]
     cross_origin: CrossOrigin | None = None  # see `Endpoint`
@@ -70,14 +74,25 @@ class WellKnown(NamedTuple):
 
 
 class ConfirmationWay(NamedTuple):
-    """An alternative to the password at /auth/confirm."""
+    """An alternative to the password at /auth/confirm.
+
+    Example:
+        def confirm_by_card(submission: MemberSubmission) -> Response:
+            raise ForbiddenError(_("Hold your card to the reader."))
+
+        confirmations = {"card": ConfirmationWay(confirm_by_card)}
+    """
 
     act: Callable[["MemberSubmission"], Response]
     refusals: "tuple[Problem, ...]" = ()  # of `act`, for the OpenAPI document
 
 
 class Finding(NamedTuple):
-    """A sentence of `python -m wsgiauth check`: a warning or a note."""
+    """A sentence of `python -m wsgiauth check`: a warning or a note.
+
+    Example:
+        finding = Finding("BADGES_COLOURS is 1: all badges look the same.")
+    """
 
     sentence: str
     is_risk: bool = True
@@ -91,6 +106,13 @@ class Question(NamedTuple):
         is_for_panel: Whether the staff panel shows its warnings to superusers: it asks no other
             server, reads no whole table, and no warning has the value of a setting, a path or a
             host.
+
+    Example:
+        def ask(site: Site) -> Iterator[Finding]:
+            if BadgeSettings.of(site.settings).BADGES_COLOURS == 1:
+                yield Finding("BADGES_COLOURS is 1: all badges look the same.")
+
+        question = Question(ask, needs_database=False)
     """
 
     ask: Callable[["Site"], Iterable[Finding]]
@@ -99,7 +121,11 @@ class Question(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command of `python -m wsgiauth`."""
+    """A command of `python -m wsgiauth`.
+
+    Example:
+        badges = Command("badges.commands", "list the users who have a badge")
+    """
 
     module: str  # has a function `add_commands`, and is imported for its commands alone
     help: str  # a sentence without a full stop
@@ -141,14 +167,14 @@ class Feature(Declaration):
         parts: Returns the functions that make the objects that it adds to a site, by their
             classes; none if the feature is off. See `Parts`. A `Queue` among them sends in a
             thread of its own.
-        credential_kinds: Returns the kinds of credentials that it adds.
+        credential_kinds: Returns the kinds of credentials that it adds. Internal.
         demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
         registration_fields: Returns the fields that it adds to the creation of an account.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
-        way_in: Returns whether a user can log in by this feature.
+        way_in: Returns whether a user can log in by this feature. Internal.
         is_way_in: Returns whether a site with these settings offers logins by this feature.
-        factor_kinds: The kinds of second factors that it adds.
+        factor_kinds: The kinds of second factors that it adds. Internal.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.
         headlines: The headlines of error pages with its codes, by code.
@@ -176,6 +202,9 @@ class Feature(Declaration):
         openapi: The name of the module that describes its endpoints for the OpenAPI document, in
             `OPERATIONS`, by class and method, and the members that it adds to objects of others,
             in `MEMBERS`. It is imported when the document is first asked for.
+
+    Example:
+        FEATURE = Feature(name="badges", settings=BadgeSettings, urls={"/badges": Badges()})
     """
 
     urls: Mapping[str, "Endpoint"] = field(default_factory=dict)

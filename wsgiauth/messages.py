@@ -31,6 +31,9 @@ class Message(str):
         plural: The form for several; empty without a number.
         number: The number that chooses the form.
         context: Distinguishes texts that are the same in English.
+
+    Example:
+        title: Message = _("Badges of %(name)s", name="ada")
     """
 
     __slots__ = ("context", "number", "plural", "text", "values")
@@ -97,22 +100,38 @@ class Wait(Joined):
 
 
 def _(text: str, /, **values: object) -> Message:
-    """Return a sentence with its values."""
+    """Return a sentence with its values.
+
+    Example:
+        title = _("Badges of %(name)s", name="ada")
+    """
     return Message(text, values)
 
 
 def ngettext(one: str, several: str, num: int, /, **values: object) -> Message:
-    """Return the form of a sentence for a number, which is the value of `%(num)s` in it."""
+    """Return the form of a sentence for a number, which is the value of `%(num)s` in it.
+
+    Example:
+        text = ngettext("One badge", "%(num)s badges", 3)
+    """
     return Message(one, {"num": num, **values}, plural=several, number=num)
 
 
 def pgettext(context: str, text: str, /, **values: object) -> Message:
-    """Return a sentence that can have another translation in another context."""
+    """Return a sentence that can have another translation in another context.
+
+    Example:
+        text = pgettext("of a badge", "Early")
+    """
     return Message(text, values, context=context)
 
 
-def list_of(items: Iterable[str]) -> Joined:
-    """Return items with commas, or with the separator of a language."""
+def list_of(items: Iterable[str]) -> Message:
+    """Return items with commas, or with the separator of a language.
+
+    Example:
+        text = _("Badges: %(names)s", names=list_of(["early", "kind"]))
+    """
     return Joined(items, pgettext("between the items of a list", ", "))
 
 
@@ -156,5 +175,9 @@ def speaking(language: "Language") -> Iterator[None]:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its English noun, for operators; add an `s` if it is not 1."""
+    """Return a number with its English noun, for operators; add an `s` if it is not 1.
+
+    Example:
+        counted(2, "badge") == "2 badges"
+    """
     return f"{number} {noun}{'' if number == 1 else 's'}"

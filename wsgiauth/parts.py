@@ -16,7 +16,12 @@ _Part = TypeVar("_Part")
 
 
 class Several(ABC):  # noqa: B024 - the interfaces have the methods
-    """The base of an interface of which a site can have several parts; of others, it has one."""
+    """The base of an interface of which a site can have several parts; of others, it has one.
+
+    Example:
+        class Greeting(Several):
+            ...
+    """
 
     def conflicts_with(self, other: Self) -> bool:
         """Return whether the order of two parts would decide between them."""
@@ -32,6 +37,15 @@ class Parts:
 
     Raises:
         ConfigurationError: Parts need each other, or two features have a part for the same purpose.
+
+    Example:
+        class Counts:
+            number = 0
+
+        def make(parts: Parts) -> Counts:
+            return Counts()
+
+        factories: PartFactories = {Counts: make}
     """
 
     def __init__(self, factories: Mapping[str, "PartFactories"]) -> None:

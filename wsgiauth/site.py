@@ -67,7 +67,25 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Site:
-    """A site with accounts; created once, when the process starts."""
+    """A site with accounts; created once, when the process starts.
+
+    Attributes:
+        settings: Its settings.
+        factors: The second factors of its users.
+        destinations: Tells which `next` are safe; see `web.urls.Destinations`. Internal.
+        outbox: Keeps its emails; None without MAIL_URL.
+        personal_data: What it stores about a person.
+        changes: The kinds of changes by name, for the words of the audit trail.
+        parts: The parts of features.
+        questions: The questions of features, for `check`.
+        tokens, refresh_tokens, ways_in, freshness, sessions, identifier, form_accounts: Internal.
+        pages, clients, throttle, hash_slots, registration, id_claims, admission: Internal.
+        at_first_proof: See `Feature`. Internal.
+
+    Example:
+        def is_due(site: Site, expires_at: int) -> bool:
+            return expires_at <= site.now()
+    """
 
     settings: Settings
     features: tuple[Feature, ...]
@@ -75,7 +93,7 @@ class Site:
     refresh_tokens: RefreshTokens
     factors: SecondFactors
     ways_in: WaysIn
-    at_first_proof: Sequence[Callable[[User], object]]  # see `Feature`
+    at_first_proof: Sequence[Callable[[User], object]]
     freshness: Freshness
     sessions: Sessions
     identifier: Identifier
@@ -85,13 +103,13 @@ class Site:
     clients: Clients
     throttle: Throttle
     hash_slots: HashSlots
-    outbox: Outbox | None  # None without MAIL_URL
+    outbox: Outbox | None
     registration: Registration
     personal_data: PersonalData
     id_claims: IdClaims
-    changes: Mapping[str, Change]  # by name, for the words of the audit trail
-    parts: Parts  # of the features
-    questions: Sequence[Question]  # of the features, for `check`
+    changes: Mapping[str, Change]
+    parts: Parts
+    questions: Sequence[Question]
 
     @classmethod
     def from_settings(
@@ -105,7 +123,7 @@ class Site:
         personal_data: PersonalDataFunction | None = None,
         id_claims: IdClaimsFunction | None = None,
     ) -> Self:
-        """Return the site of these settings; see `AuthMiddleware` for the other arguments.
+        """Return the site of these settings; see `AuthMiddleware` for the others. Internal.
 
         Raises:
             ConfigurationError: Users have no way to log in; a key, the layout of the pages or a
@@ -205,7 +223,7 @@ class Site:
 
     @property
     def admission(self) -> Admission:
-        """What the site demands of sessions."""
+        """What the site demands of sessions. Internal."""
         return self.sessions.admission
 
     def now(self) -> float:

@@ -285,5 +285,11 @@ def lock_user(user_id: int) -> User | None:
 
     Lock before other reads of the transaction: on MariaDB, they then see every change that was
     committed before the lock.
+
+    Example:
+        with database.atomic():
+            stored = lock_user(user.id)
+            if stored is not None and stored.is_active:
+                Badge.create(user=stored, name="early")
     """
     return next(iter(lock_users(User, [user_id])), None)

@@ -115,7 +115,11 @@ _KEY_NAME = _Kind(
 
 
 def typed(name: str) -> str:
-    """Return a name without the spaces and invisible characters that phones add around it."""
+    """Return a name without the spaces and invisible characters that phones add around it.
+
+    Example:
+        typed(" Ada ") == "Ada"
+    """
     return name.strip(_AROUND)
 
 
@@ -171,7 +175,13 @@ def new_username_problem(username: str) -> str | None:
 
 
 def email_problem(email: str) -> str | None:
-    """Return why `email` is refused, for people, or None; the address need not exist."""
+    """Return why `email` is refused, for people, or None; the address need not exist.
+
+    Example:
+        problem = email_problem("ada.example.org")
+        if problem is not None:
+            print(problem)
+    """
     problem = _problem(email, _EMAIL_ADDRESS)
     # RFC 2047: email software decodes `=?...?=` in a header, line breaks included.
     if problem is None and not (
@@ -204,6 +214,9 @@ def is_same_mailbox(one: str, other: str) -> bool:
     """Return whether two email addresses differ at most in the case of ASCII letters.
 
     Their keys also equal letters that look alike, which can be mailboxes of different people.
+
+    Example:
+        is_same_mailbox("Ada@example.org", user.email)
     """
     is_ascii = one.isascii() and other.isascii()
     return one == other or (is_ascii and one.lower() == other.lower())
@@ -326,5 +339,9 @@ _RULES = {"username": new_username_problem, "email": email_problem, "name": grou
 
 
 def is_handle(text: object) -> bool:
-    """Return whether `text` has the form of an id in a URL, so that it can be part of a query."""
+    """Return whether `text` has the form of an id in a URL, so that it can be part of a query.
+
+    Example:
+        is_handle("5f0c8e1b7a9d2c34")
+    """
     return isinstance(text, str) and _HANDLE.fullmatch(text) is not None

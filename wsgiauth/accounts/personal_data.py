@@ -5,7 +5,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
+
+import peewee
 
 from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.events.actors import application_code
@@ -13,6 +15,8 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage.models import json_fields
 
 PAGE = 500  # rows per query
+
+_Row = TypeVar("_Row", bound=peewee.Model)
 
 # Called with the user of the file; returns a mapping of JSON.
 PersonalDataFunction = Callable[[User], Mapping[str, object]]
@@ -26,6 +30,13 @@ class Records(NamedTuple):
         read: Returns the entries, ready for JSON (RFC 8259), without secrets and digests, and
             without anything of another user. A table can have many rows, so read them a page at a
             time: see `pages_of`.
+
+    Example:
+        def own_badges(user: User, settings: Settings) -> Iterator[object]:
+            of_user = Badge.select().where(Badge.user == user.id)
+            return (row.name for row in rows_of(of_user, Badge.id))
+
+        personal_data = {"badges_badge": Records("badges", own_badges)}
     """
 
     name: str
@@ -38,6 +49,9 @@ class PersonalData(NamedTuple):
     Attributes:
         tables: Who answers for each table, by its name.
         function: The application's, or None.
+
+    Example:
+        account = site.personal_data.of_account(user, site.settings)
     """
 
     tables: Mapping[str, Records]
@@ -80,10 +94,14 @@ class PersonalData(NamedTuple):
             return json.loads(written.encode())  # which refuses unpaired surrogates
 
 
-def pages_of(query: Any, column: Any) -> Iterator[list[Any]]:
+def pages_of(query: "peewee.ModelSelect[_Row]", column: peewee.Field) -> Iterator[list[_Row]]:
     """Yield the rows of a SELECT in pages, ordered by a column whose values are unique in it.
 
     Each page is a query of its own, so memory is bounded, and no cursor stays open.
+
+    Example:
+        for page in pages_of(User.select(), User.id):
+            print(len(page))
     """
     rest = query.order_by(column)
     while True:
@@ -95,7 +113,11 @@ def pages_of(query: Any, column: Any) -> Iterator[list[Any]]:
         rest = query.where(column > getattr(rows[-1], column.column_name)).order_by(column)
 
 
-def rows_of(query: Any, column: Any) -> Iterator[Any]:
-    """Yield the rows of `pages_of` one after another."""
+def rows_of(query: "peewee.ModelSelect[_Row]", column: peewee.Field) -> Iterator[_Row]:
+    """Yield the rows of `pages_of` one after another.
+
+    Example:
+        names = [row.username for row in rows_of(User.select(), User.id)]
+    """
     for page in pages_of(query, column):
         yield from page

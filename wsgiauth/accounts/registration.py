@@ -230,6 +230,16 @@ class FeatureField(Field):
 
     Attributes:
         refusals: The failures of a value beside 422, for the OpenAPI document.
+
+    Example:
+        class BadgeField(FeatureField):
+            def record(self, user: User, value: str) -> None:
+                Badge.create(user=user, name=value)
+
+            def schema(self) -> dict[str, object]:
+                return text("The name of the first badge.")
+
+        field = BadgeField("badge", _("First badge"))
     """
 
     refusals: ClassVar["tuple[Problem, ...]"] = ()

@@ -294,6 +294,9 @@ class TrustedBrowser(Model):
         last_used_at: When a login last skipped the second step; None: never.
         address: The client's address when the browser became trusted; can be empty.
         agent: The client's User-Agent then, cut and with printable ASCII only; can be empty.
+
+    Example:
+        number = TrustedBrowser.select().where(TrustedBrowser.user == user.id).count()
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=16, primary_key=True)
@@ -323,6 +326,9 @@ class OneTimeSecret(Model):
         subject: The digest of an email address that the secret depends on, or None.
         data: Depends on the purpose; can be empty.
         expires_at: In seconds since the epoch.
+
+    Example:
+        number = OneTimeSecret.select().where(OneTimeSecret.purpose == "badge").count()
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
@@ -364,6 +370,10 @@ def insert_new(model: type[Model], **row: object) -> bool:
     """Insert a row in a transaction; return False if it exists, or if a foreign key refuses it.
 
     MariaDB's INSERT IGNORE would not report the foreign key.
+
+    Example:
+        if not insert_new(Badge, user=user.id, name="first"):
+            print("The user has it already.")
     """
     try:
         with database.atomic():
@@ -379,7 +389,12 @@ def has_keys(user_id: int, now: float) -> bool:
 
 
 def revoke_keys(user_id: int) -> int:
-    """Revoke all API keys of a user, and return how many there were."""
+    """Revoke all API keys of a user, and return how many there were.
+
+    Example:
+        with database.atomic():
+            number = revoke_keys(user.id)
+    """
     with database.atomic():
         revoked: int = Key.delete().where(Key.user == user_id).execute()
         if revoked:
@@ -404,7 +419,11 @@ def forget_former_password(user_id: int) -> None:
 
 
 def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:
-    """Delete the secrets of a user for some purposes, except the ids in `keep`."""
+    """Delete the secrets of a user for some purposes, except the ids in `keep`.
+
+    Example:
+        end_secrets(user.id, "badge")
+    """
     with database.atomic():
         of_user = OneTimeSecret.delete().where(OneTimeSecret.user == user_id)
         if keep:

@@ -108,6 +108,11 @@ def emit(
         reason: The cause or the detail. Never anything that a client sent.
         details: Further values for recorders alone.
         remedy: What an operator can do, for the log alone; for a `RefusedAttempt`.
+
+    Example:
+        with database.atomic():
+            Badge.create(user=user, name="kind")
+            emit(BADGE_GIVEN, user_id=user.id, reason="kind")
     """
     is_change = isinstance(kind, Change)
     chosen = storage.current_or_none() if is_change else context.database()

@@ -17,6 +17,10 @@ class EventKind:
 
     Attributes:
         name: Its name in the log, in the trail and for the application; at most 32 letters.
+
+    Example:
+        def is_logged_as_warning(kind: EventKind) -> bool:
+            return kind.level >= logging.WARNING
     """
 
     name: str
@@ -29,7 +33,11 @@ class EventKind:
 
 @dataclass(frozen=True, eq=False)
 class RefusedAttempt(EventKind):
-    """An attempt that failed or was refused, and so changed nothing: it is only logged."""
+    """An attempt that failed or was refused, and so changed nothing: it is only logged.
+
+    Example:
+        BADGE_REFUSED = RefusedAttempt("badge_refused")
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +53,9 @@ class Change(EventKind):
             `authentication.methods`.
         is_warning: Whether it is logged as a warning, because it can be an attack.
         icon: The icon beside its title, by its name in `macros.html`.
+
+    Example:
+        BADGE_GIVEN = Change("badge_given", _("Badge given"), icon="check")
     """
 
     title: str

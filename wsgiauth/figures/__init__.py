@@ -30,6 +30,9 @@ class Figure(NamedTuple):
         meaning: A sentence, for Prometheus.
         measure: Returns the value; gets the time in seconds since the epoch.
         label: The name of the label by whose values `measure` returns numbers; "": it returns one.
+
+    Example:
+        figure = Figure("badges", "Badges that users have.", lambda now: Badge.select().count())
     """
 
     name: str
@@ -39,7 +42,12 @@ class Figure(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """The messages of a queue that wait to be sent."""
+    """The messages of a queue that wait to be sent.
+
+    Example:
+        def count_waiting() -> Waiting:
+            return Waiting(number=0, oldest=None)
+    """
 
     number: int
     oldest: int | None  # when the oldest began to wait, in seconds since the epoch

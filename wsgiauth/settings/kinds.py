@@ -80,7 +80,7 @@ class FeatureSettings:
     Example:
         @dataclass(frozen=True, kw_only=True)
         class BadgeSettings(FeatureSettings):
-            BADGE_COLOURS: int = whole_number(3, 1, 9, "how many colours there are")
+            BADGES_COLOURS: int = whole_number(3, 1, 9, "how many colours there are")
     """
 
     @classmethod
@@ -125,7 +125,11 @@ def missing_package(name: str, package: str, extra: str) -> ConfigurationError:
 def whole_number(
     default: int, lowest: int, highest: int, meaning: str, *, risk: _Finding = _nothing
 ) -> int:
-    """Declare a whole number in a range."""
+    """Declare a whole number in a range.
+
+    Example:
+        colours = whole_number(3, 1, 9, "how many colours there are")
+    """
     return _declare(
         default,
         meaning,
@@ -137,12 +141,20 @@ def whole_number(
 
 
 def limit(default: int, highest: int, meaning: str, *, risk: _Finding = _nothing) -> int:
-    """Declare a limit, which 0 turns off."""
+    """Declare a limit, which 0 turns off.
+
+    Example:
+        most = limit(20, 1000, "how many badges a user can have")
+    """
     return whole_number(default, 0, highest, f"{meaning}; `0`: no limit", risk=risk)
 
 
 def switch(default: bool, meaning: str, *, needs: str = "") -> bool:
-    """Declare a boolean."""
+    """Declare a boolean.
+
+    Example:
+        are_public = switch(False, "whether everyone sees the badges of a user")
+    """
     return _declare(
         default,
         meaning,
@@ -154,7 +166,11 @@ def switch(default: bool, meaning: str, *, needs: str = "") -> bool:
 
 
 def choice(choices: tuple[str, ...], meaning: str, *, parse: _Parser = _unchanged) -> str:
-    """Declare one of several words, of which the first is the default."""
+    """Declare one of several words, of which the first is the default.
+
+    Example:
+        shape = choice(("round", "square"), "the shape of a badge")
+    """
     *others, last = choices
     expected = f"{', '.join(others)} or {last}"
     return _declare(choices[0], meaning, expected, lambda value: value in choices, parse=parse)
@@ -170,7 +186,11 @@ def string(
     risk: _Finding = _nothing,
     needs: str = "",
 ) -> _String:
-    """Declare a string, which can be unset if its default is None."""
+    """Declare a string, which can be unset if its default is None.
+
+    Example:
+        issuer = string(None, "who issues the badges", needs="PUBLIC_URL")
+    """
     return _declare(
         default,
         meaning,
@@ -197,6 +217,9 @@ def words(
     """Declare a list of strings, separated by spaces or the separator.
 
     Without `is_valid`, `contradictions` checks them. `convert` makes a tuple of a list.
+
+    Example:
+        names = words("the badges that users can get", expected="words", is_valid=str.isalpha)
     """
     return objects(
         meaning,
@@ -246,7 +269,11 @@ def path(
     problem: Callable[[str], str | None] = _nothing,
     risk: Callable[[str], str | None] = _nothing,
 ) -> str | os.PathLike[str] | None:
-    """Declare the path of a file or folder, which can be unset."""
+    """Declare the path of a file or folder, which can be unset.
+
+    Example:
+        images = path("the folder of the images", expected="the path of a folder")
+    """
     return _declare(
         None,
         meaning,
@@ -259,7 +286,11 @@ def path(
 
 
 def key(meaning: str) -> str | None:
-    """Declare a secret key, which can be unset; `contradictions` checks its strength."""
+    """Declare a secret key, which can be unset; `contradictions` checks its strength.
+
+    Example:
+        secret = key("signs the badges")
+    """
     return string(
         None, meaning, expected="a random string", is_valid=lambda _: True, is_secret=True
     )

@@ -112,7 +112,7 @@ def list_launchable(user: User) -> list[LaunchableApp]:
 def own_consents(user: User, settings: Settings) -> Iterator[object]:
     """Yield what a user has allowed which app."""
     of_user = Consent.select(Consent, Client).join(Client).where(Consent.user == user.id)
-    for page in pages_of(of_user, Consent.client_id):
+    for page in pages_of(of_user, Consent.client):
         for row in page:
             yield json_fields(
                 {
