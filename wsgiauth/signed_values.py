@@ -35,6 +35,9 @@ class Purpose(NamedTuple):
             never valid for another.
         is_secret: Whether values are encrypted, too. A value then hides all but its length.
         max_length: Longer values are refused, in characters. A Cookie header has no more.
+
+    Example:
+        purpose = Purpose("badges of visitors")
     """
 
     name: str
@@ -43,7 +46,12 @@ class Purpose(NamedTuple):
 
 
 class Unexpired(NamedTuple):
-    """The content of a value that has not expired."""
+    """The content of a value that has not expired.
+
+    Example:
+        def name_of(found: Unexpired | None) -> str:
+            return "" if found is None else found.payload.decode()
+    """
 
     payload: bytes
     expires_at: int  # seconds since the epoch
@@ -68,7 +76,13 @@ class KeyedDigests:
 
 
 class SignedValues:
-    """Signs and reads the values of one purpose, which do not expire."""
+    """Signs and reads the values of one purpose, which do not expire.
+
+    Example:
+        values = SignedValues(settings, Purpose("badges of visitors"))
+        value = values.sign(b"early", str(user.id))
+        values.read(value, str(user.id)) == b"early"
+    """
 
     def __init__(self, settings: Settings, purpose: Purpose) -> None:
         self._purpose = purpose
@@ -102,7 +116,12 @@ class SignedValues:
 
 
 class ExpiringValues:
-    """Signs and reads the values of one purpose, which last for `lifetime` seconds."""
+    """Signs and reads the values of one purpose, which last for `lifetime` seconds.
+
+    Example:
+        values = ExpiringValues(settings, Purpose("badges of today"), lifetime=86_400)
+        value = values.sign(b"early", now=site.now())
+    """
 
     def __init__(self, settings: Settings, purpose: Purpose, lifetime: int) -> None:
         self._values = SignedValues(settings, purpose)

@@ -19,6 +19,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
 from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.models import Model
 
 if TYPE_CHECKING:
     from wsgiauth.openapi.answers import Problem
@@ -47,6 +48,33 @@ class Demand(ABC):
             always has it.
         is_met_by_login: Whether another login can meet it, so that the login form is shown to such
             a session.
+
+    Example:
+        class BadgeDemand(Demand):
+            error = "badge_required"
+            keyword = "badge"
+
+            def columns(self, proof: type[Model]) -> Sequence[peewee.Node]:
+                of_user = Badge.select(peewee.fn.COUNT(Badge.id)).where(Badge.user == User.id)
+                return (of_user,)
+
+            def is_met(self, user: User, values: Sequence[object]) -> bool:
+                return bool(values[0])
+
+            def refusal(self, user: User, environ: WSGIEnvironment) -> UnmetDemandError:
+                return UnmetDemandError(
+                    HTTPStatus.FORBIDDEN,
+                    self.error,
+                    _("Take a badge, then try again."),
+                    page="/badges",
+                    reachable=("/badges", "/logout", "/language"),
+                )
+
+            def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
+                if is_met:
+                    insert_new(Badge, user=user.id, name="first")
+                else:
+                    Badge.delete().where(Badge.user == user.id).execute()
     """
 
     error: ClassVar[str]
@@ -57,7 +85,7 @@ class Demand(ABC):
     open_paths: frozenset[str] = frozenset()
     page: ClassVar[str] = ""
 
-    def columns(self, proof: Any) -> Sequence[peewee.ColumnBase]:
+    def columns(self, proof: type[Model]) -> Sequence[peewee.Node]:
         """Return what `is_met` needs, as columns of the one SELECT of a request.
 
         It joins `User` with `proof`. So a column is one of them, or a subquery for `User.id`. The
@@ -106,7 +134,7 @@ class Chain:
     """
 
     def __init__(self, demands: Iterable[Demand], proof: Any, after: int) -> None:
-        self.columns: list[peewee.ColumnBase] = []
+        self.columns: list[peewee.Node] = []
         self._places: list[tuple[Demand, slice]] = []
         self._reported_at = -_PAUSE
         for each in demands:

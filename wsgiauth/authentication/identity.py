@@ -70,7 +70,11 @@ class CredentialKind(NamedTuple):
 
 
 class UserSession(NamedTuple):
-    """A session's user and id."""
+    """A session's user and id.
+
+    Example:
+        member: UserSession = require_login(environ, site)
+    """
 
     user: User
     session_id: str

@@ -35,6 +35,9 @@ def issue(
 
     Raises:
         peewee.IntegrityError: The user has been deleted.
+
+    Example:
+        secret = issue("badge", user, now=site.now(), lifetime=3600, data="early")
     """
     secret = secrets.token_urlsafe(32)
     with database.atomic():
@@ -52,7 +55,11 @@ def issue(
 
 
 def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
-    """Return a secret that can be used for one of these purposes, and its user."""
+    """Return a secret that can be used for one of these purposes, and its user.
+
+    Example:
+        found = find("a secret that a client sent", "badge", now=site.now())
+    """
     return _find(secret, purposes, OneTimeSecret.user.is_null() | _IS_OF_USER, now)
 
 
@@ -88,6 +95,12 @@ def redeem(
     Atomic under concurrency. The user's other secrets of the purpose end, except `keep`. Call this
     in the transaction of the change that the secret permits. If the user changes, lock the user's
     row first, so that no change of the password is committed in between.
+
+    Example:
+        with database.atomic():
+            used = redeem("a secret that a client sent", "badge", now=site.now())
+            if used is not None:
+                Badge.create(user=used.user, name=used.data)
     """
     row = find(secret, purpose, now=now)
     if row is None:
@@ -104,6 +117,11 @@ def use(row: OneTimeSecret) -> bool:
 
     Call this first in the transaction of the change that it permits: it waits for another client
     that uses the same secret. Before, lock the row of the secret's user and compare the stamps.
+
+    Example:
+        secret = issue("badge", user, now=site.now(), lifetime=3600)
+        found = find(secret, "badge", now=site.now())
+        is_first = found is not None and use(found)
     """
     with database.atomic():
         return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
@@ -114,6 +132,11 @@ def exchange(row: OneTimeSecret, data: str) -> str | None:
 
     Returns:
         None if it was used meanwhile.
+
+    Example:
+        secret = issue("badge", user, now=site.now(), lifetime=3600)
+        found = find(secret, "badge", now=site.now())
+        other = None if found is None else exchange(found, "kind")
     """
     secret = secrets.token_urlsafe(32)
     changes = {"id": digest(secret), "data": data}
@@ -123,7 +146,11 @@ def exchange(row: OneTimeSecret, data: str) -> str | None:
 
 
 def end_about(subject: str, purpose: str) -> None:
-    """End all secrets for a purpose that depend on an email address."""
+    """End all secrets for a purpose that depend on an email address.
+
+    Example:
+        end_about("grace@example.org", "badge")
+    """
     found = OneTimeSecret.select(OneTimeSecret.id).where(
         OneTimeSecret.subject == digest(subject), OneTimeSecret.purpose == purpose
     )
@@ -161,11 +188,20 @@ def record(
 
 
 def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
-    """Return a link to a page with a secret. Only PUBLIC_URL is trusted for its host."""
+    """Return a link to a page with a secret. Only PUBLIC_URL is trusted for its host.
+
+    Example:
+        secret = issue("badge", user, now=site.now(), lifetime=3600)
+        link = link_url(settings, "/auth", "badges/offer", secret)
+    """
     root = (settings.PUBLIC_URL or "").rstrip("/")
     return f"{root}{quote(mount)}/{page}?token={secret}"
 
 
 def digest(secret: str) -> str:
-    """Return the digest that a table has instead of a secret or an email address."""
+    """Return the digest that a table has instead of a secret or an email address.
+
+    Example:
+        stored = digest("a secret that a client sent")
+    """
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

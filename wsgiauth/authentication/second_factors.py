@@ -35,7 +35,11 @@ FEW_CODES = 2  # left, with which a user should make new ones
 
 
 class Factor(NamedTuple):
-    """A second factor of a user."""
+    """A second factor of a user.
+
+    Example:
+        names = [factor.name for factor in site.factors.of(user)]
+    """
 
     method: str  # see `methods`
     handle: str  # names it among the factors of its user; not secret
@@ -107,9 +111,15 @@ def demands_second_factor_of(user: User, settings: Settings) -> bool:
 
 
 class SecondFactors:
-    """The second factors of the users of a site."""
+    """The second factors of the users of a site.
+
+    Example:
+        if site.factors.are_offered:
+            state = site.factors.state(user)
+    """
 
     def __init__(self, kinds: Iterable[FactorKind], settings: Settings) -> None:
+        """Take the kinds that a site has. Internal."""
         self._kinds = tuple(kinds)
         self._asked = tuple(each for each in self._kinds if each.is_asked_for(settings))
         self._settings = settings

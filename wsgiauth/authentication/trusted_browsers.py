@@ -16,7 +16,12 @@ from wsgiauth.web.cookies import OwnCookie
 
 
 class ListedBrowser(NamedTuple):
-    """A trusted browser in the list of its user; times are in UTC."""
+    """A trusted browser in the list of its user; times are in UTC.
+
+    Example:
+        def names_of(browsers: Sequence[ListedBrowser]) -> list[str]:
+            return [each.browser for each in browsers]
+    """
 
     handle: str
     is_current: bool  # whether it sent the request
@@ -50,6 +55,11 @@ class TrustedBrowsers(ABC):
     Attributes:
         cookie: The cookie of a browser, whose value the methods get. It can be empty.
         days: For how many days a browser is trusted.
+
+    Example:
+        trusted = site.part(TrustedBrowsers)
+        if trusted is not None:
+            browsers = trusted.list_browsers(user, site.factors, site.now())
     """
 
     cookie: OwnCookie

@@ -39,7 +39,12 @@ SAMPLE_ROOT = "https://example.org/auth"  # with which the links of samples begi
 
 
 class SiteLabel(NamedTuple):
-    """The attribute `site` of every template."""
+    """The attribute `site` of every template.
+
+    Example:
+        def subject(site: SiteLabel) -> str:
+            return f"A badge of {site.name}"
+    """
 
     name: str  # SITE_NAME, or else the host of PUBLIC_URL
     url: str
@@ -50,7 +55,13 @@ class SiteLabel(NamedTuple):
 
 
 class Letter(Content, ABC):
-    """The attribute `letter` of a template."""
+    """The attribute `letter` of a template.
+
+    Example:
+        class BadgeLetter(Letter):
+            template = "mail/badge.txt"
+            name: str
+    """
 
     @property
     @abstractmethod
@@ -76,7 +87,13 @@ class Letter(Content, ABC):
 
 
 class LinkLetter(Letter):
-    """A letter with a link that works once."""
+    """A letter with a link that works once.
+
+    Example:
+        class OfferLetter(LinkLetter):
+            template = "mail/badge_offer.txt"
+            action = _("Take the badge")
+    """
 
     link: str
     minutes: int
@@ -97,7 +114,15 @@ class LinkLetter(Letter):
 
 
 class Addressed(NamedTuple):
-    """A letter and where it goes."""
+    """A letter and where it goes.
+
+    Example:
+        def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+            if mail.user is None:
+                return None
+            letter = BadgeLetter(name="early")
+            return Addressed(letter, mail.user.email, mail.user_id, mail.language)
+    """
 
     letter: Letter
     address: str  # stored for an account, or the one that a link is to prove
@@ -207,6 +232,9 @@ def unlinked(name: str) -> str:
 
     Anyone can choose a name, and mail software makes a link of `evil.example` without a scheme.
     Compatibility forms count, such as the full-width solidus.
+
+    Example:
+        unlinked("evil.example") == ""
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
 

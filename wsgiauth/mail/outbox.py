@@ -52,7 +52,12 @@ logger = logging.getLogger("wsgiauth")
 
 
 class Mail(Model):
-    """An email to send. Times are in seconds since the epoch."""
+    """An email to send. Times are in seconds since the epoch.
+
+    Example:
+        def name_in(mail: Mail) -> str:
+            return str(json.loads(mail.data)["name"])
+    """
 
     # Random, so that no number is used twice.
     id: peewee.CharField[str] = peewee.CharField(max_length=32, primary_key=True)
@@ -83,7 +88,12 @@ Composer = Callable[[Mail, Settings, float], Addressed | None]
 
 
 class Outbox(Queue):
-    """Keeps emails and sends them."""
+    """Keeps emails and sends them.
+
+    Example:
+        def can_send(outbox: Outbox | None) -> bool:
+            return outbox is not None
+    """
 
     name = "mail"
     content = "emails"
@@ -226,7 +236,12 @@ def enqueue(
     data: Mapping[str, object],
     language: str = "",
 ) -> None:
-    """Insert an email to send after this transaction; without an outbox, another process does."""
+    """Insert an email to send after this transaction; without an outbox, another process does.
+
+    Example:
+        with database.atomic():
+            enqueue(site.outbox, "badge", user=user, data={"name": "early"}, language=user.language)
+    """
     now = int(time.time() if outbox is None else outbox.now())
     Mail.insert(
         id=secrets.token_hex(16),
@@ -251,7 +266,11 @@ def ask_for(
     user: User | None = None,
     data: Mapping[str, object],
 ) -> None:
-    """Insert an email in the language that the client asks for; see `enqueue`."""
+    """Insert an email in the language that the client asks for; see `enqueue`.
+
+    Example:
+        ask_for(require_part(site.outbox), "badge", user=user, data={"name": "early"})
+    """
     environ = context.current_request()[1]
     site: Any = None if environ is None else environ["wsgiauth.site"]
     language = site.pages.readers.name_asked_for(environ) if site else ""

@@ -54,7 +54,14 @@ def repeat(action: Callable[[], _Result]) -> _Result:
 def repeated_after_conflict(
     change: Callable[_Parameters, _Result],
 ) -> Callable[_Parameters, _Result]:
-    """Repeat a function, whose only effect is one transaction, after conflicts."""
+    """Repeat a function, whose only effect is one transaction, after conflicts.
+
+    Example:
+        @repeated_after_conflict
+        def take_all(user: User) -> None:
+            with database.atomic():
+                Badge.delete().where(Badge.user == user.id).execute()
+    """
 
     @wraps(change)
     def call(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:

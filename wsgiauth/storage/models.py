@@ -19,7 +19,15 @@ BCRYPT_HASH = re.compile(
 
 
 class Model(peewee.Model):
-    """A model of the account database."""
+    """A model of the account database.
+
+    Example:
+        class Medal(Model):
+            user = peewee.ForeignKeyField(User, backref="+", on_delete="CASCADE")
+
+            class Meta:
+                table_name = "badges_medal"
+    """
 
     class Meta:
         database: peewee.DatabaseProxy = storage.database
@@ -57,7 +65,15 @@ class BcryptHashField(peewee.CharField):
 
 
 class UTCDateTimeField(peewee.DateTimeField):
-    """An aware datetime, stored as naive UTC."""
+    """An aware datetime, stored as naive UTC.
+
+    Example:
+        class Ribbon(Model):
+            given_at = UTCDateTimeField(default=utc_now)
+
+            class Meta:
+                table_name = "badges_ribbon"
+    """
 
     def db_value(self, value: datetime | None) -> datetime | None:
         """Return `value` as a naive datetime in UTC."""
@@ -76,17 +92,29 @@ def as_utc(stored: datetime | str) -> datetime:
 
 
 def from_timestamp(seconds: int) -> datetime:
-    """Return seconds since the epoch as a time in UTC."""
+    """Return seconds since the epoch as a time in UTC.
+
+    Example:
+        given_at = from_timestamp(1_793_610_300)
+    """
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def utc_text(moment: datetime) -> str:
-    """Format a time in UTC as RFC 3339 does."""
+    """Format a time in UTC as RFC 3339 does.
+
+    Example:
+        utc_text(from_timestamp(0)) == "1970-01-01T00:00:00Z"
+    """
     return moment.isoformat().replace("+00:00", "Z")
 
 
 def json_fields(fields: Mapping[str, object]) -> dict[str, object]:
-    """Return fields for JSON, with times as strings."""
+    """Return fields for JSON, with times as strings.
+
+    Example:
+        json_fields({"name": "early", "given_at": from_timestamp(0)})
+    """
     return {
         name: utc_text(value) if isinstance(value, datetime) else value
         for name, value in fields.items()
@@ -94,5 +122,9 @@ def json_fields(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def utc_now() -> datetime:
-    """Return the current time in UTC, in whole seconds, which every database can store."""
+    """Return the current time in UTC, in whole seconds, which every database can store.
+
+    Example:
+        given_at = int(utc_now().timestamp())
+    """
     return datetime.now(UTC).replace(microsecond=0)

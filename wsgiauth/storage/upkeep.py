@@ -37,11 +37,14 @@ def purge_expired(model: Any, now: float, *, by: Any = None, limit: int = 1000) 
         since = times[-1]
 
 
-def purge_some(model: Any, now: float, *, by: Any = None) -> None:
+def purge_some(model: type[peewee.Model], now: float, *, by: peewee.Field | None = None) -> None:
     """Delete up to `SOME` expired rows; on failure, log a warning.
 
     In a transaction, wait for its commit: on MariaDB, a deadlock would end the transaction
     unnoticed.
+
+    Example:
+        purge_some(Badge, site.now())
     """
     chosen = current()
     if chosen.in_transaction():

@@ -23,16 +23,30 @@ class Attempt:
 
     A success subtracts the attempt from every counter that counted it. It does not reset them, so
     that an attacker who logs in to their own account does not reset the failures of an address.
+    `Site.attempt` makes an attempt for a feature.
+
+    Attributes:
+        now: Returns the seconds since the epoch.
+        counters: Each can refuse the attempt, and counts it. Internal.
+        reset: One of `counters`, which a success resets. Internal.
+        passive: Counts the attempt, too, but never refuses it. Internal.
+        successes: Can refuse the attempt, and counts only its success. Internal.
+        known: Of this client, which a success makes known. Internal.
+        failures: For the staff panel, if the attempt is a login. Internal.
+
+    Example:
+        limit = Limit("badges", free=10, waits=(3600,), window=3600)
+        site.attempt(limit, str(user.id)).require_turn().begin()
     """
 
-    now: Callable[[], float]  # returns seconds since the epoch
-    counters: Sequence[Counter]  # each can refuse the attempt, and counts it
+    now: Callable[[], float]
+    counters: Sequence[Counter]
     _: KW_ONLY
-    reset: Counter | None = None  # one of `counters`, which a success resets
-    passive: Counter | None = None  # counts the attempt, too, but never refuses it
-    successes: Counter | None = None  # can refuse the attempt, and counts only its success
-    known: Counter | None = None  # of this client, which a success makes known
-    failures: FailureLog | None = None  # for the staff panel, if the attempt is a login
+    reset: Counter | None = None
+    passive: Counter | None = None
+    successes: Counter | None = None
+    known: Counter | None = None
+    failures: FailureLog | None = None
     _counted_by: Sequence[Counter] = field(default=(), init=False)
 
     def require_turn(self) -> Self:

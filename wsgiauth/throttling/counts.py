@@ -46,7 +46,11 @@ _TOO_MANY = _("There were too many attempts.")
 
 @dataclass(frozen=True)
 class Limit:
-    """How many attempts are free, and how long the following ones must wait."""
+    """How many attempts are free, and how long the following ones must wait.
+
+    Example:
+        limit = Limit("badges", free=10, waits=(3600,), window=3600)
+    """
 
     reason: str  # its name in events
     free: int  # attempts without a wait; 0 for no limit
