@@ -107,7 +107,12 @@ def log_out(
 
 
 def log_out_everywhere(environ: WSGIEnvironment, user: User, site: Site) -> tuple[Header, ...]:
-    """End all sessions of the user who sent a request; return the headers that delete cookies."""
+    """End all sessions of the user who sent a request; return the headers that delete cookies.
+
+    Example:
+        cleared = log_out_everywhere(environ, user, site)
+        response = see_other(submission, "login?done=logout", *cleared)
+    """
     sessions.revoke_all(user)
     return log_out(environ, None, site)[1]
 

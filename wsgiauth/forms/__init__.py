@@ -87,6 +87,10 @@ class Submission:
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
         wants_json: Whether the client gets JSON instead of pages.
+
+    Example:
+        def name_in(submission: Submission) -> str:
+            return submission.fields["name"]
     """
 
     environ: WSGIEnvironment = field(repr=False)  # has credentials
@@ -105,13 +109,25 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSubmission(Submission):
-    """The fields of a `MemberForm`, and the user who sent them."""
+    """The fields of a `MemberForm`, and the user who sent them.
+
+    Example:
+        def owner_of(submission: MemberSubmission) -> User:
+            return submission.member.user
+    """
 
     member: UserSession
 
 
 class FormPage(Page):
-    """A page with a form."""
+    """A page with a form.
+
+    Example:
+        class NewBadgePage(FormPage):
+            template = "badges/new.html"
+            badges_url = UrlBelow("badges")
+            name: str = ""
+    """
 
     typed: ClassVar[tuple[str, ...]] = ()  # the fields of its main form, in their order
 
@@ -145,7 +161,11 @@ Sent = TypeVar("Sent", bound=Submission)
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a form is shown again."""
+    """Why a form is shown again.
+
+    Example:
+        Refusal(errors={"name": ["There is no such badge."]}).text == "There is no such badge."
+    """
 
     message: str = ""  # about the whole form
     errors: Mapping[str, list[str]] = field(default_factory=dict)  # by field
@@ -329,14 +349,38 @@ def page_of(submission: Submission) -> str:
 
 
 class PublicForm(Form[Submission]):
-    """A form for everyone."""
+    """A form for everyone.
+
+    Example:
+        class Greet(PublicForm):
+            fields = (Text("name", "Who is greeted.", required=True),)
+
+            def act(self, submission: Submission) -> Response:
+                name = submission.fields["name"]
+                return json_response({"detail": _("Hello %(name)s", name=name)})
+
+            def page(self, submission: Submission, refusal: Refusal) -> BadgesPage:
+                return BadgesPage(message=refusal.text)
+    """
 
     def _admit(self, submission: Submission) -> Submission:
         return submission
 
 
 class MemberForm(Form[MemberSubmission]):
-    """A form for users who are logged in; others are asked to log in."""
+    """A form for users who are logged in; others are asked to log in.
+
+    Example:
+        class TakeBadge(MemberForm):
+            fields = (Text("name", "The badge.", required=True),)
+
+            def act(self, submission: MemberSubmission) -> Response:
+                Badge.create(user=submission.member.user, name=submission.fields["name"])
+                return see_other(submission, "badges")
+
+            def page(self, submission: MemberSubmission, refusal: Refusal) -> BadgesPage:
+                return BadgesPage(message=refusal.message, errors=refusal.errors)
+    """
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return those of every form, and those of the session."""
@@ -364,7 +408,22 @@ class MemberForm(Form[MemberSubmission]):
 
 
 class ListForm(MemberForm):
-    """A form on a page with a list; programs get the list as JSON."""
+    """A form on a page with a list; programs get the list as JSON.
+
+    Example:
+        class ListedBadges(ListForm):
+            def act(self, submission: MemberSubmission) -> Response:
+                return self.answer_changed(submission, "badges")
+
+            def page(self, submission: MemberSubmission, refusal: Refusal) -> BadgesPage:
+                return BadgesPage(message=refusal.text)
+
+            def document(
+                self, environ: WSGIEnvironment, member: UserSession, site: Site
+            ) -> dict[str, object]:
+                of_user = Badge.select().where(Badge.user == member.user.id)
+                return {"badges": [each.name for each in of_user]}
+    """
 
     @abstractmethod
     def document(
@@ -407,7 +466,11 @@ def email_accepted(submission: Submission, detail: str, page: Page, *headers: He
 
 
 def see_other(submission: Submission, page: str, *headers: Header, name: str = "") -> Response:
-    """Send a browser to a page below the mount; for a query with `done` and `name`, see `done`."""
+    """Send a browser to a page below the mount; for a query with `done` and `name`, see `done`.
+
+    Example:
+        response = see_other(submission, "badges?done=given")
+    """
     location = f"{mount_url(submission.environ)}/{page}"
     done = done_cookies(submission.environ, location, name)
     return redirect(HTTPStatus.SEE_OTHER, location, headers=(*headers, *done))

@@ -49,26 +49,46 @@ _Part = TypeVar("_Part")
 
 
 class State(NamedTuple):
-    """The state of what a link on the account page leads to, in few words."""
+    """The state of what a link on the account page leads to, in few words.
+
+    Example:
+        state = State(_("Complete"), kind="good")
+    """
 
     text: str
     kind: str = ""  # "good", "bad" or empty
 
 
 class Overview(NamedTuple):
-    """What the account page has read about its user, for the states of its links."""
+    """What the account page has read about its user, for the states of its links.
+
+    Attributes:
+        is_verified: Whether the email address is; None where the site sends no email.
+        passkeys, factors: The passkeys, and the second factors.
+        codes_left: How many recovery codes there are.
+        connected: The accounts of providers. Internal.
+
+    Example:
+        def state_of(overview: Overview) -> State | None:
+            number = Badge.select().where(Badge.user == overview.user.id).count()
+            return State(ngettext("One badge", "%(num)s badges", number)) if number else None
+    """
 
     user: User
     site: Site
-    is_verified: bool | None  # the email address; None where the site sends no email
+    is_verified: bool | None
     passkeys: Sequence[Factor] = ()
-    factors: Sequence[Factor] = ()  # second factors
-    codes_left: int = 0  # recovery codes
-    connected: Sequence[Connected] = ()  # accounts of providers
+    factors: Sequence[Factor] = ()
+    codes_left: int = 0
+    connected: Sequence[Connected] = ()
 
 
 class AccountLink(NamedTuple):
-    """A link on the account page."""
+    """A link on the account page.
+
+    Example:
+        link = AccountLink(PROGRAMS, _("Badges"), _("See the badges that you have."), icon="check")
+    """
 
     group: str  # the heading above it
     title: str
@@ -81,7 +101,11 @@ class AccountLink(NamedTuple):
 
 
 class BackLink(NamedTuple):
-    """A link that leads back from a page."""
+    """A link that leads back from a page.
+
+    Example:
+        back = BackLink("badges", _("Back to your badges"))
+    """
 
     path: str  # below the mount; `{id}` stands for the id in the path of the page
     text: str
@@ -99,6 +123,11 @@ class Endpoint:
     """A URL below /auth. A subclass has a `Handler` named `get`, one named `post`, or both.
 
     `app` turns their exceptions into responses.
+
+    Example:
+        class NumberOfBadges(Endpoint):
+            def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+                return json_response({"number": Badge.select().count()})
     """
 
     hides_address: ClassVar[bool] = False  # the URL has a secret, which no Referer must contain
@@ -142,7 +171,7 @@ class Endpoint:
         return ""
 
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
-        """Return the frame of an error page for a user."""
+        """Return the frame of an error page for a user. Internal."""
         return Around("member.html", f"{mount_url(environ)}/{back.path}", back.text)
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
@@ -193,7 +222,12 @@ class SiteMap:
 
 
 class Caller(NamedTuple):
-    """The user who sent a request, by a session or by an API key."""
+    """The user who sent a request, by a session or by an API key.
+
+    Example:
+        def is_by_key(caller: Caller) -> bool:
+            return caller.session_id is None
+    """
 
     user: User
     session_id: str | None  # None with an API key
@@ -206,6 +240,9 @@ def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
     Raises:
         UnauthenticatedError: The client is anonymous.
         UnmetDemandError: The session lacks something that the site demands.
+
+    Example:
+        caller = require_caller(environ, site)
     """
     identity = site.identifier.identify(environ)
     if identity.lacking is not None:
@@ -216,7 +253,13 @@ def require_caller(environ: WSGIEnvironment, site: Site) -> Caller:
 
 
 def problems_of_session(method: str, *, is_fresh: bool = False) -> tuple[Problem | Answer, ...]:
-    """Return what `require_login` or `require_fresh` answers, for the OpenAPI document."""
+    """Return what `require_login` or `require_fresh` answers, for the OpenAPI document.
+
+    Example:
+        class FreshBadges(Endpoint):
+            def problems(self, method: str) -> tuple[Problem | Answer, ...]:
+                return (*super().problems(method), *problems_of_session(method, is_fresh=True))
+    """
     common = (NO_SESSION, FACTOR_DEMANDED, KEY_NOT_ACCEPTED)
     if not is_fresh:
         return (TO_LOGIN, *common)
@@ -239,6 +282,9 @@ def require_login(
         UnauthenticatedError: The client is anonymous.
         UnmetDemandError: The session lacks something that the site demands.
         KeyNotAcceptedError: An API key sent the request, and could exceed its permissions.
+
+    Example:
+        member = require_login(environ, site)
     """
     identity = site.identifier.identify(environ)
     if identity.lacking is not None:
@@ -264,6 +310,9 @@ def require_fresh(environ: WSGIEnvironment, site: Site, *, return_to: str = "") 
 
     Raises:
         InsufficientAuthenticationError: The proof is older.
+
+    Example:
+        member = require_fresh(environ, site, return_to="badges")
     """
     session = require_login(environ, site)
     if not site.freshness.is_fresh(session.session_id):
@@ -272,7 +321,11 @@ def require_fresh(environ: WSGIEnvironment, site: Site, *, return_to: str = "") 
 
 
 def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
-    """Raise `RequestError` (403) if a page of another site sent the request."""
+    """Raise `RequestError` (403) if a page of another site sent the request.
+
+    Example:
+        require_same_origin(environ, site)
+    """
     if not is_same_origin(environ, site.settings.TRUSTED_ORIGINS):
         raise refused(
             "cross_origin", _("This request came from another site, so nothing was done.")
@@ -280,7 +333,11 @@ def require_same_origin(environ: WSGIEnvironment, site: Site) -> None:
 
 
 def require_not_in_advance(environ: WSGIEnvironment) -> None:
-    """Raise `RequestError` (403) if a browser fetches what its user has not opened."""
+    """Raise `RequestError` (403) if a browser fetches what its user has not opened.
+
+    Example:
+        require_not_in_advance(environ)
+    """
     if is_prefetch(environ):
         raise refused(
             "prefetch", _("The browser sent this request in advance, so nothing was done.")
@@ -296,6 +353,9 @@ def require_opened(environ: WSGIEnvironment, *destinations: str, admits_head: bo
     Args:
         destinations: The accepted values of `Sec-Fetch-Dest` (W3C Fetch Metadata).
         admits_head: Whether to accept HEAD, because GET changes nothing.
+
+    Example:
+        require_opened(environ, "document")
     """
     is_opened = environ.get("HTTP_SEC_FETCH_DEST", destinations[0]) in destinations
     is_probe = environ["REQUEST_METHOD"] == "HEAD" and not admits_head
@@ -327,7 +387,11 @@ def read_json_alone(environ: WSGIEnvironment) -> dict[str, object]:
 
 
 def require_part(part: _Part | None) -> _Part:
-    """Return a part that the URL needs, such as `Site.outbox`, or raise NotFoundError."""
+    """Return a part that the URL needs, such as `Site.outbox`, or raise NotFoundError.
+
+    Example:
+        outbox = require_part(site.outbox)
+    """
     if part is None:
         raise NotFoundError
     return part

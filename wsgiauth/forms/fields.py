@@ -25,6 +25,9 @@ class Input:
         required: Whether JSON needs it.
         needs: The name of a setting; if it is off, the form has no such field, and ignores one.
         keywords: Further keywords of its JSON Schema, such as the bounds that `Form.act` checks.
+
+    Example:
+        fields: tuple[Input, ...] = (Text("name", "The badge."), Flag("is_public", "For everyone."))
     """
 
     type: ClassVar[str]
@@ -65,7 +68,11 @@ class Input:
 
 
 class Text(Input):
-    """A string; empty if it is missing."""
+    """A string; empty if it is missing.
+
+    Example:
+        name = Text("name", "The badge.", required=True, maxLength=50)
+    """
 
     type = "string"
     default = ""
@@ -73,21 +80,33 @@ class Text(Input):
 
 
 class Number(Input):
-    """A whole number."""
+    """A whole number.
+
+    Example:
+        colour = Number("colour", "The number of the colour.", minimum=1)
+    """
 
     type = "integer"
     default = None
 
 
 class Texts(Input):
-    """A list of strings."""
+    """A list of strings.
+
+    Example:
+        names = Texts("names", "The badges.", items={"type": "string"})
+    """
 
     type = "array"
     default: ClassVar[list[str]] = []
 
 
 class Numbers(Input):
-    """A list of whole numbers."""
+    """A list of whole numbers.
+
+    Example:
+        colours = Numbers("colours", "The numbers of the colours.", items={"type": "integer"})
+    """
 
     type = "array"
     default: ClassVar[list[int]] = []
@@ -95,7 +114,11 @@ class Numbers(Input):
 
 
 class Flag(Input):
-    """A checkbox, and true or false in JSON."""
+    """A checkbox, and true or false in JSON.
+
+    Example:
+        is_public = Flag("is_public", "Whether everyone sees it.")
+    """
 
     type = "boolean"
     default = False

@@ -253,7 +253,11 @@ def account_created(
 
 
 def destination_after_login(environ: WSGIEnvironment, site: Site, destination: str) -> str:
-    """Return `destination`, a safe `next`, if a login can lead there; otherwise the home page."""
+    """Return `destination`, a safe `next`, if a login can lead there; otherwise the home page.
+
+    Example:
+        url = destination_after_login(environ, site, submission.destination)
+    """
     home, mount = f"{root_url(environ)}/", mount_url(environ)
     # A link to the login with the logout as `next` would end every new session.
     dead_ends = [*_DEAD_ENDS, *(each.page for each in site.admission.demands if each.page)]

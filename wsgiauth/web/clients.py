@@ -79,7 +79,11 @@ class Clients:
 
 
 class Client(NamedTuple):
-    """The origin of a session, for its owner: cut to printable ASCII; empty if unknown."""
+    """The origin of a session, for its owner: cut to printable ASCII; empty if unknown.
+
+    Example:
+        client = Client.of(environ)
+    """
 
     address: str = ""
     agent: str = ""  # the User-Agent
@@ -117,7 +121,11 @@ def network_of(address: str) -> str:
 
 
 def user_agent_in_words(header: str) -> str:
-    """Return the browser and the system of a User-Agent, such as "Firefox on Windows"."""
+    """Return the browser and the system of a User-Agent, such as "Firefox on Windows".
+
+    Example:
+        text = user_agent_in_words(Client.of(environ).agent)
+    """
     return _in_words(_first(_AGENTS, header), _first(_SYSTEMS, header))
 
 

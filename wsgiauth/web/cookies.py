@@ -19,7 +19,11 @@ _TAG = re.compile("[0-9a-f]{16}")
 
 
 class OwnCookie(NamedTuple):
-    """A kind of cookie beside the login cookie. The module that uses it declares it."""
+    """A kind of cookie beside the login cookie. The module that uses it declares it.
+
+    Example:
+        cookie = OwnCookie("-badge", lifetime=86_400)
+    """
 
     suffix: str  # follows COOKIE_NAME in its name; a tag can follow the suffix
     lifetime: int  # in seconds

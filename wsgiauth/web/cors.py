@@ -30,6 +30,10 @@ class CrossOrigin(NamedTuple):
     Attributes:
         admits: Returns whether the pages of an origin can, in the spelling of `uris.web_origin`;
             None: the pages of all origins.
+
+    Example:
+        class PublicBadges(Endpoint):
+            cross_origin = CrossOrigin()
     """
 
     admits: "Callable[[str, Site], bool] | None" = None

@@ -276,6 +276,9 @@ def must_send_again(environ: WSGIEnvironment) -> bool:
     """Return whether a form was not processed because of a demand or an old proof.
 
     Its page says so, because the user must send the form again.
+
+    Example:
+        page = BadgesPage(notice=_("Send the form again.") if must_send_again(environ) else "")
     """
     return bool(query_field(environ, RESEND))
 

@@ -29,7 +29,13 @@ PASSKEYS = "passkeys.js"
 
 
 class UrlBelow:
-    """The percent-encoded URL of a path below /auth, as an attribute of a page."""
+    """The percent-encoded URL of a path below /auth, as an attribute of a page.
+
+    Example:
+        class HelpPage(Page):
+            template = "badges/help.html"
+            badges_url = UrlBelow("badges")
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -48,9 +54,19 @@ class ProviderButton(NamedTuple):
 
 
 class Page(Content):
-    """The variable `page` of a template."""
+    """The variable `page` of a template.
 
-    template: ClassVar[str]  # the name of its file
+    Attributes:
+        template: The name of its file.
+        providers, language, languages: Internal.
+
+    Example:
+        class BadgePage(Page):
+            template = "badges/badge.html"
+            name: str
+    """
+
+    template: ClassVar[str]
     providers: tuple[ProviderButton, ...] = ()  # their forms can lead to other sites
     destination: str = ""  # where its form leads, unless `next` does; see `web.urls.Destinations`
     form_source: str = ""  # where else its form leads: a source of `form-action` (CSP)
@@ -154,7 +170,11 @@ class SiteLinks(NamedTuple):
 
 
 class StaffSection(NamedTuple):
-    """A section of the staff panel, in the navigation of its pages."""
+    """A section of the staff panel, in the navigation of its pages.
+
+    Example:
+        section = StaffSection("badges", _("Badges"), icon="check")
+    """
 
     name: str  # in the path, below /auth/admin; empty for its first page
     title: str

@@ -37,6 +37,9 @@ def prefers_html(environ: WSGIEnvironment) -> bool:
     """Return whether the client prefers HTML to JSON (RFC 9110 section 12.5.1).
 
     Browsers do. Programs that accept anything, or send no `Accept`, get JSON.
+
+    Example:
+        template = "badges.html" if prefers_html(environ) else ""
     """
     if IS_NAVIGATION in environ:
         return True
@@ -223,7 +226,11 @@ def list_fields(
 
 
 def query_field(environ: WSGIEnvironment, name: str) -> str:
-    """Return the first value of a field in the query, or "", also if the query is malformed."""
+    """Return the first value of a field in the query, or "", also if the query is malformed.
+
+    Example:
+        name = query_field(environ, "name")
+    """
     try:
         pairs = _read_query(environ)
     except ValueError:
@@ -235,6 +242,9 @@ def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, 
     """Return fields in the query, each "" if it is missing.
 
     For filters: a filter that is ignored would select more than the client asked for.
+
+    Example:
+        filters = query_fields(environ, ("name", "colour"))
     """
     return query_form(environ, names, ())[0]
 

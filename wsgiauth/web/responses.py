@@ -29,7 +29,11 @@ _STRICT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 @dataclass(frozen=True)
 class Response:
-    """An HTTP response, which is a WSGI app."""
+    """An HTTP response, which is a WSGI app.
+
+    Example:
+        response = Response(HTTPStatus.OK, b"early,kind", "text/csv; charset=utf-8")
+    """
 
     status: HTTPStatus
     body: bytes = b""
@@ -92,7 +96,11 @@ def json_response(
     cache: str = "no-store",
     content_type: str = "application/json",
 ) -> Response:
-    """Return `document` as JSON (RFC 8259), with messages in the language of the reader."""
+    """Return `document` as JSON (RFC 8259), with messages in the language of the reader.
+
+    Example:
+        response = json_response({"detail": _("Badge given.")}, status=HTTPStatus.CREATED)
+    """
     is_translated = has_message(document)
     return Response(
         status,
@@ -140,6 +148,9 @@ def redirect(status: HTTPStatus, location: str, *, headers: tuple[Header, ...] =
     """Return a redirect to a path on this site, or to a host of NEXT_HOSTS.
 
     A path stays one (RFC 9110 section 10.2.2), so that a forged Host has no effect.
+
+    Example:
+        response = redirect(HTTPStatus.SEE_OTHER, f"{mount_url(environ)}/badges")
     """
     return Response(status, headers=(("Location", location), *headers))
 

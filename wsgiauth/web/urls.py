@@ -154,7 +154,11 @@ def path_below(destination: str, url: str) -> str:
 
 
 def with_next(url: str, destination: str) -> str:
-    """Return `url` with `destination` as its `next`, if there is one."""
+    """Return `url` with `destination` as its `next`, if there is one.
+
+    Example:
+        url = with_next(f"{mount_url(environ)}/login", "/badges")
+    """
     if not destination:
         return url
     return f"{url}{'&' if '?' in url else '?'}{urlencode({'next': destination})}"
@@ -175,13 +179,20 @@ def url_for_client(environ: WSGIEnvironment, url: str) -> str:
     """Return a URL of this site as the client of a request can open it.
 
     A path becomes a whole URL if a proxy asks about a host whose login is at another one.
+
+    Example:
+        url = url_for_client(environ, "/terms")
     """
     home: str = environ.get(LOGIN_AT, "")
     return urljoin(home, url)
 
 
 def mount_url(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path of /auth, for endpoints only."""
+    """Return the percent-encoded path of /auth, for endpoints only.
+
+    Example:
+        url = f"{mount_url(environ)}/badges"
+    """
     return _encoded_path(environ["SCRIPT_NAME"]).rstrip("/")
 
 
@@ -233,7 +244,13 @@ def overlap(one: str, other: str) -> bool:
 
 
 def routing_argument(environ: WSGIEnvironment, name: str) -> str:
-    """Return a named part of the path of this request."""
+    """Return a named part of the path of this request.
+
+    Example:
+        class OneBadge(Endpoint):
+            def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+                return json_response({"name": routing_argument(environ, "name")})
+    """
     argument: str = environ[ROUTING_ARGS][1][name]
     return argument
 
