@@ -12,7 +12,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from wsgiauth import storage
 from wsgiauth.accounts import find_user
@@ -28,6 +28,9 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import context
 from wsgiauth.storage.databases import missing_file, refuse_file_of_other_user
 
+if TYPE_CHECKING:
+    from wsgiauth.site import Site
+
 Arguments = Namespace
 
 # A password in a URL: between the username and the host, or as a parameter.
@@ -35,11 +38,19 @@ _PASSWORD = re.compile(r"://[^/@]*:[^/]+@|[?&]pass(word|wd)=")
 
 
 class CommandError(WsgiAuthError):
-    """A command failed; the message is for the person who ran it."""
+    """A command failed; the message is for the person who ran it.
+
+    Example:
+        error = CommandError("there is no badge 'early'")
+    """
 
 
 class UsageError(CommandError):
-    """The arguments of a command are invalid together."""
+    """The arguments of a command are invalid together.
+
+    Example:
+        error = UsageError("give --name or --colour, not both")
+    """
 
 
 def read_database_option(value: str | None) -> str | None:
@@ -69,7 +80,12 @@ def environment(arguments: Arguments) -> dict[str, str]:
 
 
 def read_settings(arguments: Arguments) -> Settings:
-    """Return the settings without SECRET_KEY, because these commands sign nothing."""
+    """Return the settings without SECRET_KEY, because these commands sign nothing.
+
+    Example:
+        def print_colours(arguments: Arguments) -> None:
+            print_line(f"{read_settings(arguments)}")
+    """
     return Settings.from_mapping(
         {**environment(arguments), "SECRET_KEY": "", "SECRET_KEY_FALLBACKS": ""}
     )
@@ -79,6 +95,11 @@ def open_database(arguments: Arguments, *, may_create: bool = False) -> Settings
     """Open the database and return the settings.
 
     Without `may_create`, a missing SQLite file is an error: perhaps this is the wrong folder.
+
+    Example:
+        def list_badges(arguments: Arguments) -> None:
+            settings = open_database(arguments)
+            print_line(settings.DATABASE_URL.partition(":")[0])
     """
     settings = read_settings(arguments)
     missing = missing_file(settings.DATABASE_URL)
@@ -105,8 +126,14 @@ def _made_at_first_change(make: Callable[[], list[Recorder]]) -> list[Recorder]:
     return [call_all]
 
 
-def open_site(arguments: Arguments) -> Any:
-    """Use the database of the AuthMiddleware that `--app` names, and return its `site.Site`."""
+def open_site(arguments: Arguments) -> "Site":
+    """Use the database of the AuthMiddleware that `--app` names, and return its `site.Site`.
+
+    Example:
+        def list_badges(arguments: Arguments) -> None:
+            site = open_site(arguments)
+            print_line(site.settings.SITE_NAME or "")
+    """
     if arguments.database is not None:
         raise UsageError("--app uses the database of the application, not --database")
     found = arguments.middleware_of(import_application(arguments.app))
@@ -115,7 +142,8 @@ def open_site(arguments: Arguments) -> Any:
     refuse_file_of_other_user(found.site.settings.DATABASE_URL)
     # Not another connection: on SQLite, `on_registered` would wait for the transaction of its row.
     context.use(found.database)
-    return found.site
+    site: Site = found.site
+    return site
 
 
 def open_personal_data(arguments: Arguments) -> tuple[Settings, PersonalData]:
@@ -124,6 +152,11 @@ def open_personal_data(arguments: Arguments) -> tuple[Settings, PersonalData]:
     Returns:
         The settings with SECRET_KEY, which finds the failed logins, and what the site stores about
         a person; without `--app`, this lacks what the application stores.
+
+    Example:
+        def print_account(arguments: Arguments) -> None:
+            settings, data = open_personal_data(arguments)
+            print_json_line(data.of_account(require_user(arguments.user), settings))
     """
     if arguments.app is not None:
         site = open_site(arguments)
@@ -134,7 +167,11 @@ def open_personal_data(arguments: Arguments) -> tuple[Settings, PersonalData]:
 
 
 def require_user(name: str) -> User:
-    """Return the user with this username or email address."""
+    """Return the user with this username or email address.
+
+    Example:
+        user = require_user("ada")
+    """
     user = find_user(typed(name))
     if user is None:
         raise CommandError(f"there is no user {name!r}")
@@ -161,7 +198,11 @@ def require_passwords(settings: Settings) -> None:
 
 
 def require_group(name: str) -> Group:
-    """Return the group with this name, ignoring case."""
+    """Return the group with this name, ignoring case.
+
+    Example:
+        group = require_group("Editors")
+    """
     group = Group.objects.find(name)
     if group is None:
         raise CommandError(f"there is no group {name!r}; `groups` lists them")

@@ -36,17 +36,29 @@ class Table:
 
 
 def print_line(text: str) -> None:
-    """Print one line."""
+    """Print one line.
+
+    Example:
+        print_line("2 badges")
+    """
     print(printable(text))
 
 
 def print_change(is_changed: bool, state: str, *, done: str = "") -> None:
-    """Print the new state, or the sentence `done` instead, or that nothing changed."""
+    """Print the new state, or the sentence `done` instead, or that nothing changed.
+
+    Example:
+        print_change(True, "ada has the badge early")
+    """
     print_line((done or state) if is_changed else f"Nothing changed: {state}")
 
 
 def print_error(text: str) -> None:
-    """Print one line to standard error."""
+    """Print one line to standard error.
+
+    Example:
+        print_error("warning: there are no badges")
+    """
     print(printable(text), file=sys.stderr)
 
 
@@ -56,20 +68,32 @@ def print_text(text: str) -> None:
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
-    """Print a JSON document in ASCII, which comes in pieces."""
+    """Print a JSON document in ASCII, which comes in pieces.
+
+    Example:
+        print_pieces(["[", "]"])
+    """
     for piece in pieces:
         print(piece, end="")
 
 
 def print_json_line(document: object) -> None:
-    """Print a document in one line, as ASCII."""
+    """Print a document in one line, as ASCII.
+
+    Example:
+        print_json_line({"badges": ["early"]})
+    """
     print(json.dumps(document))
 
 
 def print_list(
     pages: Iterable[Sequence[Mapping[str, object]]], columns: Mapping[str, str], *, as_json: bool
 ) -> None:
-    """Print pages of documents as one JSON list, or as a table with headings for some keys."""
+    """Print pages of documents as one JSON list, or as a table with headings for some keys.
+
+    Example:
+        print_list([[{"name": "early", "users": 2}]], {"badge": "name"}, as_json=False)
+    """
     if as_json:
         _print_json_list(chain.from_iterable(pages))
         return
@@ -120,5 +144,9 @@ def printable(text: str) -> str:
 
 
 def yes_or_no(value: object) -> str:
-    """Return "yes" if `value` is true, otherwise "no"."""
+    """Return "yes" if `value` is true, otherwise "no".
+
+    Example:
+        yes_or_no(True) == "yes"
+    """
     return "yes" if value else "no"

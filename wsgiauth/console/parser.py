@@ -43,7 +43,13 @@ class _LinesFormatter(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that suggests similar commands, and hides passwords in its errors."""
+    """A parser that suggests similar commands, and hides passwords in its errors.
+
+    Example:
+        def add_commands(parser: Parser) -> None:
+            added = parser.command("badges", list_badges, "--json")
+            added.add_argument("--colour", type=positive, help="only badges of this colour")
+    """
 
     commands: Mapping[str, "Parser"] = {}  # by name
 
@@ -130,14 +136,22 @@ def permission(text: str) -> str:
 
 
 def positive(text: str) -> int:
-    """Return the typed number, or raise argparse.ArgumentTypeError."""
+    """Return the typed number, or raise argparse.ArgumentTypeError.
+
+    Example:
+        positive("3") == 3
+    """
     if not re.fullmatch(r"[1-9][0-9]{0,17}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
 
 
 def natural(text: str) -> int:
-    """Return the typed number, which can be 0, or raise argparse.ArgumentTypeError."""
+    """Return the typed number, which can be 0, or raise argparse.ArgumentTypeError.
+
+    Example:
+        natural("0") == 0
+    """
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)

@@ -33,7 +33,12 @@ def ask_password(rules: str, problem_of: Callable[[str], str | None]) -> str:
 
 
 def confirm(arguments: Arguments, question: str) -> None:
-    """Ask for confirmation, unless `--yes` was given; raise CommandError if it is refused."""
+    """Ask for confirmation, unless `--yes` was given; raise CommandError if it is refused.
+
+    Example:
+        def delete_badges(arguments: Arguments) -> None:
+            confirm(arguments, "Delete all badges?")
+    """
     if arguments.yes:
         return
     require_terminal("--yes")

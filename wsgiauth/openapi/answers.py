@@ -27,14 +27,22 @@ HTML_PAGE = schema("Html", {"type": "string", "description": "A page, in UTF-8."
 
 
 class Scheme(NamedTuple):
-    """How a request proves who sent it: a security scheme."""
+    """How a request proves who sent it: a security scheme.
+
+    Example:
+        schemes: tuple[Scheme, ...] = SESSION
+    """
 
     component: Component
     caller: str  # in words, for docs/endpoints.md
 
 
 class Tag(NamedTuple):
-    """A group of operations."""
+    """A group of operations.
+
+    Example:
+        tag = Tag("badges", "The badges of users.")
+    """
 
     name: str
     about: str
@@ -49,6 +57,10 @@ class Answer:
         content: The schemas by media type; empty for a response without a body.
         headers: Further ones, by name.
         name: In the document; empty for a response of one operation alone.
+
+    Example:
+        def problems(method: str) -> tuple[Problem | Answer, ...]:
+            return (NO_BADGES_LEFT, INVALID)
     """
 
     status: int
@@ -59,22 +71,38 @@ class Answer:
 
 
 def answer(status: int, about: str, body: Schema, **headers: Schema) -> Answer:
-    """Return a response with JSON alone."""
+    """Return a response with JSON alone.
+
+    Example:
+        created = answer(201, "The badge is given.", DETAIL)
+    """
     return Answer(status=status, about=about, content={JSON: body}, headers=_named(headers))
 
 
 def answer_or_page(about: str, body: Schema) -> Answer:
-    """Return the response 200 with JSON or, for browsers, a page."""
+    """Return the response 200 with JSON or, for browsers, a page.
+
+    Example:
+        listed = answer_or_page("The badges.", obj("BadgeNames", names=array(text())))
+    """
     return Answer(status=200, about=about, content={JSON: body, HTML: HTML_PAGE})
 
 
 def page(about: str, **headers: Schema) -> Answer:
-    """Return the response 200 with a page alone."""
+    """Return the response 200 with a page alone.
+
+    Example:
+        shown = page("The badge.")
+    """
     return Answer(status=200, about=about, content={HTML: HTML_PAGE}, headers=_named(headers))
 
 
 def leads(status: int, about: str, *, name: str = "", **headers: Schema) -> Answer:
-    """Return a redirect."""
+    """Return a redirect.
+
+    Example:
+        led_on = leads(303, "To the badges.")
+    """
     return Answer(
         status=status, about=about, headers={"Location": LOCATION, **_named(headers)}, name=name
     )
@@ -92,6 +120,9 @@ class Problem:
         headers: Further ones, by name.
         has_errors: Whether it has messages by field.
         members: An object whose members it also has.
+
+    Example:
+        NO_BADGES_LEFT = Problem("NoBadgesLeft", 409, {"no_badges_left": "All badges are given."})
     """
 
     name: str
@@ -104,7 +135,11 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Body:
-    """The body of a request that is no form of this site."""
+    """The body of a request that is no form of this site.
+
+    Example:
+        body = Body(content={"text/csv": text()}, about="A badge a line.")
+    """
 
     content: Mapping[str, Schema]
     about: str
@@ -131,6 +166,9 @@ class Operation:
         tag: The group; the class of the endpoint knows a default.
         security: The schemes of which a request needs one; by default `Endpoint.security`.
         unmet: Further statuses for a session that does not meet a demand.
+
+    Example:
+        OPERATIONS = {Endpoint: {"get": Operation("listBadges", "The badges of the caller")}}
     """
 
     id: str

@@ -34,7 +34,11 @@ ACCESS, RIGHTS, DANGER = pgettext("heading", "Access"), _("Rights"), _("Danger")
 
 
 class ActionField(NamedTuple):
-    """The field of an action."""
+    """The field of an action.
+
+    Example:
+        field = ActionField("name", _("Badge"))
+    """
 
     name: str
     label: str = ""  # empty if people enter the name of a user
@@ -46,7 +50,16 @@ ONLY_KNOWN = "only_known"  # the flag that refuses permissions that nothing asks
 
 @dataclass(frozen=True, kw_only=True)
 class Action:
-    """An action of a member of the staff on a user, a group or an app."""
+    """An action of a member of the staff on a user, a group or an app.
+
+    Example:
+        TAKE = Action(
+            name="take",
+            button=_("Take the badge"),
+            question=_("The user loses the badge."),
+            done=_("The badge is taken."),
+        )
+    """
 
     name: str  # in the path of its URL
     button: str
@@ -58,7 +71,12 @@ class Action:
 
 
 class ActionPage(PanelPage, FormPage):
-    """The page that asks before an action, or says why the action was refused."""
+    """The page that asks before an action, or says why the action was refused.
+
+    Example:
+        def is_about_badges(page: ActionPage) -> bool:
+            return page.label == "Badge"
+    """
 
     template = "admin/action.html"
     action: Action
@@ -78,7 +96,27 @@ _Action = TypeVar("_Action", bound=Action)
 
 
 class ActionForm(PanelForm):
-    """Asks before one of its actions, and does it."""
+    """Asks before one of its actions, and does it.
+
+    Example:
+        class BadgeActions(ActionForm):
+            section = "badges"
+            label = _("Badge")
+            actions = {"take": TAKE}
+
+            def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
+                return general_refusal(Right.MANAGE, member)
+
+            def find(self, arguments: Mapping[str, str]) -> object | None:
+                return Badge.get_or_none(Badge.id == int(arguments["id"]))
+
+            def change(self, submission: MemberSubmission) -> object:
+                number = int(routing_argument(submission.environ, "id"))
+                return bool(Badge.delete().where(Badge.id == number).execute())
+
+            def document(self, submission: MemberSubmission) -> dict[str, object]:
+                return {}
+    """
 
     section: ClassVar[str]  # of the panel, in the path
     label: ClassVar[str]  # what its actions act on
@@ -176,7 +214,14 @@ class ActionForm(PanelForm):
 
 
 def require_action(environ: WSGIEnvironment, actions: Mapping[str, _Action]) -> _Action:
-    """Return the action in the path of a request, or raise NotFoundError."""
+    """Return the action in the path of a request, or raise NotFoundError.
+
+    Example:
+        class AskedAction(PanelEndpoint):
+            def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+                require_staff(environ, site)
+                return json_response({"question": require_action(environ, {"take": TAKE}).question})
+    """
     action = actions.get(routing_argument(environ, "action"))
     if action is None:
         raise NotFoundError

@@ -32,7 +32,11 @@ _Result = TypeVar("_Result")
 
 
 class Right(Enum):
-    """The right that a member of the staff needs for a change."""
+    """The right that a member of the staff needs for a change.
+
+    Example:
+        right = Right.MANAGE
+    """
 
     SUPPORT = auto()  # to revoke sessions or to send a link, without a change of the account
     MANAGE = auto()  # to activate and deactivate an account
@@ -80,7 +84,11 @@ def party_of(member: User) -> Party:
 
 
 def general_refusal(right: Right, member: User) -> str | None:
-    """Return why a member of the staff cannot even change a user without rights, or None."""
+    """Return why a member of the staff cannot even change a user without rights, or None.
+
+    Example:
+        general_refusal(Right.MANAGE, user) is None
+    """
     return refusal_reason(right, party_of(member), Party(User(), frozenset()))
 
 
@@ -114,6 +122,12 @@ def administer(
         ForbiddenError: The actor does not have the right.
         LastSuperuserError: No active superuser would remain.
         User.DoesNotExist: The user has been deleted.
+
+    Example:
+        def give(stored: User) -> bool:
+            return insert_new(Badge, user=stored.id, name="kind")
+
+        is_given = administer(user, ada, Right.MANAGE, give)
     """
 
     def check() -> None:

@@ -14,6 +14,13 @@ class EventReasons(Several):
     Attributes:
         events: The names of the events whose reason is an id.
         names_keys: Whether the ids are those of API keys, which actors have, too.
+
+    Example:
+        class BadgeReasons(EventReasons):
+            events = ("badge_given",)
+
+            def names(self, ids: Collection[str]) -> Mapping[str, str]:
+                return {each: f"Badge {each}" for each in ids}
     """
 
     events: Collection[str]

@@ -49,7 +49,11 @@ LIST = "list"  # in the query of a page that was opened from a list: the query o
 
 
 class Frame(NamedTuple):
-    """The header of every page of the panel."""
+    """The header of every page of the panel.
+
+    Example:
+        frame: Frame = frame_of(environ, user, section="badges")
+    """
 
     panel_url: str
     section: str  # the part of the panel to which the page belongs
@@ -67,13 +71,26 @@ class Chip(NamedTuple):
 
 
 class PanelPage(Page):
-    """A page of the panel."""
+    """A page of the panel.
+
+    Example:
+        class AllBadgesPage(PanelPage):
+            template = "admin/badges.html"
+            names: Sequence[str] = ()
+    """
 
     frame: Frame
 
 
 class PanelEndpoint(Endpoint):
-    """A URL of the panel."""
+    """A URL of the panel.
+
+    Example:
+        class AllBadges(PanelEndpoint):
+            def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+                require_staff(environ, site)
+                return json_response({"badges": [each.name for each in Badge.select()]})
+    """
 
     is_for_staff = True
     back = BackLink("admin/users", _("Back to the users"))
@@ -93,13 +110,28 @@ class PanelEndpoint(Endpoint):
         return settings.ADMIN_PANEL
 
     def around(self, environ: WSGIEnvironment, user: User, back: BackLink) -> Around:
-        """Return the header of the panel, with the link back."""
+        """Return the header of the panel, with the link back. Internal."""
         frame = frame_of(environ, user, section=back.path.split("/")[1])
         return Around("admin/frame.html", f"{mount_url(environ)}/{back.path}", back.text, frame)
 
 
 class PanelForm(PanelEndpoint, MemberForm):
-    """A form of the panel."""
+    """A form of the panel.
+
+    Example:
+        class GiveBadge(PanelForm):
+            fields = (Text("name", "The badge.", required=True),)
+
+            def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
+                return general_refusal(Right.MANAGE, member)
+
+            def act(self, submission: MemberSubmission) -> Response:
+                return see_other(submission, "admin/badges")
+
+            def page(self, submission: MemberSubmission, refusal: Refusal) -> AllBadgesPage:
+                member = submission.member.user
+                return AllBadgesPage(frame=frame_of(submission.environ, member, "badges"))
+    """
 
     is_sensitive = True
     is_list: ClassVar[bool] = False  # GET shows a list, which needs no right and no recent proof
@@ -143,7 +175,11 @@ class PanelForm(PanelEndpoint, MemberForm):
 
 
 def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
-    """Return the member of the staff who sent a request; raise NotFoundError for other users."""
+    """Return the member of the staff who sent a request; raise NotFoundError for other users.
+
+    Example:
+        member = require_staff(environ, site)
+    """
     login = require_login(environ, site)
     if not login.user.is_staff:
         raise NotFoundError
@@ -166,7 +202,11 @@ def find_row(arguments: Mapping[str, str], model: type[_Row]) -> _Row | None:
 
 
 def panel_url(environ: WSGIEnvironment) -> str:
-    """Return the percent-encoded path of the panel."""
+    """Return the percent-encoded path of the panel.
+
+    Example:
+        url = f"{panel_url(environ)}/badges"
+    """
     return f"{mount_url(environ)}/admin"
 
 
@@ -176,7 +216,11 @@ def carrying(text: str) -> str:
 
 
 def frame_of(environ: WSGIEnvironment, user: User, section: str) -> Frame:
-    """Return the header of a page of the panel."""
+    """Return the header of a page of the panel.
+
+    Example:
+        page = AllBadgesPage(frame=frame_of(environ, user, section="badges"))
+    """
     return Frame(
         panel_url=panel_url(environ),
         section=section,

@@ -10,7 +10,11 @@ from wsgiauth.parts import Several
 
 
 class UserRow(NamedTuple):
-    """An entry of a list; paths are below /auth/admin."""
+    """An entry of a list; paths are below /auth/admin.
+
+    Example:
+        row = UserRow(name="early", since=utc_now(), document={"name": "early"})
+    """
 
     name: str
     since: datetime  # UTC
@@ -30,6 +34,16 @@ class UserList(Several):
         most: The number of entries from which on others may be left out; None: all are listed.
         note: The sentence that then says so.
         icon: The icon beside the title, by its name in `macros.html`.
+
+    Example:
+        class UserBadges(UserList):
+            name = "badges"
+            title = _("Badges")
+            empty = _("The user has no badges.")
+
+            def rows(self, user: User, now: float) -> list[UserRow]:
+                of_user = Badge.select().where(Badge.user == user.id)
+                return [UserRow(each.name, utc_now(), {"name": each.name}) for each in of_user]
     """
 
     name: str
