@@ -1,32 +1,52 @@
 """The public door for features that are not ours: what their declarations and rules need.
 
-A feature imports this package, its modules `openapi`, `console`, `one_time`, `samples` and
-`trusted_browsers`, and nothing else of wsgiauth. docs/extend.md leads through a feature.
+A feature imports this package and its modules (`console` for commands, `one_time` for secrets that
+work once, `openapi` for the description of endpoints, `samples` for examples of pages and emails,
+`trusted_browsers`), and nothing else of wsgiauth. All of it is provisional: see docs/versions.md.
 
-- The declaration: `Feature`, `Command`, `ConfirmationWay`, `Figure`, `Finding`, `FactorsOf`,
-  `PartFactories`, `Question`, `Records`, `Several`, `StaffSection`, `Waiting`, `WellKnown`
-- Settings: `FeatureSettings`, `Settings`, and the functions that declare a setting: `choice`,
-  `key`, `limit`, `objects`, `path`, `string`, `switch`, `whole_number`, `words`
+- The declaration: `Feature`, and what its attributes have: `Command`, `Composer`,
+  `ConfirmationWay`, `FactorsOf`, `FeatureField`, `Figure`, `Finding`, `PartFactories`, `Parts`,
+  `Question`, `Recorder`, `Records`, `Several`, `StaffSection`, `Waiting`, `WellKnown`
+- Settings: `FeatureSettings`, `Settings`. Its fields: `choice`, `key`, `limit`, `path`, `string`,
+  `switch`, `whole_number`, `words`; a check: `is_day`
 - The site and its people: `Site`, `User`, `Group`, `Session`, `UserSession`, `find_user`,
-  `lock_user`, `is_email`, `is_day`, `is_handle`, `typed`
-- Tables: `Model`, `UTCDateTimeField`, `database`, `repeated_after_conflict`, `insert_new`,
-  `purge_some`, `pages_of`, `rows_of`, `json_fields`, `from_timestamp`, `utc_now`, `utc_text`
-- Events: `Change`, `EventKind`, `RefusedAttempt`, `Event`, `Recorder`, `emit`, `EventReasons`
-- Sentences: `_`, `ngettext`, `pgettext`, `list_of`, `counted`, `Message`
-- URLs: `Endpoint`, `PublicForm`, `MemberForm`, `ListForm`, `FormPage`, `Page`, `UrlBelow`, the
-  fields `Flag`, `Number`, `Numbers`, `Text`, `Texts`, and what a form gets and returns:
-  `Submission`, `MemberSubmission`, `Refusal`, `Response`, `json_response`, `redirect`, `see_other`
-- Who sent a request: `require_login`, `require_fresh`, `require_caller`, `Caller`
-- The account page: `AccountLink`, `BackLink`, `Overview`, `State`, and its headings
-- Demands: `Demand`, `UnmetDemandError`, `FeatureField`
-- Limits: `Attempt`, `Counter`, `Counters`, `Limit`
-- Values that clients send back: `ExpiringValues`, `KeyedDigests`, `Purpose`, `SignedValues`
-- Emails: `Letter`, `LinkLetter`, `Addressed`, `Composer`, `Mail`, `ask_for`, `enqueue`
-- The staff panel: `PanelEndpoint`, `PanelForm`, `PanelPage`, `UserList`, `UserRow`, `Action`,
-  `ActionField`, `ActionForm`, `ActionPage`, `Right`, `administer`, `require_staff`
-- Errors: `RequestError` and those that inherit from it, `ValidationError`, `ApplicationError`
+  `lock_user`, `PersonalData`. Names: `email_problem`, `is_handle`, `is_same_mailbox`, `typed`
+- Tables: `Model`, `UTCDateTimeField`, and `database`, a proxy of Peewee for the one of the site.
+  Rows: `contains`, `insert_new`, `pages_of`, `purge_some`, `repeated_after_conflict`, `rows_of`.
+  Values: `from_timestamp`, `json_fields`, `utc_now`, `utc_text`
+- Events: `Change`, `RefusedAttempt`, `EventKind`, `Event`, `emit`, `EventReasons`
+- Sentences for people: `_`, `ngettext`, `pgettext`, `list_of`, `Message`; for operators: `counted`
+- URLs: `Endpoint`, and for forms `PublicForm`, `MemberForm`, `ListForm`. Their fields: `Input`,
+  `Flag`, `Number`, `Numbers`, `Text`, `Texts`. What they get: `Submission`, `MemberSubmission`,
+  `Networks`, `Refusal`. Their pages: `Page`, `FormPage`, `UrlBelow`
+- Requests: `mount_url`, `prefers_html`, `query_field`, `query_fields`, `routing_argument`,
+  `url_for_client`, `with_next`, `must_send_again`. Who sent one: `Caller`, `Client`, `OwnCookie`,
+  `user_agent_in_words`
+- Checks of a request: `require_login`, `require_fresh`, `require_caller`, `require_part`,
+  `require_same_origin`, `require_not_in_advance`, `require_opened`
+- Responses: `Response`, `Header`, `json_response`, `redirect`, `see_other`,
+  `destination_after_login`, `log_out_everywhere`. For pages of other origins: `CrossOrigin`,
+  `ALL_ORIGINS`
+- The account page: `AccountLink`, under a heading: `LOGIN`, `SECURITY`, `PROGRAMS`, `STAFF`,
+  `LEAVING`, or another one. Its state: `State`, of an `Overview`. Back from a page: `BackLink`
+- Demands: `Demand`, `UnmetDemandError`. Second factors: `SecondFactors`, `Factor`
+- Limits: `Limit`, `Attempt`, which `Site.attempt` makes
+- Values that clients send back: `Purpose`, `ExpiringValues`, `SignedValues`, `Unexpired`
+- Emails: `Letter`, `LinkLetter`, `SiteLabel`, `Addressed`, `Mail`, `Outbox`, `ask_for`, `enqueue`,
+  `unlinked`
+- The staff panel: `PanelEndpoint`, `PanelForm`, `PanelPage`, `Frame`, `frame_of`, `panel_url`,
+  `require_staff`. A list on the page of a user: `UserList`, `UserRow`. Actions: `Action`,
+  `ActionField`, `ActionForm`, `ActionPage`, `require_action`, in a section of the page: `ACCESS`,
+  `RIGHTS`, `DANGER`. Rights: `Right`, `administer`, `general_refusal`, `revoke_keys`
+- Errors: `RequestError`, and those that inherit from it: `ForbiddenError`, `NotFoundError`,
+  `RetryLaterError`, `UnauthenticatedError`, `InsufficientAuthenticationError`. Others:
+  `ValidationError`, `TakenError`, `ApplicationError`, `ConfigurationError`, `WsgiAuthError`
+- Failures in the OpenAPI document: `Problem`, `Answer`, `problems_of_session`, `obj` and `text` for
+  their members. Those that several endpoints have: `INVALID` (422), `APPLICATION_FAILED` (500), and
+  the header `RETRY_AFTER`
 
-Provisional: see docs/versions.md.
+The examples are of a feature whose users have badges. In them, `environ`, `site`, `settings`,
+`user`, who is a superuser, and `submission` are those of a request.
 """
 
 from wsgiauth.accounts import find_user, lock_user
@@ -102,7 +122,7 @@ from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, SiteLabel, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for, enqueue
 from wsgiauth.messages import Message, _, counted, list_of, ngettext, pgettext
-from wsgiauth.openapi.answers import Answer, Problem, Scheme, Tag
+from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.problems import APPLICATION_FAILED, INVALID, RETRY_AFTER
 from wsgiauth.openapi.schemas import obj, text
 from wsgiauth.parts import PartFactories, Parts, Several
@@ -113,14 +133,13 @@ from wsgiauth.settings.kinds import (
     choice,
     key,
     limit,
-    objects,
     path,
     string,
     switch,
     whole_number,
     words,
 )
-from wsgiauth.signed_values import ExpiringValues, KeyedDigests, Purpose, SignedValues, Unexpired
+from wsgiauth.signed_values import ExpiringValues, Purpose, SignedValues, Unexpired
 from wsgiauth.site import Site
 from wsgiauth.staff.actions import (
     ACCESS,
@@ -158,11 +177,11 @@ from wsgiauth.storage.searches import contains
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.attempts import Attempt
 from wsgiauth.throttling.counts import Limit, Networks
-from wsgiauth.web.clients import Client, browser_in_words, user_agent_in_words
+from wsgiauth.web.clients import Client, user_agent_in_words
 from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin
 from wsgiauth.web.failures import must_send_again
-from wsgiauth.web.pages import Around, Page, StaffSection, UrlBelow
+from wsgiauth.web.pages import Page, StaffSection, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Header, Response, json_response, redirect
 from wsgiauth.web.urls import mount_url, routing_argument, url_for_client, with_next
@@ -188,7 +207,6 @@ __all__ = [
     "Addressed",
     "Answer",
     "ApplicationError",
-    "Around",
     "Attempt",
     "BackLink",
     "Caller",
@@ -220,7 +238,6 @@ __all__ = [
     "Header",
     "Input",
     "InsufficientAuthenticationError",
-    "KeyedDigests",
     "Letter",
     "Limit",
     "LinkLetter",
@@ -256,7 +273,6 @@ __all__ = [
     "Response",
     "RetryLaterError",
     "Right",
-    "Scheme",
     "SecondFactors",
     "Session",
     "Settings",
@@ -267,7 +283,6 @@ __all__ = [
     "StaffSection",
     "State",
     "Submission",
-    "Tag",
     "TakenError",
     "Text",
     "Texts",
@@ -287,7 +302,6 @@ __all__ = [
     "_",
     "administer",
     "ask_for",
-    "browser_in_words",
     "choice",
     "contains",
     "counted",
@@ -315,7 +329,6 @@ __all__ = [
     "must_send_again",
     "ngettext",
     "obj",
-    "objects",
     "pages_of",
     "panel_url",
     "path",

@@ -1,7 +1,15 @@
 """What the commands of a feature need: `Command.module` names their module.
 
-Only the commands import that module, because argparse and its parser are of no use to a site.
-Provisional, as `wsgiauth.extend`.
+Only the commands import that module, because a site needs no argparse. Provisional, as
+`wsgiauth.extend`.
+
+- The parser: `Parser`, which gives a command its `Arguments`; types of numbers: `natural`,
+  `positive`
+- What a command begins with: `open_database`, `open_site`, `open_personal_data`, `read_settings`,
+  `require_group`, `require_user`, `confirm`
+- Its output: `print_line`, `print_list`, `print_change`, `print_json_line`, `print_pieces`,
+  `print_error`, `yes_or_no`
+- Its failures: `CommandError` (status 1), `UsageError` (status 2)
 """
 
 from wsgiauth.console.command import (

@@ -1,6 +1,8 @@
-"""Secrets that work once, as in the links of emails.
+"""Secrets that work once, as in the links of emails. Provisional, as `wsgiauth.extend`.
 
-The names are those of a module: `one_time.issue(...)`. Provisional, as `wsgiauth.extend`.
+`issue` makes one, `find` finds it, `use` and `redeem` use it, `exchange` replaces it, `end_about`
+and `end_secrets` end it. `link_url` is the link with it. The table of `OneTimeSecret` has its
+`digest`.
 """
 
 from wsgiauth.accounts.tables import OneTimeSecret, end_secrets

@@ -1,6 +1,17 @@
 """The words in which a feature describes its endpoints: `Feature.openapi` names its module.
 
 A site imports that module only for /auth/openapi.json. Provisional, as `wsgiauth.extend`.
+
+- Operations and their answers: `Operation`, `Answer`, `answer`, `answer_or_page`, `leads`, `page`
+- JSON Schemas: `Schema`, `text`, `time`, `integer`, `row_id`, `boolean`, `array`, `nullable`,
+  `object_of`, `Optional`; with a name in the document: `Component`, `schema`, `obj`
+- Requests: `query`, `in_path`, `parameter`, `Body`; headers: `header`
+- Who can send them: `Scheme`, `SESSION`, `SESSION_OR_KEY`, `PERHAPS_SESSION`. Groups: `Tag`
+- What several endpoints have: the objects `DETAIL` and `DONE`, the strings `EMAIL`, `LABEL` and
+  `USERNAME`, the parameter `NEXT`, the header `CLEARED_COOKIE`
+- Failures: `Problem`, and those that several endpoints have: `APPLICATION_FAILED`, `INVALID`,
+  `INVALID_QUERY`, `NOT_FRESH`, `NO_SESSION`, `TAKEN`, `THROTTLED`, with the header `RETRY_AFTER`.
+  Redirects: `TO_CONFIRM`, `TO_LOGIN`, `TO_LOGIN_OR_CONFIRM`
 """
 
 from wsgiauth.openapi.answers import (

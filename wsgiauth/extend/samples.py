@@ -1,6 +1,7 @@
 """Values for the examples of pages and emails: see `Feature.pages` and `Feature.letter_samples`.
 
-Provisional, as `wsgiauth.extend`.
+`THEN` is a moment in UTC. The links of an email begin with `SAMPLE_ROOT`. Provisional, as
+`wsgiauth.extend`.
 """
 
 from wsgiauth.endpoints.samples import THEN

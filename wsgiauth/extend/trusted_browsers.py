@@ -1,5 +1,7 @@
 """What a feature needs that lets browsers skip the second step of a login.
 
+It implements `TrustedBrowsers`, which lists a `ListedBrowser` for each. The kernel deletes the rows
+of `TrustedBrowser` with every change that ends the trust, as the event `TRUST_ENDED` says.
 Provisional, as `wsgiauth.extend`.
 """
 
