@@ -282,7 +282,12 @@ class UnmetDemandError(RequestError):
 
 
 class KeyNotAcceptedError(RequestError):
-    """A request needs a session, and came with an API key (RFC 6750 section 3.1)."""
+    """A request needs a session, and came with an API key (RFC 6750 section 3.1).
+
+    Example:
+        if require_caller(environ, site).session_id is None:
+            raise KeyNotAcceptedError
+    """
 
     def __init__(self) -> None:
         detail = _("An API key cannot be used here. Log in instead.")

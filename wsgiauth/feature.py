@@ -167,14 +167,14 @@ class Feature(Declaration):
         parts: Returns the functions that make the objects that it adds to a site, by their
             classes; none if the feature is off. See `Parts`. A `Queue` among them sends in a
             thread of its own.
-        credential_kinds: Returns the kinds of credentials that it adds. Internal.
+        credential_kinds: Internal: returns the kinds of credentials that it adds.
         demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
         registration_fields: Returns the fields that it adds to the creation of an account.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
-        way_in: Returns whether a user can log in by this feature. Internal.
+        way_in: Internal: returns whether a user can log in by this feature.
         is_way_in: Returns whether a site with these settings offers logins by this feature.
-        factor_kinds: The kinds of second factors that it adds. Internal.
+        factor_kinds: Internal: the kinds of second factors that it adds.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.
         headlines: The headlines of error pages with its codes, by code.

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Self, TypeVar
+from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import PersonalData, PersonalDataFunction
@@ -58,8 +60,9 @@ from wsgiauth.throttling.counts import Limit, Networks
 from wsgiauth.throttling.hash_slots import HashSlots
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import Clients
-from wsgiauth.web.pages import OnwardRedirects, Pages, SiteLinks
+from wsgiauth.web.pages import OnwardRedirects, Page, Pages, SiteLinks
 from wsgiauth.web.readers import Readers
+from wsgiauth.web.responses import Header, Response
 from wsgiauth.web.urls import Destinations
 
 _Part = TypeVar("_Part")
@@ -72,15 +75,14 @@ class Site:
     Attributes:
         settings: Its settings.
         factors: The second factors of its users.
-        destinations: Tells which `next` are safe; see `web.urls.Destinations`. Internal.
         outbox: Keeps its emails; None without MAIL_URL.
         personal_data: What it stores about a person.
         changes: The kinds of changes by name, for the words of the audit trail.
         parts: The parts of features.
         questions: The questions of features, for `check`.
         tokens, refresh_tokens, ways_in, freshness, sessions, identifier, form_accounts: Internal.
-        pages, clients, throttle, hash_slots, registration, id_claims, admission: Internal.
-        at_first_proof: See `Feature`. Internal.
+        pages, clients, throttle, hash_slots, registration, id_claims, destinations: Internal.
+        at_first_proof: Internal: see `Feature`.
 
     Example:
         def is_due(site: Site, expires_at: int) -> bool:
@@ -225,6 +227,22 @@ class Site:
     def admission(self) -> Admission:
         """What the site demands of sessions. Internal."""
         return self.sessions.admission
+
+    @property
+    def mount(self) -> str:
+        """The path of wsgiauth, such as /auth, for the links of emails."""
+        return self.pages.mount
+
+    def render(
+        self,
+        environ: WSGIEnvironment,
+        page: Page,
+        *,
+        status: HTTPStatus = HTTPStatus.OK,
+        headers: tuple[Header, ...] = (),
+    ) -> Response:
+        """Return a response with a page, in the language of its reader."""
+        return self.pages.render(environ, page, status=status, headers=headers)
 
     def now(self) -> float:
         """Return the time, in seconds since the epoch."""

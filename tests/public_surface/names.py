@@ -11,7 +11,7 @@ from dataclasses import fields
 import django
 from django.conf import settings
 
-from wsgiauth import Settings, contrib, pytest_plugin
+from wsgiauth import Settings, contrib, extend, pytest_plugin
 from wsgiauth.settings.kinds import declarations
 
 # Whose value depends on the machine.
@@ -34,6 +34,7 @@ def lines():
     public = {id(each) for each in found.values()}  # a proxy cannot be compared
     for name, each in found.items():
         yield from described(f"python {name}", each, public)
+    yield from provisional(public)
     for each in fields(Settings):
         default = DEFAULTS.get(each.name, repr(each.default))
         expected = declarations(Settings)[each.name].expected
@@ -49,6 +50,31 @@ def modules():
     for each in pkgutil.iter_modules(contrib.__path__, "wsgiauth.contrib."):
         yield each.name
     yield from ("wsgiauth.contrib.django.rest", "wsgiauth.contrib.django.testing")
+
+
+def provisional(stable):
+    """Yield the names of the public door for features, and what they have, as parts of its line."""
+    yield "provisional wsgiauth.extend"
+    found = {
+        f"{module.__name__}.{name}".removeprefix("wsgiauth.extend."): getattr(module, name)
+        for module in map(importlib.import_module, doors())
+        for name in public_names(module)
+    }
+    public = stable | {id(each) for each in found.values()}
+    for name, each in found.items():
+        yield f"provisional wsgiauth.extend | {name}"
+        if id(each) not in stable:
+            for line in described(name, each, public):
+                _name, separator, part = line.partition(" | ")
+                end = part if part.startswith("(") else f".{part}"
+                yield f"provisional wsgiauth.extend | {name}{end if separator else ''}"
+
+
+def doors():
+    """Yield the names of the modules from which features of others import."""
+    yield "wsgiauth.extend"
+    for each in pkgutil.iter_modules(extend.__path__, "wsgiauth.extend."):
+        yield each.name
 
 
 def public_names(module):

@@ -223,7 +223,11 @@ def is_same_mailbox(one: str, other: str) -> bool:
 
 
 def email_in_part(email: str) -> str:
-    """Return a part of an address, which its owner recognizes: such as `g…@example.net`."""
+    """Return a part of an address, which its owner recognizes: such as `g…@example.net`.
+
+    Example:
+        shown = email_in_part(user.email)
+    """
     local, _at, domain = email.rpartition("@")
     return f"{local[:1]}…@{domain}"
 

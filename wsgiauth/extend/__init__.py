@@ -8,9 +8,10 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `ConfirmationWay`, `FactorsOf`, `FeatureField`, `Figure`, `Finding`, `PartFactories`, `Parts`,
   `Question`, `Recorder`, `Records`, `Several`, `StaffSection`, `Waiting`, `WellKnown`
 - Settings: `FeatureSettings`, `Settings`. Its fields: `choice`, `key`, `limit`, `path`, `string`,
-  `switch`, `whole_number`, `words`; a check: `is_day`
+  `switch`, `whole_number`, `words`; checks: `is_day`, `is_number`
 - The site and its people: `Site`, `User`, `Group`, `Session`, `UserSession`, `find_user`,
-  `lock_user`, `PersonalData`. Names: `email_problem`, `is_handle`, `is_same_mailbox`, `typed`
+  `lock_user`, `PersonalData`. Names: `email_in_part`, `email_problem`, `is_handle`,
+  `is_same_mailbox`, `typed`
 - Tables: `Model`, `UTCDateTimeField`, and `database`, a proxy of Peewee for the one of the site.
   Rows: `contains`, `insert_new`, `pages_of`, `purge_some`, `repeated_after_conflict`, `rows_of`.
   Values: `from_timestamp`, `json_fields`, `utc_now`, `utc_text`
@@ -24,14 +25,15 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `user_agent_in_words`
 - Checks of a request: `require_login`, `require_fresh`, `require_caller`, `require_part`,
   `require_same_origin`, `require_not_in_advance`, `require_opened`
-- Responses: `Response`, `Header`, `json_response`, `redirect`, `see_other`,
+- Responses: `Response`, `Header`, `json_response`, `redirect`, `see_other` and `notice_of`,
   `destination_after_login`, `log_out_everywhere`. For pages of other origins: `CrossOrigin`,
   `ALL_ORIGINS`
 - The account page: `AccountLink`, under a heading: `LOGIN`, `SECURITY`, `PROGRAMS`, `STAFF`,
   `LEAVING`, or another one. Its state: `State`, of an `Overview`. Back from a page: `BackLink`
 - Demands: `Demand`, `UnmetDemandError`. Second factors: `SecondFactors`, `Factor`
 - Limits: `Limit`, `Attempt`, which `Site.attempt` makes
-- Values that clients send back: `Purpose`, `ExpiringValues`, `SignedValues`, `Unexpired`
+- Values that clients send back: `Purpose`, `ExpiringValues`, `SignedValues`, `Unexpired`, and those
+  of a `OneTimeSecret`
 - Emails: `Letter`, `LinkLetter`, `SiteLabel`, `Addressed`, `Mail`, `Outbox`, `ask_for`, `enqueue`,
   `unlinked`
 - The staff panel: `PanelEndpoint`, `PanelForm`, `PanelPage`, `Frame`, `frame_of`, `panel_url`,
@@ -39,8 +41,9 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `ActionField`, `ActionForm`, `ActionPage`, `require_action`, in a section of the page: `ACCESS`,
   `RIGHTS`, `DANGER`. Rights: `Right`, `administer`, `general_refusal`, `revoke_keys`
 - Errors: `RequestError`, and those that inherit from it: `ForbiddenError`, `NotFoundError`,
-  `RetryLaterError`, `UnauthenticatedError`, `InsufficientAuthenticationError`. Others:
-  `ValidationError`, `TakenError`, `ApplicationError`, `ConfigurationError`, `WsgiAuthError`
+  `RetryLaterError`, `UnauthenticatedError`, `InsufficientAuthenticationError`,
+  `KeyNotAcceptedError`. Others: `ValidationError`, `TakenError`, `ApplicationError`,
+  `ConfigurationError`, `WsgiAuthError`
 - Failures in the OpenAPI document: `Problem`, `Answer`, `problems_of_session`, `obj` and `text` for
   their members. Those that several endpoints have: `INVALID` (422), `APPLICATION_FAILED` (500), and
   the header `RETRY_AFTER`
@@ -52,10 +55,10 @@ The examples are of a feature whose users have badges. In them, `environ`, `site
 from wsgiauth.accounts import find_user, lock_user
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.names import email_problem, is_handle, is_same_mailbox, typed
+from wsgiauth.accounts.names import email_in_part, email_problem, is_handle, is_same_mailbox, typed
 from wsgiauth.accounts.personal_data import PersonalData, Records, pages_of, rows_of
 from wsgiauth.accounts.registration import FeatureField
-from wsgiauth.accounts.tables import Session, insert_new, revoke_keys
+from wsgiauth.accounts.tables import OneTimeSecret, Session, insert_new, revoke_keys
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.second_factors import Factor, SecondFactors
@@ -67,6 +70,7 @@ from wsgiauth.exceptions import (
     ConfigurationError,
     ForbiddenError,
     InsufficientAuthenticationError,
+    KeyNotAcceptedError,
     NotFoundError,
     RequestError,
     RetryLaterError,
@@ -96,6 +100,7 @@ from wsgiauth.forms import (
     Submission,
     see_other,
 )
+from wsgiauth.forms.done import notice_of
 from wsgiauth.forms.endpoint import (
     LEAVING,
     LOGIN,
@@ -184,7 +189,7 @@ from wsgiauth.web.failures import must_send_again
 from wsgiauth.web.pages import Page, StaffSection, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field, query_fields
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import mount_url, routing_argument, url_for_client, with_next
+from wsgiauth.web.urls import is_number, mount_url, routing_argument, url_for_client, with_next
 
 __all__ = [
     "ACCESS",
@@ -238,6 +243,7 @@ __all__ = [
     "Header",
     "Input",
     "InsufficientAuthenticationError",
+    "KeyNotAcceptedError",
     "Letter",
     "Limit",
     "LinkLetter",
@@ -251,6 +257,7 @@ __all__ = [
     "NotFoundError",
     "Number",
     "Numbers",
+    "OneTimeSecret",
     "Outbox",
     "Overview",
     "OwnCookie",
@@ -307,6 +314,7 @@ __all__ = [
     "counted",
     "database",
     "destination_after_login",
+    "email_in_part",
     "email_problem",
     "emit",
     "enqueue",
@@ -317,6 +325,7 @@ __all__ = [
     "insert_new",
     "is_day",
     "is_handle",
+    "is_number",
     "is_same_mailbox",
     "json_fields",
     "json_response",
@@ -328,6 +337,7 @@ __all__ = [
     "mount_url",
     "must_send_again",
     "ngettext",
+    "notice_of",
     "obj",
     "pages_of",
     "panel_url",

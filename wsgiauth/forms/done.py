@@ -61,7 +61,11 @@ def just_done(environ: WSGIEnvironment) -> Done:
 
 
 def notice_of(environ: WSGIEnvironment, notices: Mapping[str, Notice]) -> str:
-    """Return the notice about the last change, from notices by `done`; empty if there was none."""
+    """Return the notice about the last change, from notices by `done`; empty if there was none.
+
+    Example:
+        page = BadgesPage(notice=notice_of(environ, {"given": _("The badge is given.")}))
+    """
     done = just_done(environ)
     notice = notices.get(done.word, "")
     return notice if isinstance(notice, str) else notice(done.name)

@@ -66,7 +66,7 @@ class Overview(NamedTuple):
         is_verified: Whether the email address is; None where the site sends no email.
         passkeys, factors: The passkeys, and the second factors.
         codes_left: How many recovery codes there are.
-        connected: The accounts of providers. Internal.
+        connected: Internal: the accounts of providers.
 
     Example:
         def state_of(overview: Overview) -> State | None:

@@ -27,12 +27,12 @@ class Attempt:
 
     Attributes:
         now: Returns the seconds since the epoch.
-        counters: Each can refuse the attempt, and counts it. Internal.
-        reset: One of `counters`, which a success resets. Internal.
-        passive: Counts the attempt, too, but never refuses it. Internal.
-        successes: Can refuse the attempt, and counts only its success. Internal.
-        known: Of this client, which a success makes known. Internal.
-        failures: For the staff panel, if the attempt is a login. Internal.
+        counters: Internal: each can refuse the attempt, and counts it.
+        reset: Internal: one of `counters`, which a success resets.
+        passive: Internal: counts the attempt, too, but never refuses it.
+        successes: Internal: can refuse the attempt, and counts only its success.
+        known: Internal: of this client, which a success makes known.
+        failures: Internal: for the staff panel, if the attempt is a login.
 
     Example:
         limit = Limit("badges", free=10, waits=(3600,), window=3600)

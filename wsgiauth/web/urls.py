@@ -256,7 +256,11 @@ def routing_argument(environ: WSGIEnvironment, name: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a string is a number as in a path, which fits into 64 bits."""
+    """Return whether a string is a number as in a path, which fits into 64 bits.
+
+    Example:
+        is_number("12") and not is_number("012")
+    """
     return re.fullmatch(_NUMBER, text) is not None
 
 
