@@ -53,6 +53,7 @@ from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.parts import Parts
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import template_folders
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.attempts import Attempt
@@ -189,6 +190,7 @@ class Site:
             Pages(
                 mount,
                 settings.TEMPLATES,
+                template_folders(settings.FEATURES),
                 readers=readers,
                 site_name=settings.SITE_NAME,
                 logo=settings.SITE_LOGO,

@@ -13,6 +13,7 @@ from wsgiauth.languages.language import Language
 from wsgiauth.messages import Message, _
 from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import is_svg
+from wsgiauth.settings.features import template_folders
 from wsgiauth.web import brand
 from wsgiauth.web.colours import Colour
 from wsgiauth.web.templates import Templates
@@ -90,7 +91,8 @@ class HtmlLetters:
 
     def __init__(self, settings: Settings, site_name: str, support: Support) -> None:
         self._support = support
-        self._templates = Templates(settings.TEMPLATES, autoescape=True)
+        folders = template_folders(settings.FEATURES)
+        self._templates = Templates(settings.TEMPLATES, folders, autoescape=True)
         colour = Colour.parse(settings.SITE_COLOR or brand.OWN_ACCENT)
         self._look = Look(
             name=site_name,

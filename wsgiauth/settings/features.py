@@ -102,6 +102,16 @@ def load(entries: Iterable[Entry]) -> tuple[Declaration, ...]:
     return tuple(_load(each) if isinstance(each, str) else each for each in entries)
 
 
+def template_folders(entries: Iterable[Entry]) -> dict[str, Path]:
+    """Return the folders of the templates of features, by the name of the feature."""
+    return {each.name: each.templates for each in load(entries) if each.templates is not None}
+
+
+def catalogue_folders(entries: Iterable[Entry]) -> dict[str, Path]:
+    """Return the folders of the catalogues of features, by the name of the feature."""
+    return {each.name: each.catalogues for each in load(entries) if each.catalogues is not None}
+
+
 @cache
 def _load(entry: str) -> Declaration:
     module_name, _, name = entry.partition(":")

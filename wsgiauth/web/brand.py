@@ -71,7 +71,7 @@ def style_sheet(templates: Templates, color: str | None) -> str:
     """
     shades = "" if color is None else _shades(Colour.parse(color))
     style = _css(templates, "style.css")
-    if style == Templates(None, autoescape=True).read("style.css"):  # that of a site stays
+    if templates.is_ours("style.css"):
         style = _small(style)
     return style + shades + _css(templates, "brand.css")
 
@@ -79,9 +79,7 @@ def style_sheet(templates: Templates, color: str | None) -> str:
 def script(templates: Templates, name: str) -> str:
     """Return a script of the pages; ours without the comments and the indentation of its lines."""
     text = templates.read(name)
-    if text == Templates(None, autoescape=True).read(name):  # that of a site stays
-        text = _MARGIN.sub("", _COMMENT.sub("", text))
-    return text
+    return _MARGIN.sub("", _COMMENT.sub("", text)) if templates.is_ours(name) else text
 
 
 def icon(templates: Templates, color: str | None) -> str:

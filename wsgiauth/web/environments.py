@@ -1,7 +1,8 @@
 """Jinja2's environments, in a module of their own, because most programs show no page."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import CodeType
 
 import jinja2
@@ -29,15 +30,18 @@ _compiled = {autoescape: _CompiledTemplates() for autoescape in (False, True)}
 
 def make_environment(
     folder: str | os.PathLike[str] | None,
-    own_folders: Sequence[str | os.PathLike[str]],
+    own_folders: Sequence[Path],
+    features: Mapping[str, Path],
     *,
     autoescape: bool,
 ) -> jinja2.Environment:
     """Return the environment of `Templates`; see there for the arguments."""
     own = jinja2.FileSystemLoader(own_folders)
-    folders = [] if folder is None else [jinja2.FileSystemLoader(folder)]
+    further = {name: jinja2.FileSystemLoader(each) for name, each in features.items()}
+    of_site = [] if folder is None else [jinja2.FileSystemLoader(folder)]
+    named = jinja2.PrefixLoader({**further, "wsgiauth": own})
     environment = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([*folders, own, jinja2.PrefixLoader({"wsgiauth": own})]),
+        loader=jinja2.ChoiceLoader([*of_site, own, *further.values(), named]),
         autoescape=autoescape,  # noqa: S701 - off for plain text only
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

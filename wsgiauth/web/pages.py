@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
+from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 from urllib.parse import quote, urlencode
@@ -22,7 +23,7 @@ from wsgiauth.parts import Several
 from wsgiauth.web import brand
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.responses import Header, Response, language_headers
-from wsgiauth.web.templates import Content, Templates
+from wsgiauth.web.templates import NO_FOLDERS, Content, Templates
 from wsgiauth.web.urls import LOGIN_AT, origin_of, path_asked_for, root_url, safe_next
 
 PASSKEYS = "passkeys.js"
@@ -98,7 +99,10 @@ class Page(Content):
 
     @property
     def script(self) -> str:
-        """The file of a script that the page runs beside `page.js`, or ""."""
+        """The file of a script that the page runs beside `page.js`, or "".
+
+        It is beside the template. It can send requests to the site.
+        """
         return ""
 
 
@@ -205,6 +209,7 @@ class Pages:
     """Renders pages; every value is escaped.
 
     Args:
+        folder, features: See `Templates`.
         readers: Chooses languages; by default, Accept-Language does.
         logo: The path of an image to show above the heading instead of the name.
         logo_dark: The path of the one to show on dark pages, if it is another one.
@@ -221,6 +226,7 @@ class Pages:
         self,
         mount: str,
         folder: str | os.PathLike[str] | None = None,
+        features: Mapping[str, Path] = NO_FOLDERS,
         *,
         readers: Readers | None = None,
         site_name: str | None = None,
@@ -244,9 +250,9 @@ class Pages:
         self.readers: Readers = readers or Readers(Languages())
         self._is_logout_elsewhere = is_logout_elsewhere
         self._onward = onward
-        self._templates = Templates(folder, autoescape=True)
-        # `check` compares the templates of a folder with our own.
-        self._own_templates = [] if folder is None else [Templates(None, autoescape=True)]
+        self._templates = Templates(folder, features, autoescape=True)
+        # `check` compares the templates of a folder with those that it replaces.
+        self._own_templates = [] if folder is None else [Templates(None, features, autoescape=True)]
         style = brand.style_sheet(self._templates, color)
         self._branding = Branding(
             name=site_name or "",
@@ -266,8 +272,11 @@ class Pages:
             staff_sections=tuple(staff_sections),
         )
         common = Markup(brand.script(self._templates, "page.js"))  # noqa: S704 - as above
-        passkeys = Markup(brand.script(self._templates, PASSKEYS))  # noqa: S704 - as above
-        self._scripts = {"": [common], PASSKEYS: [common, passkeys]}
+        of_features = (path.name for each in features.values() for path in each.glob("*.js"))
+        self._scripts = {"": [common]}
+        for name in (PASSKEYS, *of_features):
+            script = Markup(brand.script(self._templates, name))  # noqa: S704 - as above
+            self._scripts[name] = [common, script]
         # Browsers apply form-action to all redirects after a form, also to a provider's redirects,
         # and to the one that leads to `next`: see `render`.
         targets = {False: ("'self'",), True: ("'self'", "https:", *provider_origins)}
@@ -380,7 +389,8 @@ def _policy(
             "default-src 'none'",
             f"style-src 'self' {_hash(style)}",
             f"script-src {' '.join(map(_hash, scripts))}",
-            # The script of passkeys loads its page again, for options that have not expired.
+            # The script of passkeys, for example, loads its page again, for options that have not
+            # expired.
             *(["connect-src 'self'"] if len(scripts) > 1 else []),
             " ".join(("img-src 'self' data:", *sources)),
             " ".join(("font-src 'self'", *sources)),

@@ -2,8 +2,10 @@
 
 import os
 import traceback
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Self, dataclass_transform
 
 from wsgiauth.exceptions import ConfigurationError
@@ -17,6 +19,8 @@ _PACKAGE = Path(__file__).parents[1]
 # Those of the kernel, and of each feature.
 FOLDERS = (_PACKAGE / "templates", *sorted(_PACKAGE.glob("features/*/templates")))
 _SUFFIXES = (".html", ".txt")
+_FILES = (*_SUFFIXES, ".css", ".js", ".svg")
+NO_FOLDERS: Mapping[str, Path] = MappingProxyType({})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -39,19 +43,30 @@ class Templates:
     """Renders templates, with messages in a language; the first one imports Jinja2.
 
     Args:
-        folder: Its templates replace wsgiauth's own of the same name, which they can extend, as
-            "wsgiauth/login.html".
+        folder: Its templates replace those of wsgiauth and of features with the same name. They can
+            extend these as "wsgiauth/login.html" and "FEATURE/name.html".
+        features: The folders of the features that are not wsgiauth's own, by the feature's name.
         autoescape: Whether to escape every value for HTML.
+
+    Raises:
+        ConfigurationError: A feature has a template of the same name as wsgiauth or another one.
     """
 
-    def __init__(self, folder: str | os.PathLike[str] | None, *, autoescape: bool) -> None:
-        self._folder, self._autoescape = folder, autoescape
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None,
+        features: Mapping[str, Path] = NO_FOLDERS,
+        *,
+        autoescape: bool,
+    ) -> None:
+        self._folder, self._features, self._autoescape = folder, features, autoescape
+        _refuse_same_names(features)
 
     @cached_property
     def _environment(self) -> "jinja2.Environment":
         from wsgiauth.web.environments import make_environment
 
-        return make_environment(self._folder, FOLDERS, autoescape=self._autoescape)
+        return make_environment(self._folder, FOLDERS, self._features, autoescape=self._autoescape)
 
     def render(self, name: str, language: Language = ENGLISH, **values: object) -> str:
         """Render a template in a language."""
@@ -78,12 +93,33 @@ class Templates:
 
     def read(self, name: str) -> str:
         """Return the source of a template, or raise a ConfigurationError."""
-        folders = (*([] if self._folder is None else [self._folder]), *FOLDERS)
         try:
-            path = next(path for each in folders if (path := Path(each, name)).is_file())
-            return path.read_text(encoding="utf-8")
+            return self._path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
+
+    def is_ours(self, name: str) -> bool:
+        """Return whether a template is one of wsgiauth's own, which the folder does not replace."""
+        return self._path(name).is_relative_to(_PACKAGE)
+
+    def _path(self, name: str) -> Path:
+        folders = [*FOLDERS, *self._features.values()]
+        if self._folder is not None:
+            folders.insert(0, Path(self._folder))
+        return next((path for each in folders if (path := each / name).is_file()), Path(name))
+
+
+def _refuse_same_names(features: Mapping[str, Path]) -> None:
+    for number, (feature, folder) in enumerate(features.items()):
+        others = [*FOLDERS, *list(features.values())[:number]]
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder)
+            other = next((each / name for each in others if (each / name).is_file()), None)
+            if other is not None and path.suffix in _FILES:
+                raise ConfigurationError(
+                    f"The feature {feature} cannot replace the template {name.as_posix()}: {path}"
+                    f" has the name of {other}. Only TEMPLATES replaces templates."
+                )
 
 
 def _line_of(error: Exception) -> str | None:

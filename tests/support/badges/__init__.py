@@ -1,0 +1,1 @@
+"""A feature of others, which has one of everything that a feature keeps in its own folder."""
