@@ -53,7 +53,7 @@ from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
 from wsgiauth.parts import Parts
 from wsgiauth.settings import Settings
-from wsgiauth.settings.features import template_folders
+from wsgiauth.settings.features import catalogue_folders, template_folders
 from wsgiauth.settings.kinds import wrong_setting
 from wsgiauth.settings.oidc import local_origins, parse_entries
 from wsgiauth.throttling.attempts import Attempt
@@ -168,7 +168,9 @@ class Site:
             }
         )
         readers = Readers(
-            Languages(settings.LANGUAGES, settings.TRANSLATIONS),
+            Languages(
+                settings.LANGUAGES, settings.TRANSLATIONS, catalogue_folders(settings.FEATURES)
+            ),
             of_user=identifier.language_of_user,
             of_cookie=identifier.sent_cookie,
             number_of_user=identifier.number_of_user,

@@ -68,9 +68,7 @@ def test_a_file_that_is_no_catalogue_is_refused_by_its_name(tmp_path):
     path = tmp_path / "wsgiauth.mo"
     for content in (b"", b"x" * 100, b"\xde\x12\x04\x95" + b"\xff" * 40):
         path.write_bytes(content)
-        with pytest.raises(
-            ConfigurationError, match=r"^TRANSLATIONS: .*\.mo is not a compiled catalogue: "
-        ):
+        with pytest.raises(ConfigurationError, match=r"\.mo is not a compiled catalogue: "):
             Catalogue(path)
 
 

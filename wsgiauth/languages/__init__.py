@@ -1,13 +1,15 @@
 """The languages of a site. Accept-Language can only choose one of them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages.catalogues import files_in, key
-from wsgiauth.languages.language import Language
+from wsgiauth.languages.language import Language, read
 
 # The shipped languages, with their names, so that the list on every page loads no catalogue.
 SHIPPED = {
@@ -35,15 +37,24 @@ class Languages:
         names: The setting LANGUAGES; the first one is the default. Empty: all shipped languages,
             and all in the folder.
         folder: The setting TRANSLATIONS: further catalogues, and changes of the shipped ones.
+        features: The folders of the catalogues of features, by the feature's name, which is also
+            that of the file. They add no language, and change no text that the others have.
 
     Raises:
-        ConfigurationError: A name has no catalogue, or a catalogue in the folder is wrong.
+        ConfigurationError: A name has no catalogue, or a catalogue is wrong.
     """
 
     def __init__(
-        self, names: Sequence[str] = (), folder: str | PathLike[str] | None = None
+        self,
+        names: Sequence[str] = (),
+        folder: str | PathLike[str] | None = None,
+        features: Mapping[str, Path] = MappingProxyType({}),
     ) -> None:
-        shipped, of_site = _shipped(), files_in(folder) if folder else {}
+        with _faults_of("TRANSLATIONS"):
+            of_site = files_in(folder) if folder else {}
+        with _faults_of("FEATURES"):
+            of_features = _files_of(features)
+        shipped = _shipped()
         # In the order of the shipped languages, and spelled as they are.
         spelled = {key(name): name for name in (*SHIPPED, *of_site, *SHIPPED)}
         changes = {spelled[key(name)]: files for name, files in of_site.items()}
@@ -55,10 +66,12 @@ class Languages:
                 )
         self._by_name: dict[str, Language] = {}
         for name in [spelled[key(each)] for each in names] or spelled.values():
-            files = [*changes.get(name, ()), *shipped.get(name, ())]
+            first, last = changes.get(name, []), of_features.get(key(name), [])
+            files = [*first, *shipped.get(name, ()), *last]
             self._by_name[name] = Language(name, files, SHIPPED.get(name))
-            if name in changes:
-                _ = self._by_name[name].catalogues  # report a mistake in them at start
+            for setting, wrong in (("TRANSLATIONS", first), ("FEATURES", last)):
+                with _faults_of(setting):  # reported at start
+                    list(map(read, wrong))
         self.default: Language = next(iter(self))
 
     def __iter__(self) -> Iterator[Language]:
@@ -80,3 +93,23 @@ class Languages:
 
         accept = create_accept_language_header(header)
         return self.find(str(accept.lookup(list(self._by_name), default="")))
+
+
+def _files_of(features: Mapping[str, Path]) -> dict[str, list[Path]]:
+    """Return the catalogues of features, by the `key` of the language."""
+    found: dict[str, list[Path]] = {}
+    for feature, folder in features.items():
+        for name, files in files_in(folder, feature).items():
+            found.setdefault(key(name), []).extend(files)
+    if "en" in found:  # ours is none, so it would change our texts
+        raise ConfigurationError(f"{found['en'][0]}: English texts need no catalogue.")
+    return found
+
+
+@contextmanager
+def _faults_of(setting: str) -> Iterator[None]:
+    """Name the setting to which a wrong catalogue belongs."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{setting}: {error}") from None

@@ -14,7 +14,7 @@ from unicodedata import category
 
 from wsgiauth.exceptions import ConfigurationError
 
-_FILES = "*/LC_MESSAGES/wsgiauth*.mo"
+_FILES = "wsgiauth*"  # without .mo: a site can have several for a language
 # A language, its script, its region and its variants; the longest is shorter than the column.
 _LANGUAGE = re.compile(
     r"[A-Za-z]{2,3}(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-[A-Za-z0-9]{5,8}){0,2}"
@@ -46,12 +46,12 @@ class Catalogue(gettext.GNUTranslations):
             self._form_for: Callable[[int], int] = vars(self)["plural"]
             self._uses = Counter(map(self._form_for, _NUMBERS))
         except Exception as error:  # a damaged file, or its formula for plurals, can raise any
-            message = f"TRANSLATIONS: {file} is not a compiled catalogue: {error}"
+            message = f"{file} is not a compiled catalogue: {error}"
             raise ConfigurationError(message) from None
         for text, translation, optional in self._pairs():
             problem = translation_problem(text, translation, optional)
             if problem is not None:
-                where = f"TRANSLATIONS: {file}: the translation of {text!r}"
+                where = f"{file}: the translation of {text!r}"
                 raise ConfigurationError(f"{where}, {translation!r}, {problem}.")
 
     def find(self, context: str, text: str, plural: str, number: int) -> str | None:
@@ -113,28 +113,33 @@ def folder_problem(folder: str) -> str | None:
     """Return the fault of a folder of catalogues, as the end of a sentence, or None."""
     if not Path(folder).is_dir():
         return "does not exist or is not a folder"
-    has_any = any(Path(folder).glob(_FILES))
+    has_any = any(_found(Path(folder), _FILES))
     return None if has_any else "has no compiled catalogue such as de/LC_MESSAGES/wsgiauth.mo"
 
 
-def files_in(folder: str | PathLike[str]) -> Mapping[str, list[Path]]:
+def files_in(folder: str | PathLike[str], names: str = _FILES) -> Mapping[str, list[Path]]:
     """Return the catalogues in a folder by the language: `pt-BR` for the folder `pt_BR`.
 
-    A language can have several, such as `wsgiauth-site.mo` beside `wsgiauth.mo`.
+    Args:
+        names: A pattern of their names, without `.mo`. A language of a site can have several, such
+            as `wsgiauth-site.mo` beside `wsgiauth.mo`.
 
     Raises:
         ConfigurationError: A folder with a catalogue is not named after a language.
     """
     files: dict[str, list[Path]] = {}
-    for each in sorted(Path(folder).glob(_FILES)):
+    for each in sorted(_found(Path(folder), names)):
         name = each.parents[1].name
         if not is_language(name):
             raise ConfigurationError(
-                f"TRANSLATIONS: {each}: {name!r} is not the name of a language, such as de or"
-                " pt_BR."
+                f"{each}: {name!r} is not the name of a language, such as de or pt_BR."
             )
         files.setdefault(name.replace("_", "-"), []).append(each)
     return files
+
+
+def _found(folder: Path, names: str) -> Iterator[Path]:
+    return folder.glob(f"*/LC_MESSAGES/{names}.mo")
 
 
 def is_language(name: str) -> bool:

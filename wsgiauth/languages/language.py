@@ -46,7 +46,7 @@ class Language:
     @cached_property
     def catalogues(self) -> tuple[Catalogue, ...]:
         """The catalogues, which are read at the first use."""
-        return tuple(map(_read, self._files))
+        return tuple(map(read, self._files))
 
     @cached_property
     def direction(self) -> str:
@@ -159,7 +159,7 @@ class Language:
         return PLACEHOLDER.sub(_ISOLATED, safe) if is_mixed else safe
 
 
-_read = cache(Catalogue)  # once in a process, for pages and emails
+read = cache(Catalogue)  # once in a process, for pages and emails
 
 ENGLISH = Language("en")  # without catalogues
 

@@ -21,7 +21,7 @@ from wsgiauth.mail.html import Frame, HtmlLetters, Support, go_to
 from wsgiauth.mail.transports import DeliveryError
 from wsgiauth.messages import Message, _
 from wsgiauth.settings import Settings
-from wsgiauth.settings.features import template_folders
+from wsgiauth.settings.features import catalogue_folders, template_folders
 from wsgiauth.settings.mail import parse_sender
 from wsgiauth.web.templates import Content, Templates
 
@@ -135,9 +135,13 @@ class Letters:
     """Makes messages. A wrong template is a ConfigurationError, which names the file."""
 
     def __init__(self, settings: Settings) -> None:
-        folders = template_folders(settings.FEATURES)
-        self._templates = Templates(settings.TEMPLATES, folders, autoescape=False)
-        self._languages = Languages(settings.LANGUAGES, settings.TRANSLATIONS)
+        features = settings.FEATURES
+        self._templates = Templates(
+            settings.TEMPLATES, template_folders(features), autoescape=False
+        )
+        self._languages = Languages(
+            settings.LANGUAGES, settings.TRANSLATIONS, catalogue_folders(features)
+        )
         self._name, self._sender = parse_sender(settings.MAIL_FROM or "") or ("", "")
         url = (settings.PUBLIC_URL or "").rstrip("/")
         name = settings.SITE_NAME or url.partition("://")[2]

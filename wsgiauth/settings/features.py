@@ -31,7 +31,8 @@ class Declaration:
             begin with it and an underscore.
         settings: The class of its settings.
         folder: The folder of its package, for a feature that is not one of wsgiauth's own. It can
-            have templates in `templates`, migrations in `migrations`, and catalogues in `locale`.
+            have templates in `templates`, migrations in `migrations`, and catalogues in `locale`,
+            such as `locale/de/LC_MESSAGES/NAME.mo` with the name of the feature.
     """
 
     name: str
