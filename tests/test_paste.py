@@ -33,6 +33,13 @@ def test_an_option_that_is_none_is_refused_by_name():
             filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, **{option: "off"})
 
 
+def test_an_option_can_be_a_setting_of_a_feature():
+    options = {"FEATURES": "tests.support.badges.feature:FEATURE", "BADGES_COLOURS": "7"}
+    database = "sqlite:///:memory:"
+    site = filter_app_factory(echo, {}, SECRET_KEY=SECRET_KEY, DATABASE_URL=database, **options)
+    assert site.site.settings.BADGES_COLOURS == 7
+
+
 CHALLENGE = [
     *((word, 302) for word in ("on", "true", " Yes ", "1", "anonymous")),
     *((word, 401) for word in ("off", "False", "no", "0")),

@@ -17,6 +17,7 @@ from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
+from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
 from wsgiauth.web.urls import is_mount
@@ -79,6 +80,15 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
     for risk in misspelt_settings(mapping):
         logger.warning("%s", risk)
     return Settings.for_server(mapping)
+
+
+def refuse_unknown(names: Iterable[str], mapping: Mapping[str, object]) -> None:
+    """Raise ConfigurationError for a name that is no setting of a mapping, or of its FEATURES."""
+    unknown = set(names) - declarations(Settings.kind_for(mapping)).keys()
+    if unknown:
+        raise ConfigurationError(
+            f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."
+        )
 
 
 def checked_subscribers(on_event: Subscriber | Iterable[Subscriber]) -> list[Subscriber]:

@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields
 from wsgiref.types import WSGIApplication
 
+from wsgiauth.arguments import refuse_unknown
 from wsgiauth.challenges import ANONYMOUS
-from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.gate import parse_rules
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.settings import Settings
 from wsgiauth.settings.kinds import parse_bool, wrong_setting
 
 
@@ -39,14 +37,11 @@ def filter_app_factory(
     public = settings.pop("public", None)
     require = settings.pop("require", None)
     permissions = settings.pop("permissions", "").split()
-    unknown = settings.keys() - {each.name for each in fields(Settings)}
-    if unknown:
-        raise ConfigurationError(
-            f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."
-        )
+    mapping = {**os.environ, **settings}
+    refuse_unknown(settings, mapping)
     return AuthMiddleware(
         app,
-        {**os.environ, **settings},
+        mapping,
         mount=mount,
         challenge=challenge,
         public=None if public is None else public.split(),

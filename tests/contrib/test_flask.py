@@ -717,7 +717,14 @@ def test_unknown_arguments_and_settings_are_refused():
     with pytest.raises(TypeError, match="no_such"):
         make_app(no_such=1)
     with pytest.raises(ConfigurationError, match="NO_SUCH: wsgiauth has no setting with this name"):
-        WSGIAuth(NO_SUCH=1)
+        make_app(NO_SUCH=1)
+
+
+def test_a_keyword_can_be_a_setting_of_a_feature(environment):
+    app = flask.Flask(__name__)
+    app.config["FEATURES"] = "tests.support.badges.feature:FEATURE"
+    WSGIAuth(app, BADGES_COLOURS=7)
+    assert app.wsgi_app.site.settings.BADGES_COLOURS == 7
 
 
 # What is Flask's own

@@ -1,5 +1,6 @@
 """Which names are taken for misspelt settings, and which are those of other programs."""
 
+from tests.support.badges.feature import FEATURE
 from wsgiauth.settings.misspelt import misspelt_settings
 
 # What is set on developers' machines, on servers, in containers and in CI.
@@ -60,10 +61,10 @@ SLIPS = {
 
 def test_a_name_that_is_nearly_a_setting_is_named():
     for name, setting in SLIPS.items():
-        assert misspelt_settings([name]) == [
+        assert misspelt_settings({name: "x"}) == [
             f"{name} is not a setting and is ignored; the similar {setting} is not set."
         ]
-        assert misspelt_settings([name, setting]) == []
+        assert misspelt_settings({name: "x", setting: "x"}) == []
 
 
 def test_nothing_else_than_a_printable_name_is_a_slip():
@@ -72,6 +73,20 @@ def test_nothing_else_than_a_printable_name_is_a_slip():
 
 
 def test_names_of_other_programs_are_no_misspelt_settings():
-    assert misspelt_settings(OTHER_VARIABLES.split()) == []
-    assert misspelt_settings(OF_EXTENSIONS.split()) == []
-    assert misspelt_settings(["SECRET_KEYS", "SECRET_KEY"]) == []
+    for names in (OTHER_VARIABLES.split(), OF_EXTENSIONS.split(), ["SECRET_KEYS", "SECRET_KEY"]):
+        assert misspelt_settings(dict.fromkeys(names, "x")) == []
+
+
+def test_a_feature_of_others_has_settings_to_misspell():
+    for features in ("tests.support.badges.feature:FEATURE", [FEATURE]):
+        names = {"FEATURES": features, "BADGES_KEY": "x", "BADGES_COLOUR": "3"}
+        assert misspelt_settings(names) == [
+            "BADGES_COLOUR is not a setting and is ignored; the similar BADGES_COLOURS is not set."
+        ]
+    assert misspelt_settings({"BADGES_COLOUR": "3"}) == []
+
+
+def test_a_wrong_feature_is_the_error_of_another_one():
+    assert misspelt_settings({"FEATURES": "missing:FEATURE", "MAIL_URI": "x"}) == [
+        "MAIL_URI is not a setting and is ignored; the similar MAIL_URL is not set."
+    ]

@@ -30,14 +30,18 @@ class Settings(Declared):
                 set". Other names are ignored, so this can be a process environment or a
                 framework's configuration.
         """
-        entries = declarations(cls)["FEATURES"].parse(mapping.get("FEATURES", ()))
-        kind = cls.with_features(entries)
+        kind = cls.kind_for(mapping)
         values: dict[str, Any] = {
             name: setting.parse(mapping[name])
             for name, setting in declarations(kind).items()
             if mapping.get(name, "") != ""
         }
         return kind(**values)
+
+    @classmethod
+    def kind_for(cls, mapping: Mapping[str, object]) -> type[Self]:
+        """Return the class of the settings of a mapping, with those of its FEATURES. Internal."""
+        return cls.with_features(declarations(cls)["FEATURES"].parse(mapping.get("FEATURES", ())))
 
     @classmethod
     def from_environ(cls) -> Self:

@@ -1,8 +1,9 @@
 """Names that are probably misspelt settings: unknown names are ignored, so a mistake is silent."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import fields
 
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings import Settings
 
 _SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
@@ -18,13 +19,17 @@ _ALIASES = {
 _OTHERS = frozenset({"COOKIE_SECRET", "LANGUAGE", "SERVICE", "TEMPLATE", "USERNAME"})
 
 
-def misspelt_settings(names: Iterable[str]) -> list[str]:
+def misspelt_settings(mapping: Mapping[str, object]) -> list[str]:
     """Return sentences for an operator about names that resemble an unset setting.
 
     Unprintable names are ignored, so that they do not reach the log.
     """
-    names = {each for each in names if isinstance(each, str) and each.isprintable()}
-    settings = {each.name for each in fields(Settings)}
+    names = {each for each in mapping if isinstance(each, str) and each.isprintable()}
+    try:
+        kind = Settings.kind_for(mapping)
+    except ConfigurationError:  # the settings themselves report it
+        kind = Settings
+    settings = {each.name for each in fields(kind)}
     unset = settings.difference(names)
     found = []
     for name in sorted(names - settings - _OTHERS):

@@ -9,6 +9,7 @@ from typing import Any
 from flask import Flask, has_request_context, request
 
 from wsgiauth import storage
+from wsgiauth.arguments import refuse_unknown
 from wsgiauth.contrib.flask.guards import (
     current_user,
     guard_blueprint,
@@ -19,13 +20,9 @@ from wsgiauth.contrib.flask.guards import (
 )
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.middleware import AuthMiddleware
-from wsgiauth.settings import Settings
-from wsgiauth.settings.kinds import declarations
 from wsgiauth.storage.connections import AccountDatabase, discard_connection, roll_back_forgotten
 
 __all__ = ["WSGIAuth", "current_user", "guard_blueprint", "login_required", "permission_required"]
-
-_NAMES = frozenset(declarations(Settings))
 
 
 class WSGIAuth:
@@ -51,11 +48,6 @@ class WSGIAuth:
     def __init__(self, app: Flask | None = None, **options: Any) -> None:
         self._settings = {name: value for name, value in options.items() if name.isupper()}
         self._arguments = {name: options[name] for name in options.keys() - self._settings.keys()}
-        unknown = self._settings.keys() - _NAMES
-        if unknown:
-            raise ConfigurationError(
-                f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."
-            )
         if app is not None:
             self.init_app(app)
 
@@ -72,6 +64,7 @@ class WSGIAuth:
                 " otherwise stay logged in after a logout."
             )
         settings = _settings_of(app, self._settings)
+        refuse_unknown(self._settings, settings)
         middleware = AuthMiddleware(app.wsgi_app, settings, **self._arguments)
         app.extensions["wsgiauth"] = middleware
         # Methods of the app that can be replaced, but are no variables to mypy.
