@@ -128,6 +128,7 @@ COMMANDS = {
     "endinvitation": ["endinvitation", NAME],
     "resetlink": ["resetlink", "ada"],
     "preview": ["preview"],
+    "settings": ["settings"],
     "purge": ["purge"],
     "check": ["check"],
     "no database": ["users", "--database", f"sqlite:////{NAME}"],

@@ -5,13 +5,14 @@ from dataclasses import fields
 
 from tests.docs.pages import ROOT
 from wsgiauth import Settings
+from wsgiauth.settings.described import described, written
 from wsgiauth.settings.kinds import declarations
 
 PAGE = ROOT / "docs/settings.md"
 _FACTS = re.compile(r"^### ([A-Z_]+)\n\n(.*)\n", re.MULTILINE)
-_WORDS = {"None": "", "()": "", "True": "`on`", "False": "`off`"}
 _DEFAULTS = {
-    each.name: _WORDS.get(repr(each.default), f"`{each.default}`") for each in fields(Settings)
+    each.name: f"`{written(each.default)}`" if written(each.default) else ""
+    for each in fields(Settings)
 } | {"HASHING_THREADS": "the number of processors"}
 _UNSAID = ("on or off", "a random string", "a non-empty string or unset")  # by the introduction
 
@@ -22,27 +23,11 @@ def updated(page):
 
 
 def _facts(block):
-    name, written = block.groups()
-    setting = declarations(Settings)[name]
-    expected = setting.expected.replace("a whole number from ", "")
-    default = _DEFAULTS[name]
-    word = default.strip("`")
-    words = re.split(", | or ", expected)
-    if word in words and setting.expected not in _UNSAID:
-        expected = re.sub(r"\w+(?=, | or |$)", r"`\g<0>`", expected)
-        expected, default = expected.replace(f"`{word}`", f"`{word}` (the default)"), ""
-    facts = [f"Default: {default}"] if default else []
-    facts += [expected] if setting.expected not in _UNSAID else []
-    sentences = [setting.meaning, *filter(None, ["; ".join(facts)])]
-    declared = " ".join(f"{_capitalized(each)}." for each in sentences)
-    if written.replace("`", "") == declared.replace("`", ""):
-        declared = written  # with literals in backticks, by hand
+    name, found = block.groups()
+    declared = described(declarations(Settings)[name], _DEFAULTS[name], unsaid=_UNSAID)
+    if found.replace("`", "") == declared.replace("`", ""):
+        declared = found  # with literals in backticks, by hand
     return f"### {name}\n\n{declared}\n"
-
-
-def _capitalized(text):
-    is_word = text.split()[0].isalpha()  # and no literal
-    return text[0].upper() + text[1:] if is_word else text
 
 
 if __name__ == "__main__":

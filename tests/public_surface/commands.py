@@ -22,7 +22,7 @@ SETTINGS = {
 }
 OPTION = re.compile(r"--[\w-]+(?: [A-Z][\w:=]*(?: \[[A-Z]+ \.\.\.\])?| {[\w,]+})?")
 LISTS = ("users", "permissions", "groups", "sessions ada", "hashes", "keys ada", "invitations")
-LISTS += ("identities ada", "events", "client list")
+LISTS += ("identities ada", "events", "client list", "settings")
 
 
 def lines():

@@ -73,6 +73,9 @@ COMMANDS = {
         "wsgiauth.cli.preview",
         "print the emails that the site sends, or write its pages, with example values",
     ),
+    "settings": Command(
+        "wsgiauth.cli.settings", "list the settings, what each means and accepts, and its value"
+    ),
     "purge": Command(
         "wsgiauth.cli.upkeep",
         "delete expired sessions, API keys, links, grants of apps and counts of attempts, and old"
