@@ -32,6 +32,7 @@ from wsgiauth.feature import (
     Question,
     at_first_proof_of,
     changes_of,
+    commands_of,
     composers_of,
     credential_kinds_of,
     event_kinds_of,
@@ -140,6 +141,7 @@ class Site:
                 "on, because no other way to log in is set, such as OIDC_PROVIDERS, PASSKEYS or"
                 " LOGIN_CODES",
             )
+        commands_of(features, {})  # two of the same name are refused at start, too
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 
 from wsgiauth.accounts.former import FormerHash
@@ -19,6 +20,7 @@ from wsgiauth.console.command import (
     Arguments,
     CommandError,
     UsageError,
+    from_current_folder,
     read_database_option,
 )
 from wsgiauth.console.output import print_error
@@ -106,7 +108,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
     typed = sys.argv[1:] if argv is None else argv
-    parser = make_parser(typed)
+    # A feature of FEATURES can be a module of the current folder.
+    with from_current_folder() if os.environ.get("FEATURES") else nullcontext():
+        try:
+            parser = make_parser(typed)
+        except ConfigurationError as error:
+            return max(map(_print_refusal, error.problems))
+        return _run(parser, typed)
+
+
+def _run(parser: Parser, typed: Sequence[str]) -> int:
     parser.refuse_option_before_command(typed)
     arguments, extra = parser.parse_known_args(typed)
     if extra:
@@ -125,6 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.middleware_of = _middleware_of
         arguments.personal_data = _personal_data
         arguments.read_former_hash = _read_former_hash
+        arguments.all_commands = all_commands
         arguments.tally = tally = Tally()
         with actors.acting(actors.command_line()):
             try:
@@ -161,6 +173,20 @@ def all_commands() -> dict[str, Command]:
     from wsgiauth.features.registry import features_of_process  # here: few commands need it
 
     return commands_of(features_of_process(), COMMANDS)
+
+
+def _known_commands(typed: Sequence[str]) -> dict[str, Command]:
+    """Return all commands; for --help and --version, wsgiauth's own if FEATURES is wrong."""
+    try:
+        return all_commands()
+    except ConfigurationError as error:
+        if typed and not typed[0].startswith("-"):
+            raise
+        for each in error.problems:
+            _print_refusal(each)
+    from wsgiauth.features.registry import FEATURES  # here, as in `all_commands`
+
+    return commands_of(FEATURES, COMMANDS)
 
 
 def _print_versions(arguments: Arguments) -> None:
@@ -223,7 +249,7 @@ def make_parser(typed: Sequence[str]) -> Parser:
     parser.set_defaults(run=lambda _: parser.print_help(), database=None, log="text")
     subparsers = parser.add_subparsers(metavar="COMMAND")
     # Features are not imported for a command of the kernel.
-    known = COMMANDS if typed and typed[0] in COMMANDS else all_commands()
+    known = COMMANDS if typed and typed[0] in COMMANDS else _known_commands(typed)
     chosen = next((known[word].module for word in typed if word in known), None)
     is_first = bool(typed) and typed[0] in known  # else an option is, such as --help
     for name, (module, text) in sorted(known.items()):

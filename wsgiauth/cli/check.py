@@ -59,10 +59,11 @@ def check(arguments: Arguments) -> None:
     for risk in misspelt:  # first, because they can cause an error below
         print_line(f"warning: {risk}")
     settings = Settings.for_server(environ)
+    arguments.all_commands()  # refuses two of the same name
     site = Site.from_settings(settings, "/auth", features_of(settings))
     AuthApp(site)
     found = [*map(Finding, settings.risks()), *_answers(site, needs_database=False)]
-    found += _empty_settings(environ)
+    found += _empty_settings(environ, settings)
     found += _check_database(site)
     _report(found, arguments, "The settings are valid and the database is ready.", misspelt)
 
@@ -119,7 +120,7 @@ def _check_database(site: Site) -> Iterator[Finding]:
         yield from _answers(site, needs_database=True)
 
 
-def _empty_settings(environ: Mapping[str, str]) -> Iterator[Finding]:
-    empty = [each.name for each in fields(Settings) if environ.get(each.name) == ""]
+def _empty_settings(environ: Mapping[str, str], settings: Settings) -> Iterator[Finding]:
+    empty = [each.name for each in fields(settings) if environ.get(each.name) == ""]
     if empty:  # perhaps from a variable of a script that is not set
         yield note(f"Empty settings, which count as not set: {', '.join(empty)}.")

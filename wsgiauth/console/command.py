@@ -10,7 +10,8 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -217,9 +218,9 @@ def import_application(path: str) -> object:
         WsgiAuthError: The application raised it, because of its settings.
     """
     module_name, _, name = path.partition(":")
-    sys.path.insert(0, "")  # the current folder, which `python -m` adds, and a script does not
     try:
-        module = importlib.import_module(module_name)
+        with from_current_folder():
+            module = importlib.import_module(module_name)
     except WsgiAuthError:
         raise
     except Exception as error:
@@ -231,7 +232,6 @@ def import_application(path: str) -> object:
         reason = f"{type(error).__name__}: {error}"
         raise CommandError(f"{module_name!r} cannot be imported: {reason}") from error
     finally:
-        sys.path.remove("")
         json_log.keep()
     if name and not hasattr(module, name):
         raise CommandError(
@@ -239,6 +239,16 @@ def import_application(path: str) -> object:
             f" {module_name}:application"
         )
     return getattr(module, name) if name else module
+
+
+@contextmanager
+def from_current_folder() -> Iterator[None]:
+    """Import from the current folder, too, as `python -m` does, and a script does not."""
+    sys.path.insert(0, "")
+    try:
+        yield
+    finally:
+        sys.path.remove("")
 
 
 def _read_url() -> str:

@@ -66,8 +66,13 @@ def features_of(settings: Settings) -> tuple[Feature, ...]:
 
 
 def features_of_process() -> tuple[Feature, ...]:
-    """Return the features of the process environment, for the parsers of commands."""
-    entries = declarations(Settings)["FEATURES"].parse(os.environ.get("FEATURES", ""))
+    """Return the features of the process environment, for the parsers of commands.
+
+    Raises:
+        ConfigurationError: FEATURES is wrong.
+    """
+    setting = declarations(Settings)["FEATURES"]
+    entries = setting.checked("FEATURES", setting.parse(os.environ.get("FEATURES", "")))
     return _with_own(valid(entries))
 
 

@@ -1,0 +1,218 @@
+"""Commands of a site with a feature of FEATURES."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.badges.feature import BADGE_GIVEN, FEATURE, Badge, give
+from tests.support.mails import MAIL
+from tests.support.sites import SECRET_KEY, echo
+from wsgiauth import AuthMiddleware, events
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.feature import Command, Feature
+from wsgiauth.mail.outbox import Mail
+from wsgiauth.testing import make_settings
+
+BADGES = "tests.support.badges.feature:FEATURE"
+CLASHING = Feature(name="clashing", commands={"check": Command("x", "x")})
+SECOND = Feature(name="second", commands=FEATURE.commands)
+APP = """\
+from tests.support.sites import SECRET_KEY, echo
+from wsgiauth import AuthMiddleware, Settings
+
+site = AuthMiddleware(
+    echo,
+    Settings(SECRET_KEY=SECRET_KEY, FEATURES=("tests.support.badges.feature:FEATURE",)),
+)
+"""
+
+
+@pytest.fixture
+def named(monkeypatch):
+    """Name the feature in FEATURES."""
+    monkeypatch.setenv("FEATURES", BADGES)
+    monkeypatch.delenv("BADGES_COLOURS", raising=False)
+
+
+@pytest.fixture
+def table(database):
+    Badge.create_table()
+
+
+# A wrong FEATURES.
+
+WRONG = {
+    "missing:FEATURE": "missing:FEATURE fails (ModuleNotFoundError: No module named 'missing')",
+    "json:dumps": "json:dumps is of the type function, not Feature",
+    "json:missing": "json:missing fails (AttributeError: ",
+    "nonsense": "FEATURES must be names of features such as ",
+    f"{BADGES} {BADGES}": "badges",
+}
+
+
+@pytest.mark.parametrize("value", WRONG)
+def test_a_wrong_feature_is_one_line_of_each_command_that_reads_the_settings(
+    wsgiauth, monkeypatch, value
+):
+    monkeypatch.setenv("FEATURES", value)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    for command in ("users", "check", "migrate", "mail", "events", "terms", "preview", "badges"):
+        status, output, errors = wsgiauth(command)
+        assert (status, output) == (1, ""), command
+        assert errors.startswith("wsgiauth: "), command
+        assert WRONG[value] in errors, command
+        assert len(errors.splitlines()) == 1, command
+
+
+def test_help_version_and_secret_work_with_a_wrong_feature(wsgiauth, monkeypatch):
+    monkeypatch.setenv("FEATURES", "missing:FEATURE")
+    assert len(wsgiauth("secret")[1]) == 65
+    for typed in ((), ("--version",)):
+        status, output, errors = wsgiauth(*typed)
+        assert (status, output.startswith(("usage: ", "wsgiauth "))) == (0, True)
+        assert errors.startswith("wsgiauth: FEATURES must be")
+    with pytest.raises(SystemExit, match="0"):
+        wsgiauth("--help")
+
+
+# Commands of a feature.
+
+
+def test_a_command_of_a_feature_is_listed_and_works(wsgiauth, named, monkeypatch, capsys):
+    assert re.search(r"^ +badges +count the colours of badges$", wsgiauth()[1], re.MULTILINE)
+    assert wsgiauth("badges") == (0, "3 colours\n", "")
+    monkeypatch.setenv("BADGES_COLOURS", "7")
+    assert wsgiauth("badges") == (0, "7 colours\n", "")
+    with pytest.raises(SystemExit, match="0"):
+        wsgiauth("badges", "--help")
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: wsgiauth badges ")
+    assert "  wsgiauth badges --database sqlite:///wsgiauth.db" in shown
+
+
+def test_without_the_feature_there_is_no_such_command(wsgiauth, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        wsgiauth("badges")
+    assert "there is no command 'badges'" in capsys.readouterr().err
+
+
+def test_two_commands_of_the_same_name_are_refused(wsgiauth, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("FEATURES", f"{__name__}:CLASHING")
+    status, _, errors = wsgiauth("check")
+    assert (status, errors) == (
+        1,
+        "wsgiauth: Two features have the command check: the kernel and clashing.\n",
+    )
+    with pytest.raises(ConfigurationError, match=r"the command badges: badges and second\."):
+        AuthMiddleware(echo, make_settings(FEATURES=[FEATURE, SECOND]))
+
+
+# The other commands.
+
+
+def test_check_asks_the_feature_and_knows_its_settings(wsgiauth, named, monkeypatch):
+    for name, value in {"BADGES_COLOR": "3", "BADGES_KEY": "x", "BADGES_SHOP": ""}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    status, output, errors = wsgiauth("check")
+    assert (status, errors) == (0, "")
+    lines = output.splitlines()
+    assert lines[0] == (
+        "warning: BADGES_COLOR is not a setting and is ignored; the similar BADGES_COLOURS is not"
+        " set."
+    )
+    assert "note: There are 3 colours of badges." in lines
+    assert "note: Empty settings, which count as not set: BADGES_SHOP." in lines
+    assert not [line for line in lines if "BADGES_KEY" in line]
+
+
+def test_a_wrong_setting_of_the_feature_is_named(wsgiauth, named, monkeypatch):
+    monkeypatch.setenv("BADGES_COLOURS", "10")
+    assert wsgiauth("users") == (
+        1,
+        "",
+        "wsgiauth: BADGES_COLOURS must be a whole number from 1 to 9.\n",
+    )
+
+
+@pytest.mark.slow
+def test_preview_shows_its_emails_and_pages(wsgiauth, named, tmp_path):
+    status, output, _ = wsgiauth("preview", "badge")
+    assert (status, output.startswith("Subject: Your new badge\n")) == (0, True)
+    assert wsgiauth("preview", "--pages", str(tmp_path))[0] == 0
+    assert "Get a badge" in (tmp_path / "badges.html").read_text("utf-8")
+    assert "You have the badge gold." in (tmp_path / "mail/badge.html").read_text("utf-8")
+
+
+def test_mail_sends_its_emails(wsgiauth, named, monkeypatch, settings, database):
+    for name, value in {**MAIL, "MAIL_URL": "console:"}.items():
+        monkeypatch.setenv(name, value)
+    Mail.create(id="1", kind="badge", data="{}", due_at=0, expires_at=2**40)
+    status, _, errors = wsgiauth("mail")
+    assert (status, "Subject: Your new badge" in errors) == (0, True)
+
+
+def test_events_are_chosen_by_its_name(wsgiauth, named, database, person):
+    events.emit(BADGE_GIVEN, user_id=person.id)
+    status, output, _ = wsgiauth("events", "--name", "badge_given", "--json")
+    assert (status, [json.loads(each)["name"] for each in output.splitlines()]) == (
+        0,
+        ["badge_given"],
+    )
+
+
+def test_permissions_lists_what_it_asks_for(wsgiauth, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site_with_badges.py").write_text(APP)
+    status, output, _ = wsgiauth("permissions", "--app", "site_with_badges", "--json")
+    asked = {each["name"]: each["asked_for"] for each in json.loads(output)}
+    assert (status, asked["badges.give"]) == (0, True)
+
+
+def test_purge_deletes_its_expired_rows(wsgiauth, named, table, person):
+    give(person)
+    status, output, _ = wsgiauth("purge")
+    assert (status, "1 expired badge," in output) == (0, True)
+    assert Badge.select().count() == 0
+
+
+def test_personal_data_has_its_rows(wsgiauth, named, table, person, monkeypatch):
+    monkeypatch.setenv("SECRET_KEY", SECRET_KEY)
+    badge = give(person)
+    status, output, _ = wsgiauth("personal-data", person.username)
+    assert (status, json.loads(output)["badges"]) == (0, [{"id": badge.id}])
+
+
+# Modules in the current folder.
+
+PROGRAMS = {  # the script is without the current folder in the path
+    "script": ["-P", "-c", "from wsgiauth.cli import main; raise SystemExit(main())"],
+    "module": ["-m", "wsgiauth"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_both_programs_find_a_feature_in_the_current_folder(name, tmp_path):
+    program = [sys.executable, *PROGRAMS[name]]
+    shutil.copytree(FEATURE.folder, tmp_path / "badges")
+    environ = {**os.environ, "FEATURES": "badges.feature:FEATURE", "BADGES_COLOURS": "5"}
+    run = {"cwd": tmp_path, "env": environ, "text": True}
+    assert subprocess.check_output([*program, "badges"], **run) == "5 colours\n"
+    assert "BADGES_COLOURS=5" in subprocess.check_output([*program, "settings"], **run)
+    (tmp_path / "badges/feature.py").write_text("raise RuntimeError('broken')\n")
+    done = subprocess.run([*program, "badges"], **run, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
+    assert "badges.feature:FEATURE fails (RuntimeError: broken)" in done.stderr
+
+
+def test_the_current_folder_is_in_the_path_for_features_alone(wsgiauth, named):
+    before = [*sys.path]
+    wsgiauth("badges")
+    assert sys.path == before
