@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from webtest import TestApp
 
 from tests.support.badges.feature import FEATURE, SAMPLE
 from tests.support.sites import BROWSER, echo
@@ -13,7 +14,9 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
 from wsgiauth.mail.letters import Addressed, Letters, plain_text_of
+from wsgiauth.staff.frame import Frame, PanelPage
 from wsgiauth.testing import logged_in, make_settings, make_user
+from wsgiauth.web.pages import Pages, StaffSection
 
 
 @pytest.fixture
@@ -50,6 +53,24 @@ def test_a_page_extends_our_layout():
     assert page.html.h1.text == "Badges"
     assert page.html.find("form", action="/auth/badges")
     assert page.html.find("a", href="/auth/account")
+
+
+class PanelOfBadges(PanelPage):
+    template = "panel_of_badges.html"
+
+
+def test_a_page_of_the_panel_extends_its_frame(tmp_path):
+    (tmp_path / "panel_of_badges.html").write_text(
+        '{% extends "admin/frame.html" %}{% from "admin/macros.html" import address %}'
+        '{% block content %}<p id="own">{{ address("ada@example.org") }}</p>{% endblock %}'
+    )
+    frame = Frame("/auth/admin", "badges", "ada", "/auth/account", "/")
+    pages = Pages(
+        "/auth", None, {"badges": tmp_path}, staff_sections=[StaffSection("badges", "Badges")]
+    )
+    html = TestApp(pages.render({"wsgiauth.root": ""}, PanelOfBadges(frame=frame))).get("/").html
+    assert html.find("a", href="/auth/admin/badges")["aria-current"] == "true"
+    assert html.find(id="own").text == "ada@example.org"
 
 
 def test_an_email_extends_our_layout():
@@ -153,3 +174,9 @@ def test_other_pages_do_not_run_it():
 def test_a_site_replaces_the_script(templates):
     (templates / "badges.js").write_text("1;\n")
     assert page_of(FEATURE, TEMPLATES=templates).html.find_all("script")[-1].string == "1;\n"
+
+
+def test_a_script_that_is_missing_is_named(copy, templates):
+    (copy.templates / "badges.js").unlink()
+    with pytest.raises(ConfigurationError, match=r"^badges\.html needs badges\.js, which is not"):
+        page_of(copy, TEMPLATES=templates)

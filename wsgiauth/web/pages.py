@@ -345,12 +345,14 @@ class Pages:
         """Return an example of a page, to find a mistake in its template at start.
 
         Raises:
-            ConfigurationError: The template raises an exception, or a form that lacks the field
-                `account` would always be refused.
+            ConfigurationError: The template raises an exception, its script is missing, or a form
+                that lacks the field `account` would always be refused.
         """
         from wsgiauth.web.account_field import EXAMPLE, LINE, forms_without_account
 
-        scripts = self._scripts[page.script]
+        scripts = self._scripts.get(page.script)
+        if scripts is None:
+            raise ConfigurationError(f"{page.template} needs {page.script}, which is not beside it")
         page = page.replaced(
             mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE, person="ada"
         )
