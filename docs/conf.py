@@ -28,6 +28,7 @@ from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.logging import getLogger
 
 import wsgiauth.contrib
+from wsgiauth import extend
 from wsgiauth.cli import all_commands
 from wsgiauth.version import __version__
 
@@ -47,8 +48,8 @@ autodoc_default_options = {
     "members": True,
     # Up to these classes, which are Python's or have nothing for applications.
     "inherited-members": (
-        "BaseException, BoundModel, Declared, Client, ClientMixin, RequestFactory,"
-        " SessionAuthentication, list, tuple"
+        "ArgumentParser, BaseException, BoundModel, Client, ClientMixin, Declared, Enum, Field,"
+        " Mapping, Model, RequestFactory, SessionAuthentication, list, tuple"
     ),
 }
 autodoc_member_order = "bysource"
@@ -57,10 +58,12 @@ python_maximum_signature_line_length = 88
 
 nitpicky = True
 nitpick_ignore_regex = [
-    ("py:.*", r"(collections\.abc|datetime|email|http|os|wsgiref|TestApp)\b.*"),
+    ("py:.*", r"(argparse|collections\.abc|datetime|email|http|os|pathlib|wsgiref|TestApp)\b.*"),
     ("py:.*", r"(peewee|webob|webtest|django|flask|pyramid)\..*|(User|Group)\.DoesNotExist"),
     ("py:exc", "ImproperlyConfigured|PermissionDenied"),  # Django's
     ("py:.*", r"(User|Group)Objects|wsgiauth\.(.*\._\w+|features\.factors\.totp\.Totp)"),
+    # Of objects that a site makes, as `tests/test_extend.py` knows.
+    ("py:class", r"_Row|_Parameters|wsgiauth\.(accounts|authentication|forms|throttling|web)\..*"),
 ]
 
 html_theme = "furo"
@@ -126,6 +129,12 @@ MODULES = [
     *(each.name for each in CONTRIB),
     *("wsgiauth.contrib.django.testing", "wsgiauth.contrib.django.rest"),
 ]
+# For features. The docstring of each describes the names that have none of their own.
+DOORS = [
+    "wsgiauth.extend",
+    *sorted(each.name for each in pkgutil.iter_modules(extend.__path__, "wsgiauth.extend.")),
+]
+MODULES += DOORS
 
 
 # Django's models can be imported only in a project.
@@ -156,6 +165,8 @@ for full_name, found in OBJECTS.items():  # a module can import its names on the
 
 # What is neither a class nor a function, such as a proxy, which cannot be asked outside a request.
 DATA = sorted(each for each in OBJECTS if not issubclass(type(OBJECTS[each]), type | FunctionType))
+FIRST = {id(found): name for name, found in reversed(OBJECTS.items())}  # where it is described
+UNDESCRIBED = {each for each in DATA if each.rpartition(".")[0] in DOORS} | {"wsgiauth.extend._"}
 
 
 def setup(app):
@@ -189,11 +200,14 @@ def add_contents(app, name, source):
     elif name == "docs/reference":
         for module in MODULES:
             source[0] += f"\n{module}\n{'-' * len(module)}\n\n.. automodule:: {module}\n"
-            data = [name for name in DATA if name.rpartition(".")[0] == module]
-            if data:
-                left_out = ", ".join(name.rpartition(".")[2] for name in data)
+            own = [name for name in OBJECTS if name.rpartition(".")[0] == module]
+            data = [name for name in own if name in DATA]
+            again = [name for name in own if FIRST[id(OBJECTS[name])] != name]
+            if data or again:
+                left_out = ", ".join(sorted({name.rpartition(".")[2] for name in data + again}))
                 source[0] += f"   :exclude-members: {left_out}\n"
-            source[0] += "".join(map(described, data))
+            if module not in DOORS:
+                source[0] += "".join(map(described, data))
     elif name == "docs/examples/README":
         source[0] += "\n\n```{toctree}\n:hidden:\n:glob:\n\n*/README\n```\n"
     else:  # a folder is no page
@@ -242,11 +256,13 @@ def code_or_name(role, source, text, line, inliner, options=None, content=()):
     first, _, rest = text.removeprefix("events.").removesuffix("()").partition(".")
     here = inliner.document.settings.env.ref_context.get("py:module")
     targets = [f"{module}.{first}" for module in (here, *MODULES)]
-    target = next((each for each in targets if each in OBJECTS), None)
-    if target is None or not re.fullmatch(r"\w*", rest):
+    target = next((FIRST[id(OBJECTS[each])] for each in targets if each in OBJECTS), None)
+    if target is None or target in UNDESCRIBED or not re.fullmatch(r"\w*", rest):
         return [nodes.literal(source, text)], []
     # Attributes are described with their class.
-    if rest and callable(getattr(OBJECTS[target], rest, None)):
+    member = getattr(OBJECTS[target], rest, None) if rest else None
+    is_own = f"{getattr(member, '__module__', '')}".startswith("wsgiauth")
+    if is_own and getattr(member, "__name__", "") == rest:
         target += f".{rest}"
     return PyXRefRole()("py:obj", source, f"{text} <{target}>", line, inliner)
 
@@ -259,10 +275,10 @@ def skip_internal(app, kind, name, member, skip, options):
 
 
 def leave_out_internal(app, kind, name, member, options, lines):
-    """Leave out attributes of classes that are no interface of applications."""
+    """Leave out attributes of classes that are no interface of applications; mark examples."""
     entry = re.compile(r"^ {4}[\w, ]+: .*(?:\n {8}.*)*\n?", re.MULTILINE)
     text = entry.sub(lambda it: "" if "Internal" in it[0] else it[0], "\n".join(lines) + "\n")
-    lines[:] = text.splitlines()
+    lines[:] = re.sub("^Example:\n", "Example::\n\n", text, flags=re.MULTILINE).splitlines()
 
 
 EXTERNAL = set()

@@ -159,7 +159,9 @@ class Feature(Declaration):
     calls for every feature do not depend on each other.
 
     Attributes:
-        name, settings, folder: See `settings.features.Declaration`.
+        name: Its name, of lower-case letters, digits and underscores.
+        settings: The class of its settings.
+        folder: The folder of its package; see `settings.features.Declaration`.
         urls: Its endpoints, by path below the mount.
         well_known: Returns what answers at its paths above the mount.
         replaces: Those of these paths where the kernel or another feature also answers.

@@ -82,7 +82,8 @@ class Submission:
         flags: The booleans that the form declares and that are true.
         destination: `next` of the request if it is safe, otherwise an empty string; see
             `web.urls.Destinations`.
-        once, sent: Random strings that identify this form; see `repeated`.
+        once: A random string that identifies this form; see `repeated`.
+        sent: Likewise, of the script.
         account: The account that the page was shown to; see `shown_to`.
         networks: See `clients.Clients.networks`.
         is_program: Whether the body is JSON, which no browser sends by itself.
@@ -149,7 +150,7 @@ class FormPage(Page):
 
     @property
     def focused(self) -> str:
-        """The field that has the cursor: the first that is wrong, otherwise the first empty one."""
+        """The field with the cursor, which is the first wrong one, otherwise the first empty one."""
         inputs = self.inputs
         wrong = [name for name in inputs if name in self.errors]
         empty = [name for name, value in inputs.items() if not value]

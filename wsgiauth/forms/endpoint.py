@@ -64,7 +64,8 @@ class Overview(NamedTuple):
 
     Attributes:
         is_verified: Whether the email address is; None where the site sends no email.
-        passkeys, factors: The passkeys, and the second factors.
+        passkeys: The passkeys.
+        factors: The second factors.
         codes_left: How many recovery codes there are.
         connected: Internal: the accounts of providers.
 

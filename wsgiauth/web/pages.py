@@ -89,7 +89,7 @@ class Page(Content):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it shows a refused form; its title then begins with "Error:"."""
+        """Whether it shows a refused form, which its title then says."""
         return False
 
     @property
