@@ -10,7 +10,7 @@ from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.kinds import DeclaredKinds
-from wsgiauth.exceptions import ConfigurationError, NotFoundError
+from wsgiauth.exceptions import ConfigurationError, NotFoundError, RetryLaterError
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.figures import Figures
@@ -19,6 +19,7 @@ from wsgiauth.parts import Parts
 from wsgiauth.site import Site
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList
+from wsgiauth.throttling.counts import Limit
 
 PUBLIC = "https://example.org"
 
@@ -46,6 +47,18 @@ def test_a_kernel_without_features_has_no_part_but_its_own(settings):
         DeclaredKinds,
     }
     assert not site.factors.are_offered
+
+
+def test_a_feature_counts_attempts_by_subject_and_by_network(ada, site):
+    limit = Limit("badges", free=2, waits=(60,), window=60)
+    networks = ("2001:db8::/64", "2001:db8::/48")
+    for _turn in range(2):
+        site.site.attempt(limit, "7").require_turn().begin()
+        site.site.attempt(limit, networks=networks).require_turn().begin()
+    for waiting in (site.site.attempt(limit, "7"), site.site.attempt(limit, networks=networks)):
+        with pytest.raises(RetryLaterError):
+            waiting.require_turn()
+    site.site.attempt(limit, "8", networks=("2001:db8:0:1::/64", networks[1])).require_turn()
 
 
 def part_of(interface, **attributes):

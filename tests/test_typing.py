@@ -8,11 +8,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 from types import ModuleType
 
 import pytest
 
 from tests.conftest import require
+from tests.test_extend import DOORS, OBJECTS, example_of
 
 pytestmark = pytest.mark.usefixtures("unmeasured")
 
@@ -246,6 +248,7 @@ PUBLIC = [
     "wsgiauth.events",
     "wsgiauth.exceptions",
     "wsgiauth.testing",
+    *(each.__name__ for each in DOORS),
 ]
 
 
@@ -324,3 +327,33 @@ def test_the_public_names_and_all_that_they_lead_to_have_types(tmp_path):
     }
     untyped = [each for each in symbols if not each["isTypeKnown"] or each["isTypeAmbiguous"]]
     assert [each["name"] for each in untyped] == []
+
+
+SURROUNDINGS = """
+from tests.support.badges import *
+from tests.support.badges import _
+from {door} import *
+
+
+def example(
+    environ: WSGIEnvironment,
+    site: Site,
+    settings: Settings,
+    user: User,
+    ada: User,
+    submission: MemberSubmission,
+) -> None:
+"""
+
+
+def test_the_examples_of_the_door_have_no_error(tmp_path, request):
+    for name, (door, found) in OBJECTS.items():
+        program = SURROUNDINGS.format(door=door.__name__) + indent(example_of(found), "    ")
+        (tmp_path / f"{name.replace('.', '_')}.py").write_text(program)
+    output = run(
+        *("mypy", "--strict", "--implicit-reexport", "--follow-imports=silent"),
+        *("--cache-dir", request.config.cache.mkdir("mypy"), "."),
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+    )
+    assert "Success" in output, output

@@ -57,9 +57,8 @@ class TrustedBrowsers(ABC):
         days: For how many days a browser is trusted.
 
     Example:
-        trusted = site.part(TrustedBrowsers)
-        if trusted is not None:
-            browsers = trusted.list_browsers(user, site.factors, site.now())
+        def count(trusted: TrustedBrowsers, user: User, site: Site) -> int:
+            return len(trusted.list_browsers(user, site.factors, site.now()))
     """
 
     cookie: OwnCookie

@@ -150,7 +150,7 @@ class FormPage(Page):
 
     @property
     def focused(self) -> str:
-        """The field with the cursor, which is the first wrong one, otherwise the first empty one."""
+        """The field with the cursor, which is the first wrong or else the first empty one."""
         inputs = self.inputs
         wrong = [name for name in inputs if name in self.errors]
         empty = [name for name, value in inputs.items() if not value]

@@ -75,7 +75,7 @@ class Text(Input):
     """
 
     type = "string"
-    default = ""
+    default: ClassVar[str] = ""
     least = "minLength"
 
 
@@ -87,7 +87,7 @@ class Number(Input):
     """
 
     type = "integer"
-    default = None
+    default: ClassVar[None] = None
 
 
 class Texts(Input):
@@ -121,7 +121,7 @@ class Flag(Input):
     """
 
     type = "boolean"
-    default = False
+    default: ClassVar[bool] = False
 
 
 def offered(fields: Iterable[Input], settings: Settings | None) -> tuple[Input, ...]:

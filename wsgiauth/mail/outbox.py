@@ -80,7 +80,7 @@ class Mail(Model):
 
     class Meta:
         table_name = "wsgiauth_mail"
-        indexes = ((("kind", "due_at"), False),)
+        indexes: tuple[tuple[tuple[str, str], bool]] = ((("kind", "due_at"), False),)
 
 
 # Looks up the account of an email, and returns the letter, or None if there is nothing to send.

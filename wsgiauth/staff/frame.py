@@ -93,7 +93,7 @@ class PanelEndpoint(Endpoint):
     """
 
     is_for_staff = True
-    back = BackLink("admin/users", _("Back to the users"))
+    back: ClassVar[BackLink] = BackLink("admin/users", _("Back to the users"))
     tag = ADMINISTRATION
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:

@@ -184,4 +184,4 @@ class Statement:
         return self._sql[kind]
 
 
-database = _CurrentDatabase()
+database: peewee.DatabaseProxy = _CurrentDatabase()
