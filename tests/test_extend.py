@@ -13,7 +13,7 @@ from types import FunctionType
 import pytest
 from webtest import TestApp
 
-from tests.support import badges
+from tests.support import door as surroundings
 from tests.support.house import is_for_types
 from tests.support.sites import echo
 from wsgiauth import AuthMiddleware
@@ -84,7 +84,7 @@ class Running(Endpoint):
             "site": site,
             "settings": site.settings,
             "user": member.user,
-            "ada": badges.User.get(badges.User.username == "ada"),
+            "ada": surroundings.User.get(surroundings.User.username == "ada"),
             "submission": MemberSubmission(environ=environ, site=site, fields={}, member=member),
         }
         exec(compile(self.program, "an example", "exec"), {**self.names, **names})  # noqa: S102 - our own
@@ -94,9 +94,9 @@ class Running(Endpoint):
 RUNNING = Running()
 FEATURE = Feature(
     name="badges",
-    settings=badges.BadgeSettings,
+    settings=surroundings.BadgeSettings,
     urls={"/example": RUNNING},
-    events=(badges.BADGE_GIVEN,),
+    events=(surroundings.BADGE_GIVEN,),
 )
 
 
@@ -108,7 +108,7 @@ def example_site():
     make_group(site, "Editors")
     make_user(site, "ada", email="ada@example.org")
     with context.using(site.database):
-        site.database.create_tables([badges.Badge])
+        site.database.create_tables([surroundings.Badge])
     return site
 
 
@@ -122,7 +122,7 @@ def test_each_example_runs(example_site, grace, name):
     door, found = OBJECTS[name]
     RUNNING.program = example_of(found)
     assert RUNNING.program, "has no example"
-    RUNNING.names = {**vars(badges), **named_in(door)}
+    RUNNING.names = {**vars(surroundings), **named_in(door)}
     TestApp(example_site).get("/auth/example", headers=bearer(example_site, grace))
 
 

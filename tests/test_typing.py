@@ -330,8 +330,8 @@ def test_the_public_names_and_all_that_they_lead_to_have_types(tmp_path):
 
 
 SURROUNDINGS = """
-from tests.support.badges import *
-from tests.support.badges import _
+from tests.support.door import *
+from tests.support.door import _
 from {door} import *
 
 
