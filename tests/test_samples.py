@@ -10,7 +10,7 @@ from wsgiauth.cli import all_commands
 from wsgiauth.feature import Feature
 from wsgiauth.features.registry import FEATURES
 
-WITHOUT_DATABASE = {"preview", "secret"}
+WITHOUT_DATABASE = {"preview", "secret", "settings"}
 ENDLESS = {"serve"}
 
 
