@@ -72,7 +72,10 @@ def test_its_order_is_after_ours_as_named(settings):
 
 
 CONFLICTS = {
-    "a name of ours": (Feature(name="terms"), "FEATURES must be further features; wsgiauth itself has terms."),
+    "a name of ours": (
+        Feature(name="terms"),
+        "FEATURES must be further features; wsgiauth itself has terms.",
+    ),
     "a URL of ours": (
         Feature(name="badges", urls={"/me": Badges()}),
         "Two features have the URL /me: the kernel and badges.",

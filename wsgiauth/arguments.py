@@ -16,7 +16,7 @@ from wsgiauth.accounts.registration import require_function
 from wsgiauth.challenges import ANONYMOUS
 from wsgiauth.events import Subscriber
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings import Settings
+from wsgiauth.settings import Settings, class_for
 from wsgiauth.settings.kinds import declarations
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
@@ -84,7 +84,7 @@ def read_settings(settings: Settings | Mapping[str, object] | None) -> Settings:
 
 def refuse_unknown(names: Iterable[str], mapping: Mapping[str, object]) -> None:
     """Raise ConfigurationError for a name that is no setting of a mapping, or of its FEATURES."""
-    unknown = set(names) - declarations(Settings.kind_for(mapping)).keys()
+    unknown = set(names) - declarations(class_for(mapping, Settings)).keys()
     if unknown:
         raise ConfigurationError(
             f"{', '.join(sorted(unknown))}: wsgiauth has no setting with this name."

@@ -13,7 +13,7 @@ from wsgiauth.console.command import Arguments, UsageError, environment
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import Parser
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings import Settings
+from wsgiauth.settings import Settings, class_for
 from wsgiauth.settings.described import described, written
 from wsgiauth.settings.features import Declaration, load, valid
 from wsgiauth.settings.kinds import Setting, declarations
@@ -128,7 +128,7 @@ def _features(environ: Mapping[str, str]) -> tuple[list[Declaration], Sequence[s
             unusable += error.problems
     try:
         setting.checked("FEATURES", entries)
-        Settings.kind_for(environ)
+        class_for(environ, Settings)
     except ConfigurationError as error:  # perhaps of several features together
         unusable = unusable or [*error.problems]
     return features, unusable

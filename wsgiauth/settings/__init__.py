@@ -3,12 +3,15 @@
 import os
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.contradictions import token_keys
 from wsgiauth.settings.declared import Declared
+from wsgiauth.settings.features import with_settings_of
 from wsgiauth.settings.kinds import declarations, wrong_setting
+
+_Settings = TypeVar("_Settings", bound=Declared)
 
 
 class Settings(Declared):
@@ -30,18 +33,13 @@ class Settings(Declared):
                 set". Other names are ignored, so this can be a process environment or a
                 framework's configuration.
         """
-        kind = cls.kind_for(mapping)
+        kind = class_for(mapping, cls)
         values: dict[str, Any] = {
             name: setting.parse(mapping[name])
             for name, setting in declarations(kind).items()
             if mapping.get(name, "") != ""
         }
         return kind(**values)
-
-    @classmethod
-    def kind_for(cls, mapping: Mapping[str, object]) -> type[Self]:
-        """Return the class of the settings of a mapping, with those of its FEATURES. Internal."""
-        return cls.with_features(declarations(cls)["FEATURES"].parse(mapping.get("FEATURES", ())))
 
     @classmethod
     def from_environ(cls) -> Self:
@@ -75,6 +73,16 @@ class Settings(Declared):
         """Return the security risks of these settings, as sentences for an operator. Internal."""
         found = {name: each.risk(getattr(self, name)) for name, each in declarations(self).items()}
         return [f"{name} {risk}" for name, risk in found.items() if risk is not None]
+
+
+def class_for(mapping: Mapping[str, object], kind: type[_Settings]) -> type[_Settings]:
+    """Return the class of the settings of a mapping: `kind`, with the settings of its FEATURES.
+
+    Raises:
+        ConfigurationError: A feature cannot be used.
+    """
+    entries = declarations(kind)["FEATURES"].parse(mapping.get("FEATURES", ()))
+    return with_settings_of(kind, entries)
 
 
 def _missing_secret_key() -> ConfigurationError:

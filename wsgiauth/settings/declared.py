@@ -386,18 +386,7 @@ class Declared:
 
         def __new__(cls, **values: Any) -> Self:
             """Return settings of the class that also has the settings of FEATURES."""
-            return object.__new__(cls.with_features(values.get("FEATURES", ())))
-
-    @classmethod
-    def with_features(cls, entries: object) -> type[Self]:
-        """Return the class that also has the settings of these features.
-
-        Raises:
-            ConfigurationError: A feature cannot be used; see `features`.
-        """
-        if "plain" in vars(cls):  # its objects have the settings of some features already
-            return cls
-        return features.with_settings_of(features.load(features.valid(entries)), cls)
+            return object.__new__(features.with_settings_of(cls, values.get("FEATURES", ())))
 
     def __post_init__(self) -> None:
         problems: dict[str, str] = {}

@@ -6,11 +6,14 @@ from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.parts import conflict
 from wsgiauth.settings.kinds import FeatureSettings, declarations, wrong_setting
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 EXPECTED = "names of features such as organisations.feature:FEATURE, between spaces"
 PACKAGE = "wsgiauth"  # a prefix of its own tables
@@ -19,7 +22,9 @@ MAX_NAME = 30  # characters
 _ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
 
-_Settings = TypeVar("_Settings")
+_WIDENED = "_has_settings_of_features"  # an attribute of such a class
+
+_Settings = TypeVar("_Settings", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -129,12 +134,19 @@ def _load(entry: str) -> Declaration:
     return found
 
 
-def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -> type[_Settings]:
-    """Return the class of settings with those of features.
+def with_settings_of(kind: type[_Settings], entries: object) -> type[_Settings]:
+    """Return the class of settings that also has those of features.
+
+    Args:
+        entries: The value of FEATURES.
 
     Raises:
-        ConfigurationError: A name of a feature or of a setting is invalid, or given twice.
+        ConfigurationError: A feature cannot be imported; or a name of a feature or of a setting is
+            invalid, or given twice.
     """
+    if _WIDENED in vars(kind):  # dataclasses.replace copies settings
+        return kind
+    features = load(valid(entries))
     known: set[str] = set()
     for each in features:
         if not _NAME.fullmatch(each.name):
@@ -149,8 +161,7 @@ def with_settings_of(features: tuple[Declaration, ...], kind: type[_Settings]) -
             raise wrong_setting("FEATURES", f"different features; {each.name} is in it twice")
         known.add(each.name)
     kinds = {each.name: each.settings for each in features if each.settings is not None}
-    # Type checkers do not know that classes are hashable.
-    return _widened(kind, tuple(kinds.items())) if kinds else kind  # type: ignore[arg-type]
+    return _widened(kind, tuple(kinds.items())) if kinds else kind
 
 
 @cache
@@ -172,7 +183,7 @@ def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ..
         (),
         # A dataclass has the fields of its last base first.
         bases=(*(each for _, each in reversed(kinds)), kind),
-        namespace={"plain": kind, "__module__": kind.__module__},
+        namespace={_WIDENED: True, "__module__": kind.__module__},
         frozen=True,
         kw_only=True,
     )

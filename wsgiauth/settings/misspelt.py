@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.settings import Settings
+from wsgiauth.settings import Settings, class_for
 
 _SIMILARITY = 0.9  # of 1: in a name of twelve letters, one that is added, missing or different
 _ALIASES = {
@@ -26,7 +26,7 @@ def misspelt_settings(mapping: Mapping[str, object]) -> list[str]:
     """
     names = {each for each in mapping if isinstance(each, str) and each.isprintable()}
     try:
-        kind = Settings.kind_for(mapping)
+        kind = class_for(mapping, Settings)
     except ConfigurationError:  # the settings themselves report it
         kind = Settings
     settings = {each.name for each in fields(kind)}
