@@ -18,10 +18,10 @@ from wsgiauth.authentication.second_factors import FactorKind, SecondFactors
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
-from wsgiauth.figures import Figure, Waiting
+from wsgiauth.figures import Figure, Waiting, WaitingCount, figures_of_waiting
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer
-from wsgiauth.parts import PartFactories, conflict
+from wsgiauth.parts import KERNEL, PartFactories, conflict
 from wsgiauth.personal_data import TABLES
 from wsgiauth.settings import Settings
 from wsgiauth.settings.features import Declaration
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
 
 WELL_KNOWN_METHODS = ("GET", "HEAD")
-KERNEL = "the kernel"  # beside the names of features
 
 _Declared = TypeVar("_Declared")
 
@@ -106,6 +105,7 @@ class Question(NamedTuple):
         is_for_panel: Whether the staff panel shows its warnings to superusers: it asks no other
             server, reads no whole table, and no warning has the value of a setting, a path or a
             host.
+        feature: The name of its feature, which wsgiauth knows.
 
     Example:
         def ask(site: Site) -> Iterator[Finding]:
@@ -118,6 +118,7 @@ class Question(NamedTuple):
     ask: Callable[["Site"], Iterable[Finding]]
     needs_database: bool = True
     is_for_panel: bool = False
+    feature: str = KERNEL
 
 
 class Command(NamedTuple):
@@ -335,7 +336,14 @@ def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
         lambda of: {each.name: each for each in of.personal_data.values()},
         kernel=lists,
     )
-    return joined(features, "the table", lambda each: each.personal_data, kernel=TABLES)
+    return joined(
+        features,
+        "the table",
+        lambda of: {
+            table: each._replace(feature=of.name) for table, each in of.personal_data.items()
+        },
+        kernel=TABLES,
+    )
 
 
 def expiring_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
@@ -349,24 +357,42 @@ def at_restore_of(features: Iterable[Feature]) -> dict[str, type[Model]]:
 
 
 def figures_of(
-    features: Iterable[Feature], settings: Settings, kernel: Mapping[str, Figure]
-) -> dict[str, Figure]:
-    """Return the figures by name."""
-    return joined(
+    features: Iterable[Feature],
+    settings: Settings,
+    kernel: Mapping[str, Figure],
+    waiting: Iterable[WaitingCount],
+) -> list[Figure]:
+    """Return all figures, those about `waiting` last."""
+    about_waiting = [*figures_of_waiting(waiting)]
+    declared = joined(
         features,
         "the figure",
-        lambda of: {each.name: each for each in of.figures(settings)},
+        lambda of: {each.name: each._replace(feature=of.name) for each in of.figures(settings)},
         kernel=kernel,
+        reserved={each.name for each in about_waiting},
     )
+    return [*declared.values(), *about_waiting]
 
 
 def waiting_of(
     features: Iterable[Feature],
     settings: Settings,
     kernel: Mapping[str, Callable[[], Waiting]],
-) -> dict[str, Callable[[], Waiting]]:
-    """Return what counts the messages that wait, by the name of the queue."""
-    return joined(features, "the queue", lambda of: of.waiting(settings), kernel=kernel)
+) -> list[WaitingCount]:
+    """Return what counts the messages that wait in each queue."""
+    counts = joined(
+        features,
+        "the queue",
+        lambda of: _counts_of(of.name, of.waiting(settings)),
+        kernel=_counts_of(KERNEL, kernel),
+    )
+    return [*counts.values()]
+
+
+def _counts_of(
+    feature: str, counts: Mapping[str, Callable[[], Waiting]]
+) -> dict[str, WaitingCount]:
+    return {name: WaitingCount(name, count, feature) for name, count in counts.items()}
 
 
 def commands_of(features: Iterable[Feature], kernel: Mapping[str, Command]) -> dict[str, Command]:
@@ -398,6 +424,16 @@ def staff_sections_of(features: Iterable[Feature], settings: Settings) -> list[S
         lambda of: {each.name: each for each in of.staff_sections(settings)},
     )
     return [*sections.values()]
+
+
+def questions_of(features: Iterable[Feature]) -> list[Question]:
+    """Return the questions of `check`."""
+    return [each._replace(feature=of.name) for of in features for each in of.questions]
+
+
+def owners_of(features: Iterable[Feature]) -> dict["Endpoint", str]:
+    """Return the names of the features by their endpoints."""
+    return {endpoint: of.name for of in features for endpoint in of.urls.values()}
 
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:

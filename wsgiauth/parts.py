@@ -12,6 +12,8 @@ from typing import Any, Self, TypeVar
 
 from wsgiauth.exceptions import ConfigurationError
 
+KERNEL = "the kernel"  # beside the names of features
+
 _Part = TypeVar("_Part")
 
 
@@ -82,7 +84,11 @@ class Parts:
 
     def all(self, kind: type[_Part]) -> tuple[_Part, ...]:
         """Return all parts of this class or interface, in the order of the features."""
-        return tuple(self._make(each) for each in self._kinds_of(kind))
+        return tuple(part for _feature, part in self.by_feature(kind))
+
+    def by_feature(self, kind: type[_Part]) -> tuple[tuple[str, _Part], ...]:
+        """Return the same, each after the name of its feature."""
+        return tuple((self._features[each], self._make(each)) for each in self._kinds_of(kind))
 
     def _kinds_of(self, kind: type) -> tuple[type, ...]:
         if kind not in self._kinds:

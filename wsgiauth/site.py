@@ -27,7 +27,6 @@ from wsgiauth.authentication.ways_in import WaysIn
 from wsgiauth.events.kinds import Change, DeclaredKinds
 from wsgiauth.exceptions import NotFoundError
 from wsgiauth.feature import (
-    KERNEL,
     Feature,
     Question,
     at_first_proof_of,
@@ -41,6 +40,7 @@ from wsgiauth.feature import (
     letter_samples_of,
     named,
     personal_data_of,
+    questions_of,
     staff_sections_of,
     waiting_of,
     ways_in_of,
@@ -52,7 +52,7 @@ from wsgiauth.languages import Languages
 from wsgiauth.mail.outbox import Outbox
 from wsgiauth.mail.site_outbox import make_outbox
 from wsgiauth.mail.transports import Transport
-from wsgiauth.parts import Parts
+from wsgiauth.parts import KERNEL, Parts
 from wsgiauth.settings import Settings
 from wsgiauth.settings.features import catalogue_folders, template_folders
 from wsgiauth.settings.kinds import wrong_setting
@@ -152,9 +152,10 @@ class Site:
         kinds = credential_kinds_of(features, settings)
         identifier = Identifier(settings, tokens, sessions, kinds)
         form_accounts = FormAccounts(settings)
+        own_figures = figures_of_kernel([each.name for each in event_kinds_of(features)])
         waiting = waiting_of(features, settings, waiting_of_kernel(settings))
-        own_figures = figures_of_kernel(waiting, [each.name for each in event_kinds_of(features)])
-        figures = Figures(figures_of(features, settings, own_figures).values(), clock=tokens.now)
+        declared = figures_of(features, settings, own_figures, waiting)
+        figures = Figures(declared, clock=tokens.now)
         own: dict[type, Callable[[Parts], object]] = {
             Tokens: lambda _: tokens,
             Sessions: lambda _: sessions,
@@ -226,7 +227,7 @@ class Site:
             IdClaims(id_claims),
             changes_of(features),
             parts,
-            [question for each in features for question in each.questions],
+            questions_of(features),
         )
 
     @property

@@ -19,10 +19,9 @@ NOW = 2_000_000_000
 @pytest.fixture
 def measure(settings):
     """Return a function that measures a figure at a time."""
-    waiting = waiting_of_kernel(settings)
 
     def value(name, now=NOW, events=()):
-        return figures_of_kernel(waiting, events)[name].measure(now)
+        return figures_of_kernel(events)[name].measure(now)
 
     return value
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.mails import Clock
 from wsgiauth import storage
-from wsgiauth.figures import KEPT, LIMIT, Figure, Figures, Waiting, figures_of_waiting
+from wsgiauth.figures import KEPT, LIMIT, Figure, Figures, Waiting, WaitingCount, figures_of_waiting
 
 # Counts for minutes on each database.
 ENDLESS = "SELECT COUNT(*) FROM {} AS a, {} AS b, {} AS c, {} AS d, {} AS e"
@@ -100,9 +100,12 @@ def test_the_first_readers_wait_for_the_first_count(database, seconds):
 
 
 def test_after_a_failure_the_next_reader_counts(database, seconds):
-    measures = [lambda now: 1 / 0, lambda now: 1]
+    def interrupt(now):
+        raise KeyboardInterrupt
+
+    measures = [interrupt, lambda now: 1]
     figures = make(seconds, Figure("users", "Users.", lambda now: measures.pop(0)(now)))
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(KeyboardInterrupt):
         figures.read()
     assert figures.read().values == {"users": 1}
 
@@ -145,21 +148,59 @@ def test_what_the_limit_leaves_out_keeps_its_value_and_is_counted_first_the_next
     assert figures.read().values == {"slow": 0, "groups": 2}  # counted first
 
 
+def queue(name, number, oldest):
+    return WaitingCount(name, lambda: Waiting(number, oldest), "the kernel")
+
+
 def test_the_age_of_waiting_messages_is_never_negative(database):
-    queues = {
-        "none": lambda: Waiting(0, None),
-        "old": lambda: Waiting(2, 90),
-        "of another clock": lambda: Waiting(1, 200),
-    }
-    numbers, ages = figures_of_waiting(queues)
-    assert numbers.measure(100) == {"none": 0, "old": 2, "of another clock": 1}
-    assert ages.measure(100) == {"none": 0, "old": 10, "of another clock": 0}
+    now = 2_000_000_000
+    queues = queue("none", 0, None), queue("old", 2, now - 10), queue("ahead", 1, now + 100)
+    found = Figures(figures_of_waiting(queues), clock=lambda: now).read().values
+    assert found["waiting"] == {"none": 0, "old": 2, "ahead": 1}
+    assert found["oldest_waiting_seconds"] == {"none": 0, "old": 10, "ahead": 0}
 
 
-def test_an_error_of_the_database_is_not_kept(database, seconds):
-    def fail(now):
+def test_without_queues_nothing_waits(database):
+    found = Figures(figures_of_waiting([])).read().values
+    assert found == {"waiting": {}, "oldest_waiting_seconds": {}}
+
+
+def failing(now=None):
+    storage.current().execute_sql("SELECT nothing FROM nowhere")
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(105)
+def test_a_figure_or_queue_that_fails_is_missing_and_named_in_the_log(database, seconds, caplog):
+    waiting = [queue("full", 2, None), WaitingCount("broken", failing, "lists")]
+    figures = make(
+        seconds,
+        Figure("lists", "Lists.", failing, feature="lists"),
+        *figures_of_waiting(waiting),
+        Figure("zero", "By zero.", lambda now: 1 // now - 1 // 0, feature="sums"),
+        Counted().figure,
+    )
+    zero = {"waiting": {"full": 2}, "oldest_waiting_seconds": {"full": 0}}
+    assert figures.read() == ({**zero, "users": 1}, 0)
+    assert "a function of lists failed, so that the figure waiting is missing" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert "a function of sums failed, so that the figure zero is missing" in caplog.text
+
+
+@pytest.mark.promise(105)
+def test_a_figure_that_fails_later_does_not_keep_its_value(database, seconds):
+    values = [1]
+    figures = make(seconds, Figure("lists", "Lists.", lambda now: values.pop()))
+    assert figures.read().values == {"lists": 1}
+    seconds.move(KEPT)
+    assert figures.read() == ({}, 0)
+
+
+def test_an_error_of_the_database_is_not_kept(database, seconds, monkeypatch):
+    def fail(*_):
         raise peewee.OperationalError("disk I/O error")
 
+    monkeypatch.setattr(storage.current(), "fetchall", fail)
     figures = make(seconds, Figure("users", "Users.", fail))
     for _ in range(2):
         with suppress(peewee.OperationalError):

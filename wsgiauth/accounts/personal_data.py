@@ -11,6 +11,7 @@ import peewee
 
 from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.events.actors import application_code
+from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import json_fields
 
@@ -30,6 +31,7 @@ class Records(NamedTuple):
         read: Returns the entries, ready for JSON (RFC 8259), without secrets and digests, and
             without anything of another user. A table can have many rows, so read them a page at a
             time: see `pages_of`.
+        feature: The name of its feature, which wsgiauth knows.
 
     Example:
         def own_badges(user: User, settings: Settings) -> Iterator[object]:
@@ -41,6 +43,7 @@ class Records(NamedTuple):
 
     name: str
     read: Callable[[User, Settings], Iterable[object]]
+    feature: str = KERNEL
 
 
 class PersonalData(NamedTuple):

@@ -14,8 +14,10 @@ from contextvars import ContextVar
 
 import peewee
 
+from wsgiauth import storage
 from wsgiauth.exceptions import ApplicationError
 from wsgiauth.storage import context
+from wsgiauth.storage.connections import DATABASE_ERRORS, AccountDatabase, can_go_on
 
 logger = logging.getLogger("wsgiauth")
 
@@ -59,6 +61,37 @@ def application_code(name: str, *, passes: tuple[type[Exception], ...] = ()) -> 
     except Exception as error:
         logger.exception("%s failed", name)
         raise ApplicationError(f"{name} failed: {type(error).__name__}: {error}") from error
+
+
+class Outcome:
+    """What became of `feature_code`: the exception, or None."""
+
+    error: Exception | None = None
+
+
+@contextmanager
+def feature_code(feature: str, part: str) -> Iterator[Outcome]:
+    """Run a function of a feature in a `with` block; an exception is logged and suppressed.
+
+    What the function would have returned is left out. Not suppressed is the error of a database
+    that does not answer, or of a statement in a transaction around the block, which cannot go on.
+
+    Args:
+        feature: Its name, for the log.
+        part: What is left out, for the log.
+
+    Raises:
+        peewee.DatabaseError: See above.
+    """
+    outcome = Outcome()
+    try:
+        yield outcome
+    except Exception as error:
+        opened: AccountDatabase = storage.current()  # type: ignore[assignment]
+        if isinstance(error, DATABASE_ERRORS) and not can_go_on(opened):
+            raise
+        logger.exception("a function of %s failed, so that %s is missing", feature, part)
+        outcome.error = error
 
 
 def identify(user_id: int, key_id: str | None = None) -> None:

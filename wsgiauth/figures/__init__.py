@@ -9,11 +9,14 @@ and are the first ones of the next count. Those that took too long are its last 
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from wsgiauth import storage
+from wsgiauth.events.actors import feature_code
+from wsgiauth.parts import KERNEL
 from wsgiauth.storage.connections import AccountDatabase, TimeLimitError
 
 KEPT = 15  # seconds
@@ -30,6 +33,9 @@ class Figure(NamedTuple):
         meaning: A sentence, for Prometheus.
         measure: Returns the value; gets the time in seconds since the epoch.
         label: The name of the label by whose values `measure` returns numbers; "": it returns one.
+        adds: A value of the label, if `measure` returns its number alone, for a figure of the same
+            name.
+        feature: The name of its feature, which wsgiauth knows.
 
     Example:
         figure = Figure("badges", "Badges that users have.", lambda now: Badge.select().count())
@@ -39,6 +45,8 @@ class Figure(NamedTuple):
     meaning: str
     measure: Callable[[int], Value]
     label: str = ""
+    adds: str = ""
+    feature: str = KERNEL
 
 
 class Waiting(NamedTuple):
@@ -53,8 +61,16 @@ class Waiting(NamedTuple):
     oldest: int | None  # when the oldest began to wait, in seconds since the epoch
 
 
+class WaitingCount(NamedTuple):
+    """What counts the messages of a queue."""
+
+    queue: str
+    waiting: Callable[[], Waiting]
+    feature: str  # its name
+
+
 class Reading(NamedTuple):
-    """The values of figures, by name; a figure that was never counted in time is missing."""
+    """The values of figures, by name; missing are those never counted in time, or that failed."""
 
     values: Mapping[str, Value]
     age: float  # seconds since the oldest of them was counted
@@ -63,6 +79,13 @@ class Reading(NamedTuple):
 class _Counted(NamedTuple):
     value: Value
     at: float  # of `time.monotonic`
+
+
+_Key = tuple[str, str]
+
+
+def _key(figure: Figure) -> _Key:
+    return figure.name, figure.adds
 
 
 class Figures:
@@ -80,14 +103,16 @@ class Figures:
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.declared: tuple[Figure, ...] = tuple(declared)
+        self._measured = tuple(declared)
+        by_name = {each.name: each for each in self._measured}
+        self.declared: tuple[Figure, ...] = tuple(by_name.values())
         self.now = clock
         self._monotonic = monotonic
         self._changed = threading.Condition()
-        self._counted: dict[str, _Counted] = {}
+        self._counted: dict[_Key, _Counted] = {}
         self._began_at: float | None = None  # the last count that succeeded
-        self._tried_at: dict[str, float] = {}  # by the name of the figure
-        self._slow: set[str] = set()  # those that took too long when they were last tried
+        self._tried_at: dict[_Key, float] = {}
+        self._slow: set[_Key] = set()  # those that took too long when they were last tried
         self._is_counting = False
 
     def read(self) -> Reading:
@@ -113,7 +138,7 @@ class Figures:
         with self._changed:
             self._is_counting = False
             self._began_at = began_at
-            self._counted |= found
+            self._counted = found
             self._changed.notify_all()
             return self._reading()
 
@@ -122,46 +147,65 @@ class Figures:
 
     def _reading(self) -> Reading:
         oldest = min((each.at for each in self._counted.values()), default=self._monotonic())
-        values = {name: each.value for name, each in self._counted.items()}
+        values: dict[str, Any] = {}
+        for (name, adds), each in sorted(self._counted.items()):  # those that add nothing first
+            if not adds:
+                values[name] = each.value
+            elif name in values:
+                values[name] = {**values[name], adds: each.value}
         return Reading(values, self._monotonic() - oldest)
 
-    def _count(self, end: float) -> dict[str, _Counted]:
-        found: dict[str, _Counted] = {}
+    def _count(self, end: float) -> dict[_Key, _Counted]:
+        """Return the new values, and the last ones of figures that take too long."""
+        found = dict(self._counted)
         opened: AccountDatabase = storage.current()  # type: ignore[assignment]
-        for figure in sorted(self.declared, key=self._place):
-            began_at = self._monotonic()
+        for figure in sorted(self._measured, key=self._place):
+            key, began_at = _key(figure), self._monotonic()
             if began_at >= end:
                 break
-            self._tried_at[figure.name] = began_at
-            self._slow.add(figure.name)
-            with suppress(TimeLimitError), opened.time_limit(end - began_at):
-                found[figure.name] = _Counted(figure.measure(int(self.now())), began_at)
-                self._slow.discard(figure.name)
+            self._tried_at[key] = began_at
+            self._slow.add(key)
+            with (
+                feature_code(figure.feature, f"the figure {figure.name}") as outcome,
+                suppress(TimeLimitError),
+                opened.time_limit(end - began_at),
+            ):
+                found[key] = _Counted(figure.measure(int(self.now())), began_at)
+                self._slow.discard(key)
+            if outcome.error is not None:
+                found.pop(key, None)
         return found
 
     def _place(self, figure: Figure) -> tuple[bool, float]:
         """Return what orders the figures: the slow ones last, and those first that wait longest."""
-        return figure.name in self._slow, self._tried_at.get(figure.name, -math.inf)
+        key = _key(figure)
+        return key in self._slow, self._tried_at.get(key, -math.inf)
 
 
-def figures_of_waiting(
-    queues: Mapping[str, Callable[[], Waiting]],
-) -> list[Figure]:
-    """Return the figures about the messages that wait to be sent, by queue."""
+def figures_of_waiting(queues: Iterable[WaitingCount]) -> Iterator[Figure]:
+    """Yield the figures about the messages that wait to be sent, by queue."""
+    numbers = Figure("waiting", "Messages that wait to be sent, by queue.", _none, "queue")
+    ages = Figure(
+        "oldest_waiting_seconds",
+        "Seconds since the oldest waiting message was made, by queue; 0: none waits.",
+        _none,
+        "queue",
+    )
+    yield from (numbers, ages)
+    for queue, waiting, feature in queues:
+        for figure, measure in ((numbers, _number), (ages, _age)):
+            part = partial(measure, waiting)
+            yield figure._replace(measure=part, adds=queue, feature=feature)
 
-    def numbers(_now: int) -> Value:
-        return {name: count().number for name, count in queues.items()}
 
-    def ages(now: int) -> Value:
-        oldest = {name: count().oldest for name, count in queues.items()}
-        return {name: 0 if at is None else max(now - at, 0) for name, at in oldest.items()}
+def _none(_now: int) -> Value:
+    return {}
 
-    return [
-        Figure("waiting", "Messages that wait to be sent, by queue.", numbers, "queue"),
-        Figure(
-            "oldest_waiting_seconds",
-            "Seconds since the oldest waiting message was made, by queue; 0: none waits.",
-            ages,
-            "queue",
-        ),
-    ]
+
+def _number(waiting: Callable[[], Waiting], _now: int) -> Value:
+    return waiting().number
+
+
+def _age(waiting: Callable[[], Waiting], now: int) -> Value:
+    oldest = waiting().oldest
+    return 0 if oldest is None else max(now - oldest, 0)

@@ -1,6 +1,6 @@
 """The kernel's own figures."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 import peewee
@@ -8,7 +8,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.figures import Figure, Value, Waiting, event_counts, figures_of_waiting
+from wsgiauth.figures import Figure, Value, Waiting, event_counts
 from wsgiauth.mail.outbox import LIFETIME, Mail
 from wsgiauth.settings import Settings
 from wsgiauth.storage import schema
@@ -18,13 +18,10 @@ from wsgiauth.throttling.counts import locked_names
 RECENT = 5 * event_counts.MINUTE  # seconds
 
 
-def figures_of_kernel(
-    waiting: Mapping[str, Callable[[], Waiting]], events: Collection[str]
-) -> dict[str, Figure]:
+def figures_of_kernel(events: Collection[str]) -> dict[str, Figure]:
     """Return the figures by name.
 
     Args:
-        waiting: The functions that count the messages that wait, by the name of the queue.
         events: The names of all events.
     """
 
@@ -36,7 +33,6 @@ def figures_of_kernel(
         Figure("users", "Users, by whether they can log in.", _users, "state"),
         Figure("sessions", "Sessions that have not expired.", _sessions),
         Figure("locked_names", "Names with which strangers must wait to log in.", locked_names),
-        *figures_of_waiting(waiting),
         Figure("events_5m", "Events of the last five minutes, by name.", recent_events, "event"),
         Figure("schema_info", "The newest migrations of the database.", _version, "version"),
     )

@@ -174,6 +174,23 @@ def roll_back_forgotten(database: AccountDatabase) -> None:
     discard_connection(database)
 
 
+def can_go_on(database: AccountDatabase) -> bool:
+    """Return whether a database answers after an error of a statement in this thread.
+
+    Return False in a transaction, which PostgreSQL aborts. A transaction that was begun by SQL is
+    rolled back.
+    """
+    if database.in_transaction():
+        return False
+    if database.has_open_transaction():
+        roll_back_forgotten(database)
+    try:
+        database.fetchall("SELECT id FROM wsgiauth_user LIMIT 1", ())  # SQLite reads the file
+    except DATABASE_ERRORS:
+        return False
+    return True
+
+
 def discard_connection(database: peewee.Database) -> None:
     """Close this thread's connection, broken or not; the next query opens a new one.
 
