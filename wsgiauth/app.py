@@ -25,6 +25,7 @@ from wsgiauth.endpoints.register import Register
 from wsgiauth.endpoints.sessions import Sessions
 from wsgiauth.endpoints.username import Username
 from wsgiauth.events import actors
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import (
     ApplicationError,
     InsufficientAuthenticationError,
@@ -36,7 +37,7 @@ from wsgiauth.exceptions import (
     UnmetDemandError,
     ValidationError,
 )
-from wsgiauth.feature import Feature, confirmations_of, endpoints_of
+from wsgiauth.feature import Feature, confirmations_of, endpoints_of, owners_of
 from wsgiauth.features.registry import FEATURES, page_samples
 from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
 from wsgiauth.forms.registration import check_registration
@@ -87,18 +88,19 @@ class Routes:
 
     def __init__(self, features: Iterable[Feature]) -> None:
         features = tuple(features)
+        owners = owners_of(features)
         own = endpoints_of(features, _OWN, reserved=("/account", "/confirm", "/openapi.json"))
         # The pages of these two list the endpoints above.
         described = {
             **own,
-            "/account": Account(own),
-            "/confirm": Confirm(SiteMap(own), confirmations_of(features)),
+            "/account": Account(own, owners),
+            "/confirm": Confirm(SiteMap(own, owners), confirmations_of(features)),
         }
         modules = [each.openapi for each in features if each.openapi]
         self.endpoints: Mapping[str, Endpoint] = MappingProxyType(
             {**described, "/openapi.json": OpenApi(described, modules)}
         )
-        self.map = SiteMap(self.endpoints)
+        self.map = SiteMap(self.endpoints, owners)
         self.hidden = Router({path: each for path, each in self.items() if each.hides_address})
         self.probes = frozenset(path for path, each in self.items() if each.ignores_credentials)
 
@@ -250,7 +252,9 @@ class AuthApp:
         if code == "not_found":  # perhaps the page that it leads back to does not exist, either
             endpoint, arguments = self._routes.map.nearest(f"/{back.path}", *of_user)
             back = endpoint.back.filled(arguments)
-        return endpoint.around(environ, caller.user, back)
+        with feature_code(self._routes.map.owner(endpoint), "the frame of an error page"):
+            return endpoint.around(environ, caller.user, back)
+        return PLAIN
 
     def _respond(self, environ: WSGIEnvironment) -> Response:
         path = environ.get("PATH_INFO", "")

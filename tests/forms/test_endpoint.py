@@ -22,7 +22,7 @@ def nearest(site):
     names = {id(endpoint): route for route, endpoint in ROUTES.items()}
 
     def find(path):
-        endpoint, arguments = SiteMap(ROUTES).nearest(path, staff, site.site.settings)
+        endpoint, arguments = SiteMap(ROUTES, {}).nearest(path, staff, site.site.settings)
         return names.get(id(endpoint)), dict(arguments)
 
     return find

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 import peewee
 
 from wsgiauth.accounts.models import User, is_proven
-from wsgiauth.events.actors import application_code
+from wsgiauth.events.actors import application_code, feature_code
 from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import json_fields
@@ -44,6 +44,22 @@ class Records(NamedTuple):
     name: str
     read: Callable[[User, Settings], Iterable[object]]
     feature: str = KERNEL
+
+    def texts(
+        self,
+        user: User,
+        settings: Settings,
+        encode: Callable[[object], str],
+        failed: list["Records"],
+    ) -> Iterator[str]:
+        """Yield the entries as JSON; if the function fails, end, and add this list to `failed`."""
+        with feature_code(self.feature, f"a part of {self.name} in personal data") as outcome:
+            for entry in self.read(user, settings):
+                text = encode(entry)
+                text.encode()  # which refuses unpaired surrogates
+                yield text
+        if outcome.error is not None:
+            failed.append(self)
 
 
 class PersonalData(NamedTuple):

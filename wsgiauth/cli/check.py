@@ -11,6 +11,7 @@ from wsgiauth.app import AuthApp
 from wsgiauth.console.command import Arguments, CommandError, environment
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
+from wsgiauth.events.actors import feature_code
 from wsgiauth.feature import Finding
 from wsgiauth.features.registry import features_of
 from wsgiauth.messages import counted
@@ -90,10 +91,17 @@ def _url(text: str) -> str:
 
 
 def _answers(site: Site, *, needs_database: bool) -> Iterator[Finding]:
-    """Yield the findings of the questions of the kernel and of the features."""
+    """Yield the findings of the questions of the kernel and of the features.
+
+    A question that fails is a warning.
+    """
     for question in questions_of(site):
         if question.needs_database == needs_database:
-            yield from question.ask(site)
+            with feature_code(question.feature, "a question of `check`") as outcome:
+                yield from [*question.ask(site)]
+            if outcome.error is not None:
+                reason = type(outcome.error).__name__
+                yield Finding(f"A question of {question.feature} failed ({reason}).")
 
 
 def _check_database(site: Site) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
 """GET /auth/account: the user's profile, and links to the pages about the account."""
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,6 +12,7 @@ from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
+from wsgiauth.events.actors import feature_code
 from wsgiauth.forms import NEXT
 from wsgiauth.forms.done import ASKED_FOR, UNASKED, just_created, notice_of
 from wsgiauth.forms.endpoint import (
@@ -31,13 +31,12 @@ from wsgiauth.forms.endpoint import (
 from wsgiauth.forms.new_keys import REASON
 from wsgiauth.messages import _, ngettext
 from wsgiauth.openapi.answers import Answer, Problem
+from wsgiauth.parts import KERNEL
 from wsgiauth.site import Site
 from wsgiauth.web.pages import Page, UrlBelow
 from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
-
-logger = logging.getLogger("wsgiauth")
 
 _GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
 # How a user who has registered with a passkey gets in without it, by `_recovery`.
@@ -109,6 +108,7 @@ class Account(Endpoint):
 
     Args:
         endpoints: All endpoints, by path, in the order of their links.
+        owners: The names of the features by their endpoints.
     """
 
     step = _("Your account")
@@ -117,8 +117,9 @@ class Account(Endpoint):
         """Return those of a session."""
         return (*super().problems(method), *problems_of_session(method))
 
-    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+    def __init__(self, endpoints: Mapping[str, Endpoint], owners: Mapping[Endpoint, str]) -> None:
         self._endpoints = endpoints
+        self._owners = owners
 
     def get(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Answer with the page, or with the profile as JSON."""
@@ -134,17 +135,10 @@ class Account(Endpoint):
         methods = proof.methods.split()
         is_recovered = RECOVERY_CODE in methods
         lost = site.factors.path_of_lost(user, proof.authenticated_at) if is_recovered else ""
-        found = [
-            (link, mount + path)
-            for path, each in self._endpoints.items()
-            if (link := each.variant(site.settings).link_for(user))
-            and each.is_offered(site.settings)
-            and (user.is_staff or not each.is_for_staff)
-            and (listed or not each.needs_factor)
-        ]
+        found = [*self._links(user, site, has_factor=bool(listed))]
         links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
-        for link, url in sorted(found, key=lambda item: item[0].place):
-            links[link.group][url] = link
+        for link, path, _feature in sorted(found, key=lambda item: item[0].place):
+            links[link.group][mount + path] = link
         passkeys = [each for each in (*first, *listed) if each.method == HARDWARE_KEY]
         recovery = _RECOVERIES[_recovery(user, site, is_second=bool(listed))]
         notice = notice_of(environ, {**_NOTICES, REASON: recovery})
@@ -180,7 +174,11 @@ class Account(Endpoint):
             ),
             passkeys_url=f"{mount}/passkeys" if is_offered else "",
             links={group: each for group, each in links.items() if each},
-            states={url: state for link, url in found if (state := _state(link, overview))},
+            states={
+                mount + path: state
+                for link, path, feature in found
+                if (state := _state(link, feature, overview))
+            },
             is_new=created == UNASKED,
             is_ready=created == ASKED_FOR,
             notice=notice,
@@ -189,14 +187,28 @@ class Account(Endpoint):
         response = site.pages.render(environ, page)
         return replace(response, headers=(*response.headers, *announced))
 
+    def _links(
+        self, user: User, site: Site, *, has_factor: bool
+    ) -> Iterator[tuple[AccountLink, str, str]]:
+        """Yield the links of a user, each with its path and the name of its feature."""
+        for path, each in self._endpoints.items():
+            feature, link = self._owners.get(each, KERNEL), None
+            with feature_code(feature, f"the link to {path} on the account page"):
+                link = each.variant(site.settings).link_for(user)
+            if (
+                link
+                and each.is_offered(site.settings)
+                and (user.is_staff or not each.is_for_staff)
+                and (has_factor or not each.needs_factor)
+            ):
+                yield link, path, feature
 
-def _state(link: AccountLink, overview: Overview) -> State | None:
+
+def _state(link: AccountLink, feature: str, overview: Overview) -> State | None:
     """Return the state of a link, or None without one."""
-    try:
+    with feature_code(feature, f'the state of "{link.title}" on the account page'):
         return None if link.state is None else link.state(overview)
-    except Exception:  # of a feature that may not be ours
-        logger.exception("The account page cannot show the state of %r.", str(link.title))
-        return None
+    return None
 
 
 def _recovery(user: User, site: Site, *, is_second: bool) -> str:

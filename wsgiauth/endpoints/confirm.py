@@ -9,6 +9,7 @@ from wsgiauth.authentication.email_codes import REQUEST, SEND, EmailCodes
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
@@ -203,12 +204,11 @@ class Confirm(MemberForm):
             return NextStep(back_url=f"{root_url(environ)}/")
         endpoint, arguments = found
         back = endpoint.back.filled(arguments)
-        return NextStep(
-            words=endpoint.step_in_words(arguments, submission.member.user),
-            subject=endpoint.name_in(arguments),
-            back_url=f"{mount}/{back.path}",
-            back_text=back.text,
-        )
+        step = NextStep(back_url=f"{mount}/{back.path}", back_text=back.text)
+        with feature_code(self._map.owner(endpoint), "the words about the step after a proof"):
+            words = endpoint.step_in_words(arguments, submission.member.user)
+            return step._replace(words=words, subject=endpoint.name_in(arguments))
+        return step
 
 
 def _prove(submission: MemberSubmission) -> tuple[User, str]:

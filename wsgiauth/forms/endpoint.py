@@ -32,6 +32,7 @@ from wsgiauth.openapi.problems import (
     TO_LOGIN_OR_CONFIRM,
     UNAVAILABLE,
 )
+from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.web.cors import CrossOrigin
@@ -198,11 +199,21 @@ Place = tuple[Endpoint, Mapping[str, str]]  # with the named parts of the path
 
 
 class SiteMap:
-    """Finds endpoints by their paths, as a user sees them."""
+    """Finds endpoints by their paths, as a user sees them.
 
-    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
+    Args:
+        endpoints: By path.
+        owners: The names of the features by their endpoints.
+    """
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], owners: Mapping[Endpoint, str]) -> None:
         self._router = Router(endpoints)
+        self._owners = owners
         self._most_parts = max(path.count("/") for path in endpoints)
+
+    def owner(self, endpoint: Endpoint) -> str:
+        """Return the name of the feature of an endpoint."""
+        return self._owners.get(endpoint, KERNEL)
 
     def find(self, path: str, user: User, settings: Settings) -> Place | None:
         """Return the endpoint at a path, or None if it does not exist for the user."""

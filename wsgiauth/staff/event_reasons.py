@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Self
 
 from wsgiauth.events import Event, actors
+from wsgiauth.events.actors import feature_code
 from wsgiauth.parts import Parts, Several
 
 
@@ -59,15 +60,16 @@ def named_reasons(parts: Parts, events: Collection[Event]) -> Named:
     reasons: dict[Event, NamedReason] = {}
     keys: dict[str, str] = {}
     used = {actors.key_of(each.actor or "") for each in events} - {""}
-    for part in parts.all(EventReasons):
-        own = {each: each.reason for each in events if each.name in part.events and each.reason}
-        ids = {*own.values(), *(used if part.names_keys else ())}
-        names = part.names(ids) if ids else {}
-        reasons |= {
-            each: NamedReason(names[reason], part.path(each))
-            for each, reason in own.items()
-            if reason in names
-        }
-        if part.names_keys:
-            keys |= {each: names[each] for each in used if each in names}
+    for feature, part in parts.by_feature(EventReasons):
+        with feature_code(feature, "the names for reasons in the trail"):
+            own = {each: each.reason for each in events if each.name in part.events and each.reason}
+            ids = {*own.values(), *(used if part.names_keys else ())}
+            names = part.names(ids) if ids else {}
+            reasons |= {
+                each: NamedReason(names[reason], part.path(each))
+                for each, reason in own.items()
+                if reason in names
+            }
+            if part.names_keys:
+                keys |= {each: names[each] for each in used if each in names}
     return Named(reasons, keys)

@@ -1,12 +1,12 @@
 """GET /auth/admin: how the site is, on the first page of the panel."""
 
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
+from wsgiauth.events.actors import feature_code
 from wsgiauth.events.kinds import LOGIN, LOGIN_FAILED, SECOND_FACTOR_FAILED
 from wsgiauth.feature import Finding, Question
 from wsgiauth.figures import KEPT, Figures, Reading
@@ -35,8 +35,6 @@ _QUEUES = {
     "webhooks": _("Webhooks"),
 }
 _MINUTE = 60
-
-logger = logging.getLogger("wsgiauth")
 
 
 class Bar(NamedTuple):
@@ -237,11 +235,9 @@ def _warnings(site: Site) -> Iterator[str]:
 
 def _findings(question: Question, site: Site) -> Collection[Finding]:
     """Return the findings of a question, or none if it fails: the other figures remain."""
-    try:
+    with feature_code(question.feature, "an answer of `check` on the overview of the staff panel"):
         if not question.needs_database:
             return [*question.ask(site)]
         with database.time_limit(LIMIT):
             return [*question.ask(site)]
-    except Exception:
-        logger.exception("The overview of the staff panel: a question of `check` failed.")
-        return []
+    return []

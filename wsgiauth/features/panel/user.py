@@ -1,6 +1,6 @@
 """GET /auth/admin/users/{id}: one user. GET, POST …/{action}: asks, and changes the user."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import datetime
 from http import HTTPStatus
@@ -18,6 +18,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import actors
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Filters
@@ -109,6 +110,13 @@ class ListOfUser(NamedTuple):
             user_list.name, user_list.title, user_list.empty, rows, note, icon=user_list.icon
         )
 
+    @classmethod
+    def all_of(cls, site: Site, user: User, now: float) -> Iterator["ListOfUser"]:
+        """Yield the lists of a user, without those that fail."""
+        for feature, each in site.parts.by_feature(UserList):
+            with feature_code(feature, f"the list {each.name} of a user"):
+                yield cls.of(each, user, now)
+
 
 class Account(Content):
     """A user as the panel shows them, with the actions that a member of the staff can do."""
@@ -161,7 +169,7 @@ class Account(Content):
             keys=tuple(list_keys(target, now)),
             has_password=target.has_password,
             identities=tuple(list_identities(target)) if settings.OIDC_PROVIDERS else None,
-            lists=tuple(ListOfUser.of(each, target, now) for each in site.parts.all(UserList)),
+            lists=tuple(ListOfUser.all_of(site, target, now)),
             actions={
                 name: action
                 for name, action in ACTIONS.items()

@@ -32,7 +32,9 @@ def print_personal_data(arguments: Arguments) -> None:
     """Print the file of a user, as /auth/data sends it."""
     settings, data = open_personal_data(arguments)
     user = require_user(arguments.user)
-    written = pieces(user, settings, data, encoder=ASCII)
+    written = pieces(
+        user, settings, data, encoder=ASCII, report=lambda why: print_error(f"warning: {why}")
+    )
     try:
         first = next(written)
     except ApplicationError as error:

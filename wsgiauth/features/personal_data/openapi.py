@@ -18,8 +18,8 @@ PERSONAL_DATA = schema(
     {
         "type": "object",
         "description": "The account in the names of OpenID Connect, the list of each table, and"
-        " `application` if the application adds its own data. More lists can come with later"
-        " versions.",
+        " `application` if the application adds its own data. `incomplete` names the lists of"
+        " which a part could not be read. More lists can come with later versions.",
         "required": ["sub", "preferred_username", "email", "email_verified", "created_at"],
         "properties": {
             "sub": text("The number of the account."),

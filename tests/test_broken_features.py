@@ -1,0 +1,266 @@
+"""Promise 105: what a feature adds to pages, files and commands, and its functions that fail."""
+
+import json
+from types import SimpleNamespace
+
+import peewee
+import pytest
+
+from tests.support.sites import BROWSER, SECRET_KEY
+from wsgiauth import AuthMiddleware, storage
+from wsgiauth.accounts.personal_data import Records
+from wsgiauth.events import kinds
+from wsgiauth.feature import Feature, Question
+from wsgiauth.figures import Figure
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint
+from wsgiauth.staff.event_reasons import EventReasons
+from wsgiauth.staff.user_lists import UserList
+from wsgiauth.testing import logged_in, make_settings, make_user
+from wsgiauth.web.responses import Response
+
+pytestmark = pytest.mark.promise(105)
+
+
+def error():
+    """Raise an exception of Python."""
+    raise RuntimeError("broken")
+
+
+def statement():
+    """Send a statement that is wrong."""
+    storage.current().execute_sql("SELECT nothing FROM nowhere")
+
+
+def in_transaction():
+    """Send it in a transaction of the feature."""
+    with storage.current().atomic():
+        statement()
+
+
+def in_forgotten_transaction():
+    """Send it in a transaction that only the server knows."""
+    storage.current().execute_sql("BEGIN")
+    statement()
+
+
+FAULTS = (error, statement, in_transaction, in_forgotten_transaction)
+fail = SimpleNamespace(now=error)  # what every function of the feature does
+
+
+class Broken(Endpoint):
+    """Has a link on the account page that fails."""
+
+    def link_for(self, user):
+        """Fail."""
+        fail.now()
+
+    def get(self, environ, site):
+        """Fail, too."""
+        fail.now()
+
+
+class Stateless(Endpoint):
+    """Has a link on the account page whose state fails."""
+
+    account_link = AccountLink(LOGIN, "Toys", "Yours.", state=lambda overview: fail.now())
+
+    def get(self, environ, site):
+        """Answer."""
+        return Response(200)
+
+    def step_in_words(self, arguments, user):
+        """Fail."""
+        fail.now()
+
+    def around(self, environ, user, back):
+        """Fail."""
+        fail.now()
+
+
+class Toys(UserList):
+    """A list of a user that fails."""
+
+    name, title, empty = "toys", "Toys", "None."
+
+    def rows(self, user, now):
+        """Fail."""
+        fail.now()
+
+
+class ToyNames(EventReasons):
+    """Names that fail."""
+
+    events = (kinds.LOGIN.name,)
+
+    def names(self, ids):
+        """Fail."""
+        fail.now()
+
+
+def rows(user, settings):
+    """Yield one row, and fail."""
+    yield {"toy": "Bär"}
+    fail.now()
+
+
+FEATURE = Feature(
+    name="toys",
+    urls={"/toys": Broken(), "/toys/all": Stateless()},
+    parts=lambda settings: {Toys: lambda _: Toys(), ToyNames: lambda _: ToyNames()},
+    personal_data={
+        "toys": Records("toys", rows),
+        "toys_again": Records("unreadable_toys", lambda user, settings: ["\ud800"]),
+        "toys_bought": Records("bought_toys", lambda user, settings: ["a ball"]),
+    },
+    figures=lambda settings: [Figure("toys", "Toys.", lambda now: fail.now())],
+    waiting=lambda settings: {"toys": lambda: fail.now()},
+    questions=(
+        Question(lambda site: fail.now(), needs_database=False),
+        Question(lambda site: fail.now(), is_for_panel=True),
+    ),
+)
+
+
+@pytest.fixture(params=FAULTS, ids=lambda each: each.__name__)
+def fault(request, monkeypatch):
+    """Let the feature fail in each way."""
+    monkeypatch.setattr(fail, "now", request.param)
+
+
+@pytest.fixture
+def site(settings):
+    changed = make_settings(
+        DATABASE_URL=settings.DATABASE_URL,
+        FEATURES=(FEATURE,),
+        ADMIN_PANEL=True,
+        MAIL_URL="memory:",
+    )
+    yield AuthMiddleware(lambda *_: [], changed)
+    storage.discard_connection(storage.current())
+
+
+@pytest.fixture
+def boss(site):
+    return make_user(site, "boss", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def browser(site, boss):
+    return logged_in(site, boss)
+
+
+def missing(caplog):
+    """Return what is missing according to the log, each with its traceback."""
+    records = [each for each in caplog.records if "is missing" in each.message]
+    assert all(each.exc_info for each in records)
+    found = [each.message.removeprefix("a function of toys failed, so that ") for each in records]
+    return [each.removesuffix(" is missing") for each in found]
+
+
+@pytest.mark.every_database
+def test_the_account_page_lacks_only_what_fails(browser, fault, caplog):
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    links = [each["href"] for each in page.html.select("main a[href]")]
+    assert "/auth/toys/all" in links
+    assert "/auth/password" in links
+    assert "/auth/toys" not in links
+    assert missing(caplog) == [
+        "the link to /toys on the account page",
+        'the state of "Toys" on the account page',
+    ]
+
+
+@pytest.mark.every_database
+def test_the_pages_of_the_panel_lack_only_what_fails(browser, boss, fault, caplog):
+    found = browser.get(f"/auth/admin/users/{boss.id}", status=200).json
+    assert "toys" not in found
+    assert "oauth" not in found
+    assert len(found["logins"]) == 1
+    events = browser.get("/auth/admin/events", headers=BROWSER, status=200)
+    assert "Logged in" in events.text
+    overview = browser.get("/auth/admin", status=200).json
+    assert overview["users"] == {"active": 1, "inactive": 0}
+    assert overview["waiting"] == [{"queue": "emails", "number": 0, "oldest_seconds": 0}]
+    assert [*dict.fromkeys(missing(caplog))] == [
+        "the list toys of a user",
+        "the names for reasons in the trail",
+        "the figure toys",
+        "the figure waiting",
+        "the figure oldest_waiting_seconds",
+        "an answer of `check` on the overview of the staff panel",
+    ]
+
+
+@pytest.mark.every_database
+def test_the_file_of_own_data_stays_json_and_says_what_is_incomplete(browser, fault, caplog):
+    found = browser.get("/auth/data", status=200).json
+    assert found["toys"] == [{"toy": "Bär"}]
+    assert found["unreadable_toys"] == []
+    assert found["bought_toys"] == ["a ball"]
+    assert found["incomplete"] == ["toys", "unreadable_toys"]
+    assert found["preferred_username"] == "boss"
+    assert missing(caplog) == [
+        "a part of toys in personal data",
+        "a part of unreadable_toys in personal data",
+    ]
+
+
+def test_a_proof_leads_on_without_words_that_fail(browser, fault, caplog):
+    page = browser.get("/auth/confirm?next=/auth/toys/all", headers=BROWSER, status=200)
+    assert "/auth/account" in [each["href"] for each in page.html.select("main a[href]")]
+    assert missing(caplog) == ["the words about the step after a proof"]
+
+
+def test_an_error_page_has_the_plain_frame_if_its_own_fails(browser, fault, caplog):
+    page = browser.post("/auth/toys/all", headers=BROWSER, status=405)
+    assert page.html.h1
+    assert missing(caplog) == ["the frame of an error page"]
+
+
+PAGES = {
+    "account": BROWSER,
+    "data": {},
+    "admin": {},
+    "admin/events": BROWSER,
+    "admin/users/1": {},
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_without_a_database_the_answer_is_503(browser, page, monkeypatch):
+    def away(*arguments):
+        raise peewee.OperationalError("away")
+
+    def lose():
+        monkeypatch.setattr(storage.current(), "fetchall", away)
+        away()
+
+    monkeypatch.setattr(fail, "now", lose)
+    browser.get(f"/auth/{page}", headers=PAGES[page], status=503)
+
+
+def test_check_names_a_feature_whose_question_fails(settings, monkeypatch, capsys, database):
+    from wsgiauth.cli import main
+
+    values = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": settings.DATABASE_URL}
+    values["FEATURES"] = f"{__name__}:FEATURE"
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert main(["check"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("warning: A question of toys failed (RuntimeError).\n") == 2
+    assert "There is no superuser" in printed
+    assert main(["check", "--strict"]) == 1
+
+
+def test_the_command_warns_of_a_list_that_fails(site, boss, settings, monkeypatch, capsys):
+    from wsgiauth.cli import main
+
+    values = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": settings.DATABASE_URL}
+    values["FEATURES"] = f"{__name__}:FEATURE"
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert main(["personal-data", "boss"]) == 0
+    printed, errors = capsys.readouterr()
+    assert json.loads(printed)["toys"] == [{"toy": "Bär"}]
+    assert "warning: toys is incomplete: a function of toys failed\n" in errors
