@@ -243,7 +243,8 @@ def test_credentials_are_of_one_kind(settings, one, other, is_refused):
         for name, kind in zip("ab", kinds, strict=True)
     ]
     if not is_refused:
-        assert credential_kinds_of(features, settings) == kinds
+        named = [kind._replace(feature=name) for kind, name in zip(kinds, "ab", strict=True)]
+        assert credential_kinds_of(features, settings) == named
         return
     with pytest.raises(ConfigurationError, match=f"the credentials {' '.join(other)}: a and b"):
         credential_kinds_of(features, settings)

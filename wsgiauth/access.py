@@ -14,11 +14,12 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
+from wsgiauth.authentication.demands import DemandError
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import LACKING, LackingSession
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import kinds
-from wsgiauth.exceptions import MiddlewareMissingError, UnmetDemandError
+from wsgiauth.exceptions import ApplicationError, MiddlewareMissingError, UnmetDemandError
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -30,6 +31,7 @@ from wsgiauth.web.failures import (
     refuse_key,
     refuse_unmet,
 )
+from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import ASKED_FOR, safe_next
 
@@ -133,9 +135,19 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
     except DATABASE_ERRORS:
         raise
     except Exception:  # of a feature that may not be ours
-        logger.exception("the demand %s failed, so it leads nowhere", error)
+        feature = environ["wsgiauth.site"].admission.feature_of(session.demand)
+        logger.exception("the demand %s of %s failed, so it leads nowhere", error, feature)
         detail = _("An error occurred on this site. Its operator can find the details in the log.")
         return UnmetDemandError(HTTPStatus.FORBIDDEN, error, detail, page="/logout", is_final=True)
+
+
+def refuse_failed(environ: WSGIEnvironment, error: ApplicationError) -> Response:
+    """Return the 500 after a function of the application or of a feature."""
+    pages = {}
+    if isinstance(error, DemandError):  # which a look-up of the user would ask again
+        environ[LANGUAGE_OF_USER] = error.user.language
+        pages = {"logout": _("Log out")}
+    return failure(environ, error.status, error.code, error.detail, pages=pages)
 
 
 @lru_cache  # once in a process
@@ -168,7 +180,9 @@ def ask_to_identify(environ: WSGIEnvironment, login_url: str | None) -> Response
         if lacking is None:  # it has ended, or met the demand, in the meantime
             return ask_to_log_in(environ, login_url, error)
         return refuse_unmet(environ, refusal_of(lacking, environ))
-    except DATABASE_ERRORS as error:
-        return unavailable(environ, error)
+    except ApplicationError as failed:
+        return refuse_failed(environ, failed)
+    except DATABASE_ERRORS as failed:
+        return unavailable(environ, failed)
     finally:
         storage.release_connection(storage.current())

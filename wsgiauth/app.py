@@ -10,6 +10,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 
 import peewee
 
+from wsgiauth.access import refuse_failed
 from wsgiauth.accounts import known_permissions
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
@@ -197,7 +198,7 @@ class AuthApp:
         except KeyNotAcceptedError as error:
             response = refuse_key(environ, error.detail)
         except ApplicationError as error:
-            response = failure(environ, error.status, error.code, error.detail)
+            response = refuse_failed(environ, error)
         except RequestError as error:
             if isinstance(error, RetryLaterError):  # a busy site looks up no user for the language
                 environ.setdefault(LANGUAGE_OF_USER, "")
@@ -241,6 +242,8 @@ class AuthApp:
             return PLAIN
         try:
             caller = self._site.identifier.identify(environ)
+        except ApplicationError:
+            return PLAIN
         except DATABASE_ERRORS as error:
             report_failure(error)
             return PLAIN

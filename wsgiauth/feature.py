@@ -413,7 +413,7 @@ def credential_kinds_of(features: Iterable[Feature], settings: Settings) -> list
             raise conflict(
                 f"the credentials {other.scheme} {other.prefix}".strip(), name, other_name
             )
-    return [each for each, _name in found]
+    return [each._replace(feature=name) for each, name in found]
 
 
 def staff_sections_of(features: Iterable[Feature], settings: Settings) -> list[StaffSection]:

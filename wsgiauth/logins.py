@@ -152,7 +152,8 @@ def log_in(
         TypeError: `user` is not a `User`.
         ValueError: `user` is of another application, or was identified by an API key; or
             `methods` is malformed.
-        ClaimsError: The application's `claims` function failed; nothing has changed.
+        ApplicationError: The application's `claims` function, or a demand of a feature, failed;
+            nothing has changed.
         peewee.DatabaseError: The database failed.
     """
     site = _site_of(environ, "log_in")
@@ -233,6 +234,7 @@ def start_browser_session(
         client=client,
         federated_login=federated_login,
         is_permitted=is_permitted,
+        of_site=site.sessions,
     )
 
 
@@ -307,7 +309,7 @@ def _change_caller(environ: WSGIEnvironment, *caller: Any, **further: Any) -> No
 def _end_session(environ: WSGIEnvironment, site: Site) -> None:
     user, session_id = environ["wsgiauth.user"], environ["wsgiauth.session"]
     if environ["wsgiauth.error"] in site.admission.errors:
-        lacking = environ.pop(LACKING, None) or site.identifier.identify(environ).lacking
-        user, session_id = lacking[:2] if lacking else (None, None)
+        session = environ.pop(LACKING, None) or site.identifier.identify_anyway(environ).any_session
+        user, session_id = session[:2] if session else (None, None)
     if user is not None and session_id is not None:
         sessions.revoke(session_id, user)

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from wsgiauth import storage
+from wsgiauth.access import refuse_failed
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.personal_data import PersonalDataFunction
@@ -34,6 +35,7 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.challenges import Challenge, ChallengingApp
 from wsgiauth.events import Subscriber, record, subscribe
 from wsgiauth.events.models import keep_events
+from wsgiauth.exceptions import ApplicationError
 from wsgiauth.feature import Inviter, WellKnown, joined
 from wsgiauth.figures.event_counts import EventCounts
 from wsgiauth.figures.requests import CountingScope, RequestCounts
@@ -81,7 +83,8 @@ class AuthMiddleware:
     - `webob.adhoc_attrs`, `bottle.request.ext.user`: make `request.user` the same user in WebOb
       and Bottle.
 
-    While the database is unavailable, requests with credentials get 503; others reach `app`.
+    While the database is unavailable, requests with credentials get 503; others reach `app`. If a
+    demand of a feature fails, requests of the sessions that it concerns get 500.
 
     With `public` or `require`, `login_required` and `permission_required` guard `app`, with the
     login page as `redirect_url`. Requests that wsgiauth answers need no login.
@@ -220,6 +223,8 @@ class AuthMiddleware:
             return self._app(environ, start_response)
         try:
             user, session_id, error, key_id, _ = self._identify(environ)
+        except ApplicationError as failure:
+            return refuse_failed(environ, failure)(environ, start_response)
         except DATABASE_ERRORS as failure:
             return unavailable(environ, failure)(environ, start_response)
         set_caller(environ, user, session_id, error, key_id)

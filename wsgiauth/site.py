@@ -145,10 +145,14 @@ class Site:
         tokens = Tokens(settings, claims=claims)
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
-        demands = (demand for each in features for demand in each.demands(settings))
+        demands = [(each, of.name) for of in features for each in of.demands(settings)]
         second_factor = SecondFactorDemand(settings, factors)
         asked = [second_factor] if demands_second_factor(settings) else []
-        sessions = Sessions(tokens, Admission((*asked, *demands)))
+        admission = Admission(
+            (*asked, *(each for each, _name in demands)),
+            {each.error: name for each, name in demands},
+        )
+        sessions = Sessions(tokens, admission)
         kinds = credential_kinds_of(features, settings)
         identifier = Identifier(settings, tokens, sessions, kinds)
         form_accounts = FormAccounts(settings)

@@ -7,8 +7,8 @@ Whoever looks a session up asks the chain of demands, and nothing else decides.
 import logging
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from wsgiref.types import WSGIEnvironment
@@ -17,7 +17,8 @@ import peewee
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.exceptions import ConfigurationError, UnmetDemandError
+from wsgiauth.exceptions import ApplicationError, ConfigurationError, UnmetDemandError
+from wsgiauth.parts import KERNEL
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.models import Model
 
@@ -99,7 +100,7 @@ class Demand(ABC):
 
     @abstractmethod
     def is_met(self, user: User, values: Sequence[Any]) -> bool:
-        """Return whether a session meets the demand; if it raises, the session does not.
+        """Return whether a session meets the demand; if it raises, the request gets 500.
 
         Args:
             user: The session's user.
@@ -120,11 +121,29 @@ class Demand(ABC):
         """
 
 
+class DemandError(ApplicationError):
+    """A demand failed, so nothing knows whether a session meets it. The error is logged.
+
+    Attributes:
+        user: The user of the session.
+        demand: The demand.
+        session_id: The session; "" for the grant of an app, and for a session of which another
+            service asks.
+    """
+
+    session_id: str = ""
+
+    def __init__(self, user: User, demand: Demand) -> None:
+        super().__init__(f"the demand {demand.error} failed")
+        self.user, self.demand = user, demand
+
+
 class Chain:
     """Demands in their order, for one kind of credentials.
 
     Args:
-        demands: The demands.
+        admission: The demands of the site.
+        demands: Those of them that concern the credentials.
         proof: See `Demand.columns`.
         after: The number of other columns before those of the demands in a row.
 
@@ -133,7 +152,10 @@ class Chain:
         parameters: The values in `columns`, in the order of the SQL.
     """
 
-    def __init__(self, demands: Iterable[Demand], proof: Any, after: int) -> None:
+    def __init__(
+        self, admission: "Admission", demands: Iterable[Demand], proof: Any, after: int
+    ) -> None:
+        self._admission = admission
         self.columns: list[peewee.Node] = []
         self._places: list[tuple[Demand, slice]] = []
         self._reported_at = -_PAUSE
@@ -149,6 +171,7 @@ class Chain:
         """Return the first demand that is not met; it alone decides what the session can reach.
 
         Raises:
+            DemandError: A demand failed.
             peewee.DatabaseError: The database failed.
         """
         for demand, place in self._places:
@@ -157,8 +180,9 @@ class Chain:
                     continue
             except DATABASE_ERRORS:
                 raise
-            except Exception:
+            except Exception as error:
                 self._report(demand)
+                raise DemandError(user, demand) from error
             return demand
         return None
 
@@ -167,18 +191,24 @@ class Chain:
         now = time.monotonic()
         if now - self._reported_at >= _PAUSE:
             self._reported_at = now
-            logger.exception("the demand %s failed, so it is not met", demand.error)
+            feature = self._admission.feature_of(demand)
+            logger.exception("the demand %s of %s failed: 500", demand.error, feature)
 
 
 @dataclass(frozen=True)
 class Admission:
     """The demands of a site, in order: the second factor, then those of its features.
 
+    Args:
+        demands: The demands.
+        features: The names of their features, by the `error` of the demand.
+
     Raises:
         ConfigurationError: Two demands have the same name.
     """
 
     demands: tuple[Demand, ...] = ()
+    features: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         for attribute in ("error", "keyword"):
@@ -197,10 +227,15 @@ class Admission:
         """The paths that everyone can read; see `Demand`."""
         return frozenset[str]().union(*(each.open_paths for each in self.demands))
 
+    def feature_of(self, demand: Demand) -> str:
+        """Return the name of the feature of a demand."""
+        return self.features.get(demand.error, KERNEL)
+
     def chain(self, proof: Any, after: int = 0) -> Chain:
         """Return all demands, for a session; see `Chain`."""
-        return Chain(self.demands, proof, after)
+        return Chain(self, self.demands, proof, after)
 
     def derived_chain(self, proof: Any, after: int = 0) -> Chain:
         """Return the demands that also concern what a session has passed on; see `Chain`."""
-        return Chain([each for each in self.demands if each.concerns_derived], proof, after)
+        concerned = [each for each in self.demands if each.concerns_derived]
+        return Chain(self, concerned, proof, after)

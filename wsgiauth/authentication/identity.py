@@ -11,9 +11,11 @@ from typing import NamedTuple
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.demands import Demand
+from wsgiauth.authentication.demands import Demand, DemandError
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.exceptions import ApplicationError
+from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.web.cookies import (
@@ -61,6 +63,7 @@ class CredentialKind(NamedTuple):
     find: Callable[[str, int], tuple[User, str] | None]
     prefix: str = ""  # of the credentials, if other kinds have the same scheme
     is_ambient: bool = False  # whether browsers send them by themselves
+    feature: str = KERNEL  # the name of its feature, which wsgiauth knows
 
     def conflicts_with(self, other: "CredentialKind") -> bool:
         """Return whether the same credentials can be of both kinds."""
@@ -163,6 +166,18 @@ class Identifier:
             environ[USER_OF_PAGE] = identity.user
         return identity
 
+    def identify_anyway(self, environ: WSGIEnvironment) -> Identity:
+        """Return the same, with a demand that fails as one that is not met.
+
+        For what needs no admission, such as a logout.
+        """
+        try:
+            return self.identify(environ)
+        except DemandError as error:
+            environ[LANGUAGE_OF_USER] = error.user.language
+            lacking = LackingSession(error.user, error.session_id, error.demand)
+            return Identity(error=error.demand.error, lacking=lacking)
+
     def language_of_user(self, environ: WSGIEnvironment) -> str:
         """Return the language of the user who sent a request; "" without, or without a database."""
         if LANGUAGE_OF_USER not in environ and "wsgiauth.user" in environ:  # of the application
@@ -170,8 +185,8 @@ class Identifier:
             return "" if user is None else user.language
         if LANGUAGE_OF_USER not in environ:
             environ[LANGUAGE_OF_USER] = ""  # stays if the database fails
-            with suppress(*DATABASE_ERRORS):
-                self.identify(environ)
+            with suppress(*DATABASE_ERRORS, ApplicationError):
+                self.identify_anyway(environ)
         language: str = environ[LANGUAGE_OF_USER]
         return language
 
@@ -228,7 +243,13 @@ class Identifier:
     def _read(self, environ: WSGIEnvironment, kind: CredentialKind, credentials: str) -> _Caller:
         if kind.is_ambient and not self._admits_ambient(environ):
             return ANONYMOUS
-        found = kind.find(credentials, int(self._tokens.now()))
+        try:
+            found = kind.find(credentials, int(self._tokens.now()))
+        except DATABASE_ERRORS:
+            raise
+        except Exception as error:
+            logger.exception("the credentials of %s failed: 500", kind.feature)
+            raise ApplicationError(f"the credentials of {kind.feature} failed") from error
         if found is None:
             return _REJECTED
         user, key_id = found

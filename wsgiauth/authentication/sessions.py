@@ -17,7 +17,7 @@ from wsgiauth.accounts.callers import CALLER, from_row
 from wsgiauth.accounts.groups import Group, keep_group_names
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Membership, Session, TrustedBrowser, end_trust
-from wsgiauth.authentication.demands import Admission, Demand
+from wsgiauth.authentication.demands import Admission, Demand, DemandError
 from wsgiauth.authentication.federated_logins import FederatedLogin
 from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
@@ -54,6 +54,7 @@ def start(
     client: Client = _UNKNOWN,
     federated_login: FederatedLogin | None = None,
     is_permitted: Callable[[], bool] | None = None,
+    of_site: "Sessions | None" = None,
 ) -> IssuedTokens | None:
     """Start a session for `user`, as read before the password was verified.
 
@@ -65,6 +66,11 @@ def start(
         methods: See `methods`.
         federated_login: With which the session begins, if there was one.
         is_permitted: Called first in the transaction; locks the user.
+        of_site: Asks the demands of the site, whether they are met or not.
+
+    Raises:
+        ClaimsError: The application has no claims for the token; no session has begun.
+        DemandError: A demand failed; no session has begun.
     """
     claims = tokens.claims_for(user)  # before anything is written
     now = int(tokens.now())
@@ -86,7 +92,7 @@ def start(
         address=client.address,
         agent=client.agent,
     )
-    if not _insert(session, user, client, federated_login, is_permitted):
+    if not _insert(session, user, client, federated_login, is_permitted, of_site):
         return None
     if federated_login is not None and federated_login.has_ended():  # meanwhile
         revoke(session.id, user)
@@ -102,6 +108,7 @@ def _insert(
     client: Client,
     federated_login: FederatedLogin | None,
     is_permitted: Callable[[], bool] | None,
+    of_site: "Sessions | None",
 ) -> bool:
     """Insert a session unless the user has changed, and return whether it was inserted.
 
@@ -125,6 +132,8 @@ def _insert(
             _record_login(user)
             if not insert.execute():
                 return False
+            if of_site is not None:
+                of_site.lacks_nothing(session.id, user.id, session.last_seen_at)
             if federated_login is not None:
                 federated_login.record(session.id, is_first=True)
             # The language from before this login, which can be a thief's.
@@ -275,6 +284,9 @@ class Sessions:
 
         Args:
             with_groups: Whether to read the user's groups for `group_names`, too.
+
+        Raises:
+            DemandError: A demand failed.
         """
         now = int(self._tokens.now())
         claims = self._tokens.verify(token, now)
@@ -293,7 +305,12 @@ class Sessions:
         user = from_row(user_id, row)
         if with_groups:
             keep_group_names(user, [name for *_, name in rows if name is not None])
-        return user, claims.session_id, self._chain.unmet(user, row) if self._is_demanding else None
+        session_id = claims.session_id
+        try:
+            return user, session_id, self._chain.unmet(user, row) if self._is_demanding else None
+        except DemandError as error:
+            error.session_id = session_id
+            raise
 
     def find_asked(self, claims: Claims, now: int) -> User | None:
         """Return the user of a session that lacks nothing, by claims; see `find`.

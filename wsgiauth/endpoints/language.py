@@ -39,7 +39,7 @@ class ChooseLanguage(PublicForm):
 
     def _check_account(self, submission: Submission) -> None:
         """Check only a form with the field: pages of the application can have the form, too."""
-        session = submission.site.identifier.identify(submission.environ).any_session
+        session = submission.site.identifier.identify_anyway(submission.environ).any_session
         if submission.account and session is not None:
             require_own(submission, session.user)
 
@@ -49,7 +49,7 @@ class ChooseLanguage(PublicForm):
         language = site.pages.readers.languages.find(submission.fields["language"])
         if language is None:
             raise ValidationError({"language": [_("Choose one of the languages of this site.")]})
-        identity = site.identifier.identify(environ)
+        identity = site.identifier.identify_anyway(environ)
         member = _member(identity, environ)
         if member is not None:
             with suppress(User.DoesNotExist):  # deleted meanwhile

@@ -102,7 +102,7 @@ class Register(GuestForm):
         if submission.is_program or not submission.fields.get(CREDENTIAL):
             return
         site, sent = submission.site, submission.account
-        session = site.identifier.identify(submission.environ).any_session
+        session = site.identifier.identify_anyway(submission.environ).any_session
         if session is not None:
             require_shown_to(session.user, sent, site, page=page_of(submission))
 

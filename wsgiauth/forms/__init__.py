@@ -398,7 +398,7 @@ class MemberForm(Form[MemberSubmission]):
         return require(environ, site)
 
     def _check_account(self, submission: Submission) -> None:
-        session = submission.site.identifier.identify(submission.environ).any_session
+        session = submission.site.identifier.identify_anyway(submission.environ).any_session
         if session is not None:
             actors.identify(session.user.id)
             require_own(submission, session.user)

@@ -10,6 +10,7 @@ from wsgiauth.access import refusal_of
 from wsgiauth.accounts.listing import profile
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication import lifetimes, sessions
+from wsgiauth.authentication.demands import DemandError
 from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLogins
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.methods import PASSWORD
@@ -126,7 +127,9 @@ def start_program_session(submission: Submission, user: User, methods: str) -> I
     if REFRESH in flags:
         lifetime = lifetimes.of_refreshable(site.settings, remember=REMEMBER in flags)
     client = Client.of(submission.environ, site.pages.readers.name_asked_for(submission.environ))
-    return sessions.start(user, site.tokens, lifetime, methods=methods, client=client)
+    return sessions.start(
+        user, site.tokens, lifetime, methods=methods, client=client, of_site=site.sessions
+    )
 
 
 def start_session(submission: Submission, user: User, methods: str) -> IssuedTokens | None:
@@ -143,7 +146,8 @@ def start_session(submission: Submission, user: User, methods: str) -> IssuedTok
 def start_first_session(submission: Submission, user: User, proof: str) -> IssuedTokens | None:
     """Start the session of a browser that has created an account; None if it has to log in.
 
-    An error of the application's `claims` is logged. It must not look as if there were no account.
+    An error of the application's `claims` or of a demand is logged. It must not look as if there
+    were no account.
 
     Args:
         proof: The method of `authentication.methods` of a user without a password.
@@ -151,13 +155,13 @@ def start_first_session(submission: Submission, user: User, proof: str) -> Issue
     try:
         methods = PASSWORD if user.has_password else proof
         return start_browser_session(submission, user, methods=methods)
-    except ClaimsError:
+    except (ClaimsError, DemandError):
         return None
 
 
 def end_previous_session(submission: Submission) -> None:
     """End the session that the request carries, if it carries one (ASVS 5.0, 7.2.4)."""
-    previous = submission.site.identifier.identify(submission.environ).any_session
+    previous = submission.site.identifier.identify_anyway(submission.environ).any_session
     if previous is not None:
         sessions.revoke(previous.session_id, previous.user)
 

@@ -129,7 +129,7 @@ def _require_holder(submission: Submission) -> tuple[User, bool]:
 
 def _require_no_other_user(submission: Submission, user: User) -> None:
     """Refuse to replace the session of another user by that of a link, perhaps a stranger's."""
-    session = submission.site.identifier.identify(submission.environ).any_session
+    session = submission.site.identifier.identify_anyway(submission.environ).any_session
     if submission.is_program or session is None or session.user == user:
         return
     detail = _(

@@ -224,7 +224,7 @@ class AddressLink(LinkPurpose):
 
     def act(self, submission: Submission, secret: OneTimeSecret) -> Response:
         """Store the address; send an anonymous browser to the login, and back to the link."""
-        session = submission.site.identifier.identify(submission.environ).any_session
+        session = submission.site.identifier.identify_anyway(submission.environ).any_session
         if session is not None:
             require_own(submission, session.user)
         mount, token = mount_url(submission.environ), submission.fields[TOKEN]

@@ -10,8 +10,6 @@ from wsgiauth.accounts.models import User, is_proven
 from wsgiauth.authentication.id_claims import OAuthClient
 from wsgiauth.authentication.methods import MULTI_FACTOR, USER_VERIFIED, has_second_factor
 from wsgiauth.authentication.scopes import EMAIL, GROUPS, OPENID, PROFILE
-from wsgiauth.exceptions import ApplicationError
-from wsgiauth.features.oauth_server.oauth_errors import OAuthError
 from wsgiauth.features.oauth_server.presented import CLIENT_CREDENTIALS, GRANT, GRANT_TYPE
 from wsgiauth.features.oauth_server.server import OAuthServer, userinfo_url
 from wsgiauth.features.oauth_server.tables import Client, Grant
@@ -98,16 +96,12 @@ def further_claims(
     """Return the claims that the application adds, for an app that learns who the user is.
 
     Raises:
-        OAuthError: Its function failed (500).
+        ApplicationError: Its function failed.
     """
     if OPENID not in scopes:
         return {}
-    try:
-        app = OAuthClient(client.client_id, client.name)
-        return site.id_claims.of(user, app, frozenset(scopes))
-    except ApplicationError as error:
-        description = "an error occurred on this site; its operator can find it in the log"
-        raise OAuthError("server_error", description, status=error.status) from error
+    app = OAuthClient(client.client_id, client.name)
+    return site.id_claims.of(user, app, frozenset(scopes))
 
 
 def acr_of(methods: str) -> str:

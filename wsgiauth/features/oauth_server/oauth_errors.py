@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from http import HTTPStatus
 
+from wsgiauth.exceptions import ApplicationError
 from wsgiauth.openapi.answers import Problem
 from wsgiauth.openapi.problems import RETRY_AFTER
 from wsgiauth.web.responses import Header, Response, json_response
@@ -49,6 +50,12 @@ class OAuthError(Exception):
         """Return the answer."""
         document = {"error": self.error, "error_description": self.description}
         return json_response(document, status=self.status, headers=self.headers)
+
+
+def server_error(error: ApplicationError) -> OAuthError:
+    """Return the answer after a function of the application or of a feature has failed."""
+    description = "an error occurred on this site; its operator can find it in the log"
+    return OAuthError("server_error", description, status=error.status)
 
 
 def resource_problem(services: Collection[str]) -> str:

@@ -43,5 +43,5 @@ def _is_open(submission: Submission, provider: Provider) -> bool:
         and not site.registration.fields  # TERMS_VERSION adds one
         and not site.settings.TERMS_URL  # the page says that a new account accepts them
         and is_top_level(environ)
-        and site.identifier.identify(environ).any_session is None
+        and site.identifier.identify_anyway(environ).any_session is None
     )

@@ -222,7 +222,7 @@ def answer_created(submission: Submission, waiting: Unclaimed, user: User) -> Re
 def log_new_user_in(submission: Submission, account: ProviderAccount, user: User) -> Response:
     """Log a new user in, unless the browser has a session."""
     issued = None
-    if submission.site.identifier.identify(submission.environ).any_session is None:
+    if submission.site.identifier.identify_anyway(submission.environ).any_session is None:
         login = ProviderLogin.of(account)
         with suppress(ClaimsError):  # the user has to log in: see `handover`
             issued = start_browser_session(

@@ -8,9 +8,14 @@ from typing import ClassVar
 from urllib.parse import unquote_plus
 from wsgiref.types import WSGIEnvironment
 
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import ApplicationError, RequestError
 from wsgiauth.features.oauth_server import clients
-from wsgiauth.features.oauth_server.oauth_errors import INVALID_CLIENT, INVALID_REQUEST, OAuthError
+from wsgiauth.features.oauth_server.oauth_errors import (
+    INVALID_CLIENT,
+    INVALID_REQUEST,
+    OAuthError,
+    server_error,
+)
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.settings import Settings
@@ -50,6 +55,8 @@ class ProgramEndpoint(Endpoint):
             return self.respond(client, fields, environ, site)
         except OAuthError as error:
             return error.response()
+        except ApplicationError as error:
+            return server_error(error).response()
 
 
 def _read_fields(environ: WSGIEnvironment, most: int) -> dict[str, str]:

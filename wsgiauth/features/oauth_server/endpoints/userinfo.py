@@ -5,9 +5,9 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.authentication.identity import bearer_token
 from wsgiauth.authentication.scopes import OPENID
-from wsgiauth.exceptions import RequestError
+from wsgiauth.exceptions import ApplicationError, RequestError
 from wsgiauth.features.oauth_server.issuing import claims_of, further_claims
-from wsgiauth.features.oauth_server.oauth_errors import OAuthError
+from wsgiauth.features.oauth_server.oauth_errors import OAuthError, server_error
 from wsgiauth.features.oauth_server.origins import OF_APPS
 from wsgiauth.features.oauth_server.presented import GRANT, access_claims
 from wsgiauth.features.oauth_server.scopes import offered
@@ -34,6 +34,8 @@ class UserInfo(Endpoint):
             return json_response(_claims(_token(environ), site))
         except OAuthError as error:
             return error.response()
+        except ApplicationError as error:
+            return server_error(error).response()
 
     def post(self, environ: WSGIEnvironment, site: Site) -> Response:
         """Do the same; the token can also be in the form (RFC 6750 section 2.2)."""

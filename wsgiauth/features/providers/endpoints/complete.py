@@ -297,7 +297,7 @@ class Complete(ProviderEndpoint, PublicForm):
         """Refuse a browser in which no account waits, or whose user needs a recent proof."""
         environ, site = submission.environ, submission.site
         require_unclaimed(environ, site)
-        is_guest = site.identifier.identify(environ).any_session is None
+        is_guest = site.identifier.identify_anyway(environ).any_session is None
         if not is_guest and _CANCEL not in submission.flags:
             require_fresh(environ, site)
         return submission
@@ -329,14 +329,14 @@ class Complete(ProviderEndpoint, PublicForm):
 
 def _shown_to(submission: Submission, waiting: Unclaimed) -> tuple[User | None, str]:
     """Return the user who is logged in, and the id of the account that waits."""
-    session = submission.site.identifier.identify(submission.environ).any_session
+    session = submission.site.identifier.identify_anyway(submission.environ).any_session
     identity_id = identities.identity_id(waiting.account.issuer, waiting.account.subject)
     return session and session.user, identity_id
 
 
 def _case(submission: Submission, waiting: Unclaimed, provider: Provider) -> _Case:
     environ, site = submission.environ, submission.site
-    if site.identifier.identify(environ).any_session is not None:
+    if site.identifier.identify_anyway(environ).any_session is not None:
         return _Connect(waiting, provider)
     email = verified_address(waiting.account)
     if email and find_user(email) is not None:
@@ -352,7 +352,7 @@ def _cancel(submission: Submission) -> Response:
     environ, site = submission.environ, submission.site
     waiting, _provider = require_unclaimed(environ, site)
     unclaimed.finish(waiting, site.tokens.now())
-    is_guest = site.identifier.identify(environ).any_session is None
+    is_guest = site.identifier.identify_anyway(environ).any_session is None
     page, cookie = "login" if is_guest else "account", expired_cookie(submission, waiting)
     if submission.wants_json:
         location = f"{mount_url(environ)}/{page}"

@@ -179,7 +179,7 @@ class ProviderCallback(ProviderEndpoint):
 
 def _pages_of(environ: WSGIEnvironment, site: Site) -> Mapping[str, str]:
     """Return where a browser can try again, unless it is logged in already."""
-    is_logged_in = site.identifier.identify(environ).any_session is not None
+    is_logged_in = site.identifier.identify_anyway(environ).any_session is not None
     return {} if is_logged_in else PAGES[LOG_IN]
 
 
