@@ -1,0 +1,460 @@
+"""Promise 105: a demand that raises an exception admits no session; the answer is 500.
+
+`FAILED` has a function for each consumer of `test_admission`, by its name.
+"""
+
+from dataclasses import replace
+from itertools import count
+from urllib.parse import urlsplit
+
+import pytest
+from peewee import OperationalError
+from webtest import TestApp
+
+from tests import test_admission as admission
+from tests.support.authenticators import Authenticator, add_passkey, options_of
+from tests.support.demands import BADGE, Badge, demanding
+from tests.support.oauth_apps import USERINFO
+from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
+from tests.test_admission import FORWARDED, OF_FEATURE, PERMISSION, SCRIPT, Scene
+from wsgiauth import AuthMiddleware, User
+from wsgiauth.authentication.identity import CredentialKind
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.exceptions import ApplicationError
+from wsgiauth.feature import Feature
+from wsgiauth.storage import context
+from wsgiauth.testing import (
+    api_key,
+    bearer,
+    logged_in,
+    mailbox,
+    make_settings,
+    make_user,
+    provider_account,
+)
+
+pytestmark = [pytest.mark.promise(96), pytest.mark.promise(105)]
+
+_numbers = count(1)
+
+
+class FailingBadge(Badge):
+    """Fails for everyone who has no badge."""
+
+    def is_met(self, user, values):
+        """Raise an exception instead of returning False."""
+        return bool(1 / values[0])
+
+
+class FailingForDerived(FailingBadge):
+    """Fails for the grants of apps, too."""
+
+    concerns_derived = True
+
+
+class BrokenScene(Scene):
+    """A site with such a demand."""
+
+    def __init__(self, demand):
+        super().__init__(
+            replace(OF_FEATURE, features=(demanding(demand),), is_derived=demand.concerns_derived)
+        )
+
+    def sessions_of(self, user):
+        """Return how many sessions a user has."""
+        with context.using(self.site.database):
+            return user.sessions.count()
+
+
+def require_failed(answer):
+    """Assert that an answer is a 500, as a page or for a program, without a cookie."""
+    assert answer.status_int == 500
+    assert "Set-Cookie" not in answer.headers
+    if answer.content_type == "text/html":
+        assert answer.html.h1.text.strip() == "An error occurred on this site"
+    else:
+        assert answer.json.get("code") == "application_error" or answer.json["error"]
+
+
+def by_bearer(scene):
+    user = scene.user()
+    headers, client = scene.headers(user), scene.program()
+    for further in ({}, BROWSER, {"HX-Request": "true"}):
+        require_failed(client.get("/", headers={**headers, **further}, status="*"))
+    scene.arrange(user, is_met=True)
+    assert client.get("/", headers=headers).json["user"] == user.username
+
+
+def by_cookie(scene):
+    browser = scene.browser(scene.user())
+    for headers in ({}, BROWSER, {"HX-Request": "true"}):
+        require_failed(browser.get("/", headers=headers, status="*"))
+    require_failed(browser.post("/", headers=SAME_ORIGIN, status="*"))
+
+
+def fails_to_log_in(scene, user, answer):
+    """Assert that no session has begun."""
+    require_failed(answer)
+    assert scene.sessions_of(user) == 0
+    with context.using(scene.site.database):
+        of_user = RecordedEvent.user_id == user.id
+        assert not RecordedEvent.select().where(of_user, RecordedEvent.name == "login").count()
+
+
+def login(scene, headers, send):
+    user = scene.user()
+    sent = {"username": user.username, "password": PASSWORD}
+    client = scene.program()
+    answer = getattr(client, send)("/auth/login", sent, headers=headers, status="*")
+    fails_to_log_in(scene, user, answer)
+
+
+def login_as_json(scene):
+    login(scene, {}, "post_json")
+
+
+def login_by_form(scene):
+    login(scene, SAME_ORIGIN, "post")
+
+
+def login_by_script(scene):
+    login(scene, SCRIPT, "post")
+
+
+def login_by_code(scene):
+    user = scene.user(is_verified=True)
+    request = scene.program().post_json("/auth/code", {"username": user.username}).json["request"]
+    sent = {"request": request, "code": mailbox(scene.site).codes[-1]}
+    answer = scene.program().post_json("/auth/code/enter", sent, status="*")
+    fails_to_log_in(scene, user, answer)
+
+
+def login_by_passkey(scene):
+    user, key, client = scene.user(), Authenticator(), scene.program()
+    key.host, key.origin = "localhost", "http://localhost"
+    with context.using(scene.site.database):
+        add_passkey(scene.site, user, "Laptop", key)
+    options = options_of(client.get("/auth/login", headers=BROWSER))
+    sent = {"credential": key.get(options), "next": "/members"}
+    fails_to_log_in(scene, user, client.post("/auth/login", sent, headers=SAME_ORIGIN, status="*"))
+
+
+def login_by_provider(scene):
+    subject = f"broken-{next(_numbers)}"
+    user = scene.user(identities=[("google", subject)])
+    provider_account(scene.site, "google", subject=subject)
+    client = scene.program()
+    led = client.post("/auth/oidc/google", {"next": "/m"}, headers=SAME_ORIGIN)
+    answer = led.follow(headers=BROWSER, status="*")
+    assert (answer.status_int, scene.sessions_of(user)) == (500, 0)
+
+
+def login_by_link(scene):
+    """The account has been created, and its user is asked to log in."""
+    name = f"broken{next(_numbers)}"
+    scene.site.invite(f"{name}@example.org")
+    url = urlsplit([each for each in mailbox(scene.site).links if "/auth/verify?" in each][-1])
+    page = scene.program().get(f"{url.path}?{url.query}", headers=BROWSER)
+    page.form["username"], page.form["password"] = name, PASSWORD
+    answer = page.form.submit(headers=SAME_ORIGIN)
+    assert urlsplit(answer.location).path == "/auth/login"
+    with context.using(scene.site.database):
+        assert admission.make_user_named(name).sessions.count() == 0
+
+
+def login_by_code_of_the_application(scene):
+    user = scene.user()
+    with pytest.raises(ApplicationError, match=f"the demand {BADGE} failed"):
+        scene.program().get(f"/in?{user.username}")
+    assert scene.sessions_of(user) == 0
+
+
+def logins_by_code_that_end_at_once(scene):
+    """The second login fails."""
+    first, second = make_user(scene.site, f"broken{next(_numbers)}"), scene.user()
+    with pytest.raises(ApplicationError):
+        scene.program().get(f"/in-and-out?{first.username}&{second.username}")
+    assert scene.sessions_of(second) == 0
+
+
+def renewed_by_refresh(scene):
+    """The former token goes on once the demand is mended."""
+    user, client = scene.user(), scene.program()
+    scene.arrange(user, is_met=True)
+    credentials = {"username": user.username, "password": PASSWORD, "refresh": True}
+    pair = client.post_json("/auth/login", credentials).json
+    scene.arrange(user, is_met=False)
+    sent = {"refresh_token": pair["refresh_token"]}
+    require_failed(client.post_json("/auth/refresh", sent, status="*"))
+    scene.arrange(user, is_met=True)
+    assert client.post_json("/auth/refresh", sent).json["access_token"]
+
+
+def guards(scene):
+    user = scene.user(PERMISSION)
+    browser, headers, client = scene.browser(user), scene.headers(user), scene.program()
+    for path in ("/login", "/permission", "/fresh", "/gated", "/refuses"):
+        require_failed(client.get(path, headers=headers, status="*"))
+        require_failed(browser.get(path, headers=BROWSER, status="*"))
+
+
+def forward_authentication(scene):
+    user = scene.user()
+    headers, browser, client = scene.headers(user), scene.browser(user), scene.program()
+    require_failed(client.get("/auth/check", headers={**headers, **FORWARDED}, status="*"))
+    require_failed(browser.get("/auth/check", headers={**BROWSER, **FORWARDED}, status="*"))
+    require_failed(browser.get("/auth/check", headers=BROWSER, status="*"))
+
+
+def profile(scene):
+    user = scene.user()
+    headers, browser, client = scene.headers(user), scene.browser(user), scene.program()
+    for path in ("/auth/me", "/auth/account", "/auth/sessions"):
+        require_failed(client.get(path, headers=headers, status="*"))
+        require_failed(browser.get(path, headers=BROWSER, status="*"))
+    answer = browser.get("/auth/none", headers=BROWSER, status=404)
+    assert user.username not in answer.text
+
+
+def forms(scene):
+    user = scene.user()
+    sent = {"username": f"{user.username}b"}
+    headers, client = scene.headers(user), scene.program()
+    require_failed(client.post_json("/auth/username", sent, headers=headers, status="*"))
+    scene.browser(user).post("/auth/username", sent, headers=SAME_ORIGIN, status=(403, 500))
+    with context.using(scene.site.database):
+        assert admission.make_user_named(user.username).id == user.id
+
+
+def login_page(scene):
+    browser = scene.browser(scene.user())
+    require_failed(browser.get("/auth/login?next=/m", headers=BROWSER, status="*"))
+
+
+def introspected(scene, token):
+    """Return the answer to another service."""
+    return scene.program().post_json(
+        "/auth/introspect", {"token": token}, headers=scene.asker, status="*"
+    )
+
+
+def introspection(scene):
+    token = scene.headers(scene.user())["Authorization"].removeprefix("Bearer ")
+    require_failed(introspected(scene, token))
+
+
+def service_tokens(scene):
+    user, sent = scene.user(), {"audience": "reports"}
+    headers, client = scene.headers(user), scene.program()
+    require_failed(client.post_json("/auth/token", sent, headers=headers, status="*"))
+    scene.arrange(user, is_met=True)
+    issued = client.post_json("/auth/token", sent, headers=headers).json["access_token"]
+    scene.arrange(user, is_met=False)
+    require_by_derived(scene, introspected(scene, issued))
+
+
+def require_by_derived(scene, answer):
+    """Assert that an answer is a 500 if the demand concerns grants."""
+    if scene.case.is_derived:
+        require_failed(answer)
+    else:
+        assert answer.status_int == 200
+
+
+def authorization(scene):
+    browser = scene.browser(scene.user())
+    for url in (scene.app.url(), scene.app.url(prompt="none"), "/auth/device", "/auth/apps"):
+        require_failed(browser.get(url, headers=BROWSER, status="*"))
+
+
+def new_grants(scene):
+    """The code has not been used."""
+    user, app = scene.user(), scene.app
+    browser = scene.browser(user)
+    scene.arrange(user, is_met=True)
+    code = app.authorize(browser)["code"]
+    scene.arrange(user, is_met=False)
+    assert app.exchange(code, status=500)["error"] == "server_error"
+    scene.arrange(user, is_met=True)
+    assert app.exchange(code)["access_token"]
+
+
+def former_grants(scene):
+    user, app, client = scene.user(), scene.app, scene.program()
+    browser = scene.browser(user)
+    scene.arrange(user, is_met=True)
+    tokens = app.log_in(browser, scope="openid offline_access", prompt="consent")
+    scene.arrange(user, is_met=False)
+    bearing = {"Authorization": f"Bearer {tokens['access_token']}"}
+    require_by_derived(scene, client.get(USERINFO, headers=bearing, status="*"))
+    require_by_derived(scene, introspected(scene, tokens["access_token"]))
+    refreshed = app.refresh(tokens["refresh_token"], status="*")
+    assert ("access_token" in refreshed) is not scene.case.is_derived
+    scene.arrange(user, is_met=True)
+    assert app.refresh(refreshed.get("refresh_token") or tokens["refresh_token"])["access_token"]
+
+
+FAILED = (
+    by_bearer,
+    by_cookie,
+    admission.api_keys,
+    login_as_json,
+    login_by_form,
+    login_by_script,
+    login_by_code,
+    login_by_passkey,
+    login_by_provider,
+    login_by_link,
+    login_by_code_of_the_application,
+    logins_by_code_that_end_at_once,
+    renewed_by_refresh,
+    guards,
+    forward_authentication,
+    profile,
+    forms,
+    login_page,
+    introspection,
+    service_tokens,
+    authorization,
+    new_grants,
+    former_grants,
+    admission.tools_for_tests,
+)
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    """Return the scenes by the class of the demand, each of which is made once."""
+    return {}
+
+
+@pytest.fixture(params=(FailingBadge, FailingForDerived), ids=lambda each: each.__name__)
+def scene(request, scenes):
+    """Return the scene of each demand."""
+    if request.param not in scenes:
+        with replace(OF_FEATURE, features=(demanding(request.param()),)).on():
+            scenes[request.param] = BrokenScene(request.param())
+    return scenes[request.param]
+
+
+def test_each_consumer_has_a_function():
+    assert [each.__name__ for each in FAILED] == [each.__name__ for each in admission.CONSUMERS]
+
+
+@pytest.mark.parametrize("consumer", FAILED, ids=lambda each: each.__name__)
+def test_a_demand_that_fails_admits_no_session(scene, consumer):
+    consumer(scene)
+
+
+def test_the_log_names_the_feature_once_a_minute(caplog):
+    with replace(OF_FEATURE, features=(demanding(FailingBadge()),)).on():
+        scene = BrokenScene(FailingBadge())
+    for _ in range(3):
+        by_bearer(scene)
+    assert caplog.text.count(f"the demand {BADGE} of demanding failed: 500") == 1
+    assert caplog.text.count("ZeroDivisionError") == 1
+
+
+def test_the_page_asks_the_demand_once_and_is_in_the_language_of_the_user(monkeypatch):
+    demand, asked = FailingBadge(), []
+    is_met = FailingBadge.is_met
+    monkeypatch.setattr(FailingBadge, "is_met", lambda *given: asked.append(1) or is_met(*given))
+    case = replace(OF_FEATURE, features=(demanding(demand),), settings={"LANGUAGES": ("en", "de")})
+    with case.on():
+        scene = Scene(case)
+    user = scene.user()
+    with context.using(scene.site.database):
+        User.update(language="de").where(User.id == user.id).execute()
+    browser = scene.browser(user)
+    for path in ("/", "/login", "/auth/account"):
+        asked.clear()
+        page = browser.get(path, headers=BROWSER, status=500)
+        assert page.html.html["lang"] == "de"
+        assert len(asked) == 1
+        (link,) = page.html.select("a[href='/auth/logout']")
+        assert link.text.strip() == "Abmelden"
+    browser.get("/auth/none", headers=BROWSER, status=404)
+
+
+@pytest.mark.parametrize("send", ["get", "post"])
+def test_a_user_can_log_out(scene, send):
+    user = scene.user()
+    browser = scene.browser(user)
+    answer = getattr(browser, send)("/auth/logout", headers=SAME_ORIGIN)
+    assert answer.status_int == 303
+    assert scene.sessions_of(user) == 0
+    browser.get("/auth/login", headers=BROWSER, status=200)
+
+
+def test_a_program_can_log_out(scene):
+    user = scene.user()
+    scene.program().post_json("/auth/logout", {}, headers=scene.headers(user), status=200)
+    assert scene.sessions_of(user) == 0
+
+
+def test_a_language_is_stored_in_the_browser_alone(scene):
+    user = scene.user()
+    answer = scene.browser(user).post("/auth/language", {"language": "en"}, headers=SAME_ORIGIN)
+    assert any("-language=en" in each for each in answer.headers.getall("Set-Cookie"))
+    with context.using(scene.site.database):
+        assert admission.make_user_named(user.username).language == ""
+
+
+def test_another_user_can_log_in_instead(scene):
+    browser = scene.browser(scene.user())
+    other = make_user(scene.site, f"other{next(_numbers)}", password=PASSWORD)
+    sent = {"username": other.username, "password": PASSWORD, "next": "/m"}
+    assert browser.post("/auth/login", sent, headers=SAME_ORIGIN).location == "/m"
+    assert browser.get("/").json["user"] == other.username
+
+
+def test_anonymous_clients_and_keys_are_not_concerned(scene):
+    client = TestApp(scene.site)
+    assert client.get("/").json["user"] is None
+    client.get("/auth/login", headers=BROWSER, status=200)
+    user = scene.user()
+    assert client.get("/", headers=api_key(scene.site, user)).json["user"] == user.username
+
+
+def test_sessions_that_meet_it_are_not_concerned(scene):
+    user = make_user(scene.site, f"other{next(_numbers)}")
+    assert logged_in(scene.site, user).get("/").json["user"] == user.username
+    assert TestApp(scene.site).get("/auth/me", headers=bearer(scene.site, user)).json["username"]
+
+
+def test_a_guard_answers_500_if_the_demand_begins_to_fail(monkeypatch):
+    """Between the look-up of the caller and the guard, which asks where to lead them."""
+    with OF_FEATURE.on():
+        scene = Scene(OF_FEATURE)
+    answers = [False]
+
+    def is_met(*given):
+        return answers.pop() if answers else 1 / 0
+
+    headers = scene.headers(scene.user())
+    monkeypatch.setattr(Badge, "is_met", is_met)
+    require_failed(scene.program().get("/login", headers=headers, status="*"))
+
+
+def find_nothing(credentials, now):
+    """Fail."""
+    raise RuntimeError("broken")
+
+
+def lose_database(credentials, now):
+    """Fail without a database."""
+    raise OperationalError("away")
+
+
+@pytest.mark.parametrize("find", [find_nothing, lose_database])
+@pytest.mark.parametrize("path", ["/", "/auth/me", "/auth/check", "/auth/sessions"])
+def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, caplog):
+    kinds = [CredentialKind("toy", find)]
+    feature = Feature(name="toys", credential_kinds=lambda settings: kinds)
+    site = AuthMiddleware(
+        echo, make_settings(FEATURES=(feature,), FORWARD_AUTH=True, LANGUAGES=("en", "de"))
+    )
+    client, status = TestApp(site), 500 if find is find_nothing else 503
+    for headers in ({}, BROWSER):
+        client.get(path, headers={**headers, "Authorization": "Toy 7"}, status=status)
+    assert ("the credentials of toys failed: 500" in caplog.text) is (status == 500)
