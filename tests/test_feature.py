@@ -21,6 +21,7 @@ from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import (
     Feature,
+    claims_of,
     composers_of,
     confirmations_of,
     credential_kinds_of,
@@ -28,6 +29,7 @@ from wsgiauth.feature import (
     event_kinds_of,
     expiring_of,
     headlines_of,
+    id_claims_of,
     named,
     personal_data_of,
     staff_sections_of,
@@ -186,6 +188,10 @@ def sections(*names):
             {"personal_data": {"y": Records("a", nothing)}},
             id="a list of the file of a person",
         ),
+        pytest.param("the claim x", claims_of, *[{"claims": {"x": nothing}}] * 2, id="claim"),
+        pytest.param(
+            "the id_claim x", id_claims_of, *[{"id_claims": {"x": nothing}}] * 2, id="id_claim"
+        ),
         pytest.param(
             "the section x",
             lambda features: staff_sections_of(features, None),
@@ -213,6 +219,15 @@ def test_a_feature_takes_no_url_of_the_kernel_by_accident(path, replaces):
     feature = Feature(name="a", urls={path: Endpoint()}, replaces=replaced)
     with pytest.raises(ConfigurationError, match=f"Two features have the URL {path}: the kernel"):
         endpoints([feature])
+
+
+@pytest.mark.parametrize("name", ["sub", "sid", "wsgiauth_toys"])
+def test_a_feature_takes_no_claim_of_the_kernel(name):
+    declared = {"claims": claims_of, "id_claims": id_claims_of}
+    for what, join in declared.items():
+        feature = Feature(name="a", **{what: {name: nothing}}, replaces=frozenset({name}))
+        with pytest.raises(ConfigurationError, match=f"claim {name}: the kernel and a"):
+            join([feature])
 
 
 def test_a_feature_replaces_a_url_where_it_says_so():

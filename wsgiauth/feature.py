@@ -12,7 +12,10 @@ from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.accounts.registration import FeatureField
+from wsgiauth.authentication import claims
+from wsgiauth.authentication.claims import FeatureClaim
 from wsgiauth.authentication.demands import Demand
+from wsgiauth.authentication.id_claims import OF_THIS_SITE, OAuthClient
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.authentication.second_factors import FactorKind, SecondFactors
 from wsgiauth.authentication.ways_in import WayIn
@@ -172,6 +175,11 @@ class Feature(Declaration):
             thread of its own.
         credential_kinds: Internal: returns the kinds of credentials that it adds.
         demands: Returns what it demands of sessions, beside a login; see `demands.Demand`.
+        claims: What returns the values of its claims in access tokens, by their names: JSON, or
+            None to leave the claim out. It is called for each new token, outside transactions. If
+            it raises, there is no token, as for the application's function.
+        id_claims: The same in ID tokens and at /auth/userinfo, which end at 8,192 characters; also
+            gets the app and its scopes.
         registration_fields: Returns the fields that it adds to the creation of an account.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
             proves the address for the first time: a stranger may have created the account.
@@ -217,6 +225,10 @@ class Feature(Declaration):
     parts: Callable[[Settings], PartFactories] = lambda settings: {}
     credential_kinds: Callable[[Settings], Iterable[CredentialKind]] = lambda settings: ()
     demands: Callable[[Settings], Iterable[Demand]] = lambda settings: ()
+    claims: Mapping[str, Callable[[User], object]] = field(default_factory=dict)
+    id_claims: Mapping[str, Callable[[User, OAuthClient, frozenset[str]], object]] = field(
+        default_factory=dict
+    )
     registration_fields: Callable[[Settings], Iterable[FeatureField]] = lambda settings: ()
     at_first_proof: Callable[[User], object] | None = None
     way_in: WayIn | None = None
@@ -424,6 +436,35 @@ def staff_sections_of(features: Iterable[Feature], settings: Settings) -> list[S
         lambda of: {each.name: each for each in of.staff_sections(settings)},
     )
     return [*sections.values()]
+
+
+def claims_of(features: Iterable[Feature]) -> dict[str, FeatureClaim]:
+    """Return the claims in access tokens, by name."""
+    return _claims_of(features, "the claim", lambda of: of.claims, reserved=claims.RESERVED)
+
+
+def id_claims_of(features: Iterable[Feature]) -> dict[str, FeatureClaim]:
+    """Return the claims for apps, by name."""
+    return _claims_of(features, "the id_claim", lambda of: of.id_claims, reserved=OF_THIS_SITE)
+
+
+def _claims_of(
+    features: Iterable[Feature],
+    what: str,
+    declared: Callable[[Feature], Mapping[str, Callable[..., object]]],
+    *,
+    reserved: Iterable[str],
+) -> dict[str, FeatureClaim]:
+    found = joined(
+        features,
+        what,
+        lambda of: {name: FeatureClaim(of.name, each) for name, each in declared(of).items()},
+        reserved=reserved,
+    )
+    for name, each in found.items():
+        if name.startswith(claims.OUR_PREFIX):
+            raise conflict(f"{what} {name}", KERNEL, each.feature)
+    return found
 
 
 def questions_of(features: Iterable[Feature]) -> list[Question]:

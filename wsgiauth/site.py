@@ -31,12 +31,14 @@ from wsgiauth.feature import (
     Question,
     at_first_proof_of,
     changes_of,
+    claims_of,
     commands_of,
     composers_of,
     credential_kinds_of,
     event_kinds_of,
     figures_of,
     headlines_of,
+    id_claims_of,
     letter_samples_of,
     named,
     personal_data_of,
@@ -142,7 +144,7 @@ class Site:
                 " LOGIN_CODES",
             )
         commands_of(features, {})  # two of the same name are refused at start, too
-        tokens = Tokens(settings, claims=claims)
+        tokens = Tokens(settings, claims=claims, of_features=claims_of(features))
         factors = SecondFactors((kind for each in features for kind in each.factor_kinds), settings)
         entries = parse_entries(settings.OIDC_PROVIDERS)
         demands = [(each, of.name) for of in features for each in of.demands(settings)]
@@ -228,7 +230,7 @@ class Site:
                 field for each in features for field in each.registration_fields(settings)
             ),
             PersonalData(personal_data_of(features), personal_data),
-            IdClaims(id_claims),
+            IdClaims(id_claims, id_claims_of(features)),
             changes_of(features),
             parts,
             questions_of(features),

@@ -1,5 +1,6 @@
-"""The application's own claims in access tokens: `AuthMiddleware(app, claims=function)`.
+"""Claims that the application and features add to tokens, and their checks.
 
+Those in access tokens are of `AuthMiddleware(app, claims=function)` and of `Feature.claims`.
 wsgiauth carries and returns them, and decides nothing by them.
 """
 
@@ -7,10 +8,11 @@ import json
 import logging
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
 from wsgiauth.events import actors
-from wsgiauth.exceptions import ClaimsError
+from wsgiauth.exceptions import ApplicationError, ClaimsError
 
 ClaimsFunction = Callable[[User], Mapping[str, object]]
 
@@ -24,13 +26,66 @@ RESERVED = frozenset(
         "sid",
     ]
 )
-_OUR_PREFIX = "wsgiauth"  # for claims of later versions
+OUR_PREFIX = "wsgiauth"  # for claims of later versions
 
 MAX_DEPTH = 16  # objects and arrays inside each other; Python's JSON parser cannot read any depth
 _MAX_BITS = 4096  # of an integer; Python refuses to write much longer ones
 
 
-def application_claims(function: ClaimsFunction, user: User) -> dict[str, object]:
+class FeatureClaim(NamedTuple):
+    """What returns the value of a claim: JSON, or None to leave it out."""
+
+    feature: str  # its name
+    function: Callable[..., object]
+
+
+def feature_claims(claims: Mapping[str, FeatureClaim], *arguments: object) -> dict[str, object]:
+    """Return copies of the values of claims of features, by name.
+
+    The actor of the changes of a function is the application's code, not the user.
+
+    Args:
+        claims: By name.
+        arguments: Those of the functions.
+
+    Raises:
+        ApplicationError: A function failed, or returned something else. The error is logged.
+    """
+    found: dict[str, object] = {}
+    for name, (feature, function) in claims.items():
+        with actors.application_code(f"the claim {name} of {feature}"):
+            value = function(*arguments)
+            if not is_json(value, MAX_DEPTH - 1):
+                raise TypeError(f"it is not JSON, or is nested more than {MAX_DEPTH} deep")
+            if value is not None:  # a copy, because others can change the original
+                found[name] = json.loads(json.dumps(value))
+    return found
+
+
+class AddedClaims(NamedTuple):
+    """The claims that the application and features add to access tokens."""
+
+    function: ClaimsFunction | None
+    of_features: Mapping[str, FeatureClaim]
+
+    def of(self, user: User) -> dict[str, object]:
+        """Return the claims for `user`.
+
+        Raises:
+            ClaimsError: A function failed, or a token cannot have its claims. The error is logged.
+        """
+        try:
+            claims = feature_claims(self.of_features, user)
+        except ApplicationError as error:
+            raise ClaimsError(f"no token for user {user.id}: {error}") from error
+        if self.function is None:
+            return claims
+        return claims | application_claims(self.function, user, self.of_features)
+
+
+def application_claims(
+    function: ClaimsFunction, user: User, of_features: Mapping[str, FeatureClaim]
+) -> dict[str, object]:
     """Return the claims that the application's function returns for `user`.
 
     The actor of the function's changes is the application's code, not the user.
@@ -43,7 +98,7 @@ def application_claims(function: ClaimsFunction, user: User) -> dict[str, object
             returned = function(user)
             if isinstance(returned, Mapping):
                 claims = dict(returned)
-                problem = _problem(claims)
+                problem = _problem(claims, of_features)
                 if problem is None:  # a copy, because others can change the original
                     claims = json.loads(json.dumps(claims))
             else:
@@ -62,13 +117,15 @@ def refused(user: User, problem: str, cause: Exception | None = None) -> ClaimsE
     return error
 
 
-def _problem(claims: dict[str, object]) -> str | None:
+def _problem(claims: dict[str, object], of_features: Mapping[str, FeatureClaim]) -> str | None:
     """Return why a token cannot have these claims, or None."""
     for name, value in claims.items():
         if not isinstance(name, str):
             return f"the name {name!r} is not a string"
-        if name in RESERVED or name.startswith(_OUR_PREFIX):
+        if name in RESERVED or name.startswith(OUR_PREFIX):
             return f"the name {name!r} is reserved"
+        if name in of_features:
+            return f"the name {name!r} is of the feature {of_features[name].feature}"
         if not is_json(value, MAX_DEPTH - 1):
             return f"{name!r} is not JSON, or is nested more than {MAX_DEPTH} deep"
     return None

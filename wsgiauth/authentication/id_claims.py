@@ -1,15 +1,22 @@
-"""The application's own claims about users, for apps: `AuthMiddleware(app, id_claims=function)`.
+"""Claims about users that the application and features add, for apps.
 
-They are in ID tokens and at /auth/userinfo. What this site says itself, they never replace.
+They are those of `AuthMiddleware(app, id_claims=function)` and of `Feature.id_claims`, in ID tokens
+and at /auth/userinfo. What this site says itself, they never replace.
 """
 
 import json
 import logging
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from wsgiauth.accounts.models import User
-from wsgiauth.authentication.claims import is_json
+from wsgiauth.authentication.claims import (
+    OUR_PREFIX,
+    FeatureClaim,
+    feature_claims,
+    is_json,
+)
 from wsgiauth.events.actors import application_code
 
 MAX_ID_CLAIMS = 8192  # characters of JSON, as a token has it
@@ -23,8 +30,6 @@ OF_THIS_SITE = frozenset(
         *("email", "email_verified", "preferred_username", "groups", "locale"),
     ]
 )
-_OUR_PREFIX = "wsgiauth"  # for claims of later versions
-
 logger = logging.getLogger("wsgiauth")
 
 
@@ -44,42 +49,55 @@ IdClaimsFunction = Callable[[User, OAuthClient, frozenset[str]], Mapping[str, ob
 
 
 class IdClaims(NamedTuple):
-    """The claims that the application adds."""
+    """The claims that the application and features add."""
 
     function: IdClaimsFunction | None = None
+    of_features: Mapping[str, FeatureClaim] = MappingProxyType({})
 
     def of(self, user: User, client: OAuthClient, scopes: frozenset[str]) -> dict[str, object]:
-        """Return a copy of what the application's function returns, without claims of this site.
+        """Return copies of what the functions return.
 
-        The caller has no transaction.
+        What the application's function returns under the name of a claim of this site, or of a
+        feature, is left out. The caller has no transaction.
 
         Args:
             scopes: What the app gets.
 
         Raises:
-            ApplicationError: The function failed, or returned something else than None or a mapping
-                of JSON, or more than `MAX_ID_CLAIMS`. The error is logged.
+            ApplicationError: A function failed, or returned something else than it must, or more
+                than `MAX_ID_CLAIMS`. The error is logged.
         """
-        if self.function is None:
+        if self.function is None and not self.of_features:
             return {}
+        found = feature_claims(self.of_features, user, client, scopes)
         with application_code("id_claims"):
-            returned = self.function(user, client, scopes)
-            claims = _copied({} if returned is None else returned)
-        ours = {each for each in claims if each in OF_THIS_SITE or each.startswith(_OUR_PREFIX)}
-        if ours:
-            logger.warning("id_claims: only this site sets %s", ", ".join(sorted(ours)))
-        return {name: each for name, each in claims.items() if name not in ours}
+            own = _checked(self.function and self.function(user, client, scopes))
+            theirs = {
+                each
+                for each in own
+                if each in OF_THIS_SITE or each in self.of_features or each.startswith(OUR_PREFIX)
+            }
+            claims = _copied({name: own[name] for name in own if name not in theirs} | found)
+        if theirs:
+            logger.warning("id_claims: only this site sets %s", ", ".join(sorted(theirs)))
+        return claims
 
 
-def _copied(returned: object) -> dict[str, object]:
+def _checked(returned: object) -> dict[str, object]:
+    if returned is None:
+        return {}
     if not isinstance(returned, Mapping):
         raise TypeError(f"it returned {type(returned).__name__}, not a mapping")
     claims = dict(returned)
     if not is_json(claims):
         raise TypeError("it returned values that are not JSON, or are nested too deep")
+    return claims
+
+
+def _copied(claims: dict[str, object]) -> dict[str, object]:
     written = json.dumps(claims, separators=(",", ":"))
     if len(written) > MAX_ID_CLAIMS:
-        raise ValueError(f"it returned {len(written)} characters of JSON, not {MAX_ID_CLAIMS}")
+        raise ValueError(f"there are {len(written)} characters of JSON, not {MAX_ID_CLAIMS}")
     json.dumps(claims, ensure_ascii=False).encode()  # which refuses unpaired surrogates
     copy: dict[str, object] = json.loads(written)
     return copy

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.authentication.claims import ClaimsFunction, application_claims, refused
+from wsgiauth.authentication.claims import AddedClaims, ClaimsFunction, FeatureClaim, refused
 from wsgiauth.settings import Settings
 from wsgiauth.web.cookies import shared_prefix
 
@@ -74,6 +74,7 @@ class Tokens:
         settings: Settings,
         *,
         claims: ClaimsFunction | None = None,
+        of_features: Mapping[str, FeatureClaim] = MappingProxyType({}),
         clock: Callable[[], float] = time.time,
     ) -> None:
         # Commands that issue no token start in less time.
@@ -88,7 +89,8 @@ class Tokens:
             for name, value in (("iss", settings.JWT_ISSUER), ("aud", settings.JWT_AUDIENCE))
             if value is not None
         }
-        self._application_claims = claims
+        is_adding = claims is not None or of_features
+        self._added = AddedClaims(claims, of_features) if is_adding else None
         # Chromium silently drops a cookie whose name and value have more than 4,096 bytes. Only a
         # token without a cookie can have a number.
         cookie_length = len(f"{shared_prefix(settings.COOKIE_DOMAIN)}{settings.COOKIE_NAME}=")
@@ -100,17 +102,17 @@ class Tokens:
         self._is_ours = lru_cache(maxsize=16)(self._check_header)
 
     def claims_for(self, user: User) -> Mapping[str, object]:
-        """Return the application's claims for the next token of `user`, checked.
+        """Return the claims of the application and of features for the next token of `user`.
 
-        Call this outside transactions, because the application's function can be slow, and before
-        a change that depends on the token.
+        Call this outside transactions, because their functions can be slow, and before a change
+        that depends on the token.
 
         Raises:
-            ClaimsError: The function failed, or the token would be too long.
+            ClaimsError: A function failed, or the token would be too long.
         """
-        if self._application_claims is None:
+        if self._added is None:
             return {}
-        claims = application_claims(self._application_claims, user)
+        claims = self._added.of(user)
         # All ids of sessions have the same length, as have all times until the year 2286.
         length = len(self.issue(user.id, "0" * SESSION_ID_LENGTH, int(self.now()), claims))
         if length > self._max_issued:
