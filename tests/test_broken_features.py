@@ -28,7 +28,7 @@ def error():
 
 def statement():
     """Send a statement that is wrong."""
-    storage.current().execute_sql("SELECT nothing FROM nowhere")
+    storage.current().execute_sql("SELECT missing FROM nowhere")
 
 
 def in_transaction():

@@ -162,6 +162,11 @@ class Feature(Declaration):
     declare for the same purpose is an error at start. The functions that wsgiauth
     calls for every feature do not depend on each other.
 
+    If a function of a feature raises an exception, what would only be shown is left out, and the
+    log names the feature. What decides or changes something, such as a demand, a claim, or a
+    function in a transaction, fails: the response is 500, the transaction is rolled back, and no
+    session begins. An email is tried again. If the database does not answer, the response is 503.
+
     Attributes:
         name: Its name, of lower-case letters, digits and underscores.
         settings: The class of its settings.
@@ -182,8 +187,10 @@ class Feature(Declaration):
             gets the app and its scopes.
         registration_fields: Returns the fields that it adds to the creation of an account.
         at_first_proof: Removes its data of a user, in the transaction in which an emailed link
-            proves the address for the first time: a stranger may have created the account.
-        way_in: Internal: returns whether a user can log in by this feature.
+            proves the address for the first time: a stranger may have created the account. If it
+            raises, the address is not proven.
+        way_in: Internal: returns whether a user can log in by this feature. If it raises, the
+            user cannot, so that the last other way in stays.
         is_way_in: Returns whether a site with these settings offers logins by this feature.
         factor_kinds: Internal: the kinds of second factors that it adds.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
@@ -197,7 +204,7 @@ class Feature(Declaration):
             the check of a site's templates.
         recorder: Makes a function that wsgiauth calls in the transaction of each change of an
             account; None if the settings need none. It gets the settings and the site; a command
-            has only settings.
+            has only settings. If the function raises, the change fails.
         confirmations: The alternatives to the password at /auth/confirm for a user without a second
             factor, by the field of the button.
         personal_data: By the name of each of its tables, how the file of a person's own data lists
@@ -482,9 +489,9 @@ def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
     return [sample for each in features for sample in each.letter_samples]
 
 
-def ways_in_of(features: Iterable[Feature]) -> list[WayIn]:
-    """Return the ways into accounts."""
-    return [each.way_in for each in features if each.way_in is not None]
+def ways_in_of(features: Iterable[Feature]) -> list[tuple[str, WayIn]]:
+    """Return the ways into accounts, each after the name of its feature."""
+    return [(each.name, each.way_in) for each in features if each.way_in is not None]
 
 
 def at_first_proof_of(features: Iterable[Feature]) -> list[Callable[[User], object]]:

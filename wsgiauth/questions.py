@@ -95,7 +95,7 @@ def _locked_out(site: Site) -> Iterator[Finding]:
     if site.settings.PASSWORD_LOGIN:
         return
     users = (user for page in user_pages() for user, _ in page if user.is_active)
-    names = (each.label for each in users if not site.ways_in.has_one(each))
+    names = (each.label for each in users if not site.ways_in.can_log_in(each))
     listed = list(islice(names, _LISTED))
     number = len(listed) + sum(1 for _ in names)
     if listed:

@@ -166,7 +166,7 @@ def test_without_queues_nothing_waits(database):
 
 
 def failing(now=None):
-    storage.current().execute_sql("SELECT nothing FROM nowhere")
+    storage.current().execute_sql("SELECT missing FROM nowhere")
 
 
 @pytest.mark.every_database

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 from wsgiauth.accounts.models import User
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import RequestError
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
@@ -26,9 +27,15 @@ WayIn = Callable[[User, Settings], bool]
 
 
 class WaysIn:
-    """The ways into the accounts of a site."""
+    """The ways into the accounts of a site.
 
-    def __init__(self, ways: Iterable[WayIn], settings: Settings) -> None:
+    A way whose function fails counts as none, so that no user loses the last one that works.
+
+    Args:
+        ways: Each after the name of its feature.
+    """
+
+    def __init__(self, ways: Iterable[tuple[str, WayIn]], settings: Settings) -> None:
         self._ways = tuple(ways)
         self._settings = settings
 
@@ -38,7 +45,16 @@ class WaysIn:
 
     def has_one(self, user: User) -> bool:
         """Return whether a user can log in."""
-        return self.has_password(user) or any(way(user, self._settings) for way in self._ways)
+        return self.has_password(user) or any(self._has(user, *each) for each in self._ways)
+
+    def can_log_in(self, user: User) -> bool:
+        """Return the same, or raise the exception of a way that fails: for all users in turn."""
+        return self.has_password(user) or any(way(user, self._settings) for _, way in self._ways)
+
+    def _has(self, user: User, feature: str, way: WayIn) -> bool:
+        with feature_code(feature, f"a way in of user {user.id}"):
+            return way(user, self._settings)
+        return False
 
     def require_one(self, user: User) -> None:
         """Refuse (409) a removal that leaves no way to log in; call this in its transaction."""

@@ -36,6 +36,7 @@ from wsgiauth.openapi.problems import (
     INVALID,
     THROTTLED,
 )
+from wsgiauth.site import Site
 from wsgiauth.web.failures import RESEND, SWITCH, must_send_again
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import mount_url, path_below, root_url, with_next
@@ -141,6 +142,10 @@ class Confirm(MemberForm):
         self._ways = ways
         of_ways = (problem for way in ways.values() for problem in way.refusals)
         self.refusals = (INVALID, _WRONG_PROOF, THROTTLED, *of_ways)
+
+    def strings(self, site: Site) -> tuple[str, ...]:
+        """Return also the fields of the ways of further features."""
+        return tuple(dict.fromkeys((*super().strings(site), *self._ways)))
 
     def act(self, submission: MemberSubmission) -> Response:
         """Renew the session, which is then fresh, or let a feature answer."""

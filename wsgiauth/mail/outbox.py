@@ -33,7 +33,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.connections import DATABASE_ERRORS
+from wsgiauth.storage.connections import DATABASE_ERRORS, can_go_on
 from wsgiauth.storage.models import Model
 
 MINUTE = 60  # seconds
@@ -178,8 +178,11 @@ class Outbox(Queue):
                 message = self._letters.message(addressed)
                 storage.release_connection(storage.current())  # the mail server can take long
                 send(message)
-        except DATABASE_ERRORS:
-            raise  # the lease ends, and the email is tried again
+        except DATABASE_ERRORS as error:
+            if not can_go_on(storage.current()):  # type: ignore[arg-type]
+                raise  # the lease ends, and the email is tried again
+            self._failed(row, user_id, error)  # so that it keeps no other email waiting
+            return
         except MailServerError:
             _postpone(row, int(self.now()) + MINUTE, row.attempts - 1)
             raise
@@ -221,9 +224,10 @@ class Outbox(Queue):
         if abs(self.now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
             self._warned_at = self.now()
             logger.warning(
-                "an email was not sent, next attempt in %s: %s",
+                "an email was not sent, next attempt in %s: %s (%s)",
                 counted(wait // MINUTE, "minute"),
                 reason,
+                row.kind,
             )
 
 
