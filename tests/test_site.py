@@ -3,14 +3,18 @@
 from dataclasses import replace
 
 import pytest
+from webtest import TestApp
 
 from tests.support.identities import ENTRY
+from tests.support.sites import echo
+from wsgiauth import AuthMiddleware
 from wsgiauth.authentication.descriptions import DescribedClaims, DescribedStrings
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
 from wsgiauth.events.kinds import DeclaredKinds
 from wsgiauth.exceptions import ConfigurationError, NotFoundError, RetryLaterError
+from wsgiauth.extend import Endpoint, Feature
 from wsgiauth.features.providers.provider_logins import ProviderLogins
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.figures import Figures
@@ -19,7 +23,9 @@ from wsgiauth.parts import Parts
 from wsgiauth.site import Site
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList
+from wsgiauth.testing import make_settings
 from wsgiauth.throttling.counts import Limit
+from wsgiauth.web.pages import ErrorPage
 
 PUBLIC = "https://example.org"
 
@@ -59,6 +65,22 @@ def test_a_feature_counts_attempts_by_subject_and_by_network(ada, site):
         with pytest.raises(RetryLaterError):
             waiting.require_turn()
     site.site.attempt(limit, "8", networks=("2001:db8:0:1::/64", networks[1])).require_turn()
+
+
+class Shown(Endpoint):
+    """GET: a page that names the mount."""
+
+    def get(self, environ, site):
+        page = ErrorPage(status=200, title="Badges", detail=f"Below {site.mount}")
+        return site.render(environ, page, headers=(("X-Badges", "2"),))
+
+
+def test_a_feature_renders_a_page():
+    feature = Feature(name="badges", urls={"/badges": Shown()})
+    site = AuthMiddleware(echo, make_settings(FEATURES=(feature,)), mount="/account")
+    shown = TestApp(site).get("/account/badges")
+    assert (shown.html.h1.text, shown.headers["X-Badges"]) == ("Badges", "2")
+    shown.mustcontain("Below /account")
 
 
 def part_of(interface, **attributes):

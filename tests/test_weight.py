@@ -41,3 +41,16 @@ ask("GET", "/")
 print(*statuses, *({"jinja2", "webob"} & {*sys.modules}))
 """
     assert run_python(program, tmp_path) == "200 200 401\n"
+
+
+def test_a_site_imports_nothing_that_only_commands_or_the_document_need(tmp_path):
+    program = """
+import sys
+import wsgiauth.app
+
+late = {"argparse", "wsgiauth.console", "wsgiauth.openapi.objects"}
+late |= {"wsgiauth.extend.console", "wsgiauth.extend.openapi"}
+print(*late & {*sys.modules})
+print("wsgiauth.extend" in sys.modules)
+"""
+    assert run_python(program, tmp_path) == "\nTrue\n"
