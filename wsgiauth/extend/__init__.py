@@ -14,7 +14,7 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `is_same_mailbox`, `typed`
 - Tables: `Model`, `UTCDateTimeField`, and `database`, a proxy of Peewee for the one of the site.
   Rows: `contains`, `insert_new`, `pages_of`, `purge_some`, `repeated_after_conflict`, `rows_of`.
-  Values: `from_timestamp`, `json_fields`, `utc_now`, `utc_text`
+  Values: `from_timestamp`, `json_fields`, `utc_now`, `utc_text`. Migrations: `FrozenModels`
 - Events: `Change`, `RefusedAttempt`, `EventKind`, `Event`, `emit`, `EventReasons`
 - Sentences for people: `_`, `ngettext`, `pgettext`, `list_of`, `Message`; for operators: `counted`
 - URLs: `Endpoint`, and for forms `PublicForm`, `MemberForm`, `ListForm`. Their fields: `Input`,
@@ -170,6 +170,7 @@ from wsgiauth.staff.frame import (
 from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.frozen import FrozenModels
 from wsgiauth.storage.models import (
     Model,
     UTCDateTimeField,
@@ -239,6 +240,7 @@ __all__ = [
     "ForbiddenError",
     "FormPage",
     "Frame",
+    "FrozenModels",
     "Group",
     "Header",
     "Input",
