@@ -6,7 +6,7 @@ import pytest
 
 from tests.docs.pages import PAGES, ROOT, slug
 
-TOTAL = 69_500  # words: 60,000, and at most 500 for each of 19 features that came later
+TOTAL = 70_000  # words: 60,000, and at most 500 for each of 20 features that came later
 EXAMPLES = 1_900  # words of docs/examples
 LIMITS = {
     "README.md": 700,
@@ -30,6 +30,7 @@ LIMITS = {
     "docs/webhooks.md": 500,
     "docs/personal-data.md": 450,
     "docs/testing.md": 900,
+    "docs/extend.md": 1_650,
     # Logins
     "docs/sessions.md": 1_000,
     "docs/passwordless.md": 750,
@@ -61,10 +62,10 @@ LIMITS = {
     "docs/migration.md": 2_600,
     "docs/versions.md": 740,
     # Trust
-    "docs/security.md": 1_950,
-    "docs/promises.md": 4_250,
+    "docs/security.md": 1_960,
+    "docs/promises.md": 4_300,
     "docs/asvs.md": 1_500,
-    "docs/architecture.md": 2_500,
+    "docs/architecture.md": 1_530,
     "docs/concurrency.md": 600,
 }
 TEXTS = {name: (ROOT / name).read_text("utf-8") for name in LIMITS} | PAGES

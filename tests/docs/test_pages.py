@@ -10,6 +10,7 @@ from wsgiauth import Settings
 
 EXAMPLES = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/examples/*/*.py"))
 PUBLIC = {"wsgiauth", "wsgiauth.exceptions", "wsgiauth.events", "wsgiauth.testing"}
+PUBLIC |= {f"wsgiauth.extend{each}" for each in ("", ".console", ".openapi")}
 
 # Names that look like settings of ours, and are not.
 OTHERS = {

@@ -158,6 +158,8 @@ FOUND = {
     "device code": "docs/write-an-app#devices-without-a-keyboard",
     "client credentials": "docs/write-an-app#a-program-that-logs-in-as-itself",
     "custom claims": "docs/write-an-app#what-an-app-gets",
+    "plugin": "docs/extend",
+    "extension": "docs/extend",
     "fastmcp": "docs/mcp",
     "invalid_client": "docs/log-in-with-this-site#when-an-app-cannot-log-in",
     "restore backup": "docs/deployment#backups",
