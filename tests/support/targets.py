@@ -51,6 +51,7 @@ FILES = {
         "docs/test_events_page.py",
         "docs/test_examples.py",
         "docs/test_examples_of_tools.py",
+        "docs/test_extend_with_wheel.py",
         "docs/test_factors_page.py",
         "docs/test_flask_page.py",
         "docs/test_forward_auth_page.py",
