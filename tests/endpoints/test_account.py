@@ -17,11 +17,13 @@ from wsgiauth.accounts import update_user
 from wsgiauth.accounts.models import PROVEN_BY_LINK
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
+from wsgiauth.feature import Feature
 from wsgiauth.features.factors import recovery_codes
 from wsgiauth.features.keys import api_keys
+from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint
 from wsgiauth.storage import context
 from wsgiauth.storage.models import utc_now
-from wsgiauth.testing import logged_in, make_user
+from wsgiauth.testing import logged_in, make_settings, make_user
 
 CREDENTIALS = {"username": USERNAME, "password": PASSWORD}
 
@@ -276,3 +278,24 @@ def test_each_link_has_an_icon():
     macros = (Path(wsgiauth.__file__).parent / "templates" / "macros.html").read_text()
     names = {each.account_link.icon for each in ROUTES.values() if each.account_link}
     assert [name for name in names if f'"{name}": "M' not in macros] == []
+
+
+def test_a_feature_can_have_a_heading_of_its_own(client):
+    class Teams(Endpoint):
+        account_link = AccountLink("Teams", "Your teams", "See who is in them.")
+
+    class Locks(Endpoint):
+        account_link = AccountLink(SECURITY, "Your locks", "See what is locked.")
+
+    feature = Feature(name="teams", urls={"/teams": Teams(), "/locks": Locks()})
+    site = AuthMiddleware(echo, make_settings(FEATURES=(feature,), ADMIN_PANEL=True))
+    browser = logged_in(site, make_user(site, is_staff=True))
+    headings = [each.text for each in browser.get("/auth/account", headers=BROWSER).html("h2")]
+    assert headings == [
+        "How you log in",
+        "Security",
+        "Programs",
+        "Teams",
+        "Administration",
+        "Leaving",
+    ]

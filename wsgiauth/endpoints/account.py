@@ -38,7 +38,7 @@ from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Response, json_response
 from wsgiauth.web.urls import mount_url
 
-_GROUPS = (LOGIN, SECURITY, PROGRAMS, STAFF, LEAVING)
+_FIRST, _LAST = (LOGIN, SECURITY, PROGRAMS), (STAFF, LEAVING)  # further groups are in between
 # How a user who has registered with a passkey gets in without it, by `_recovery`.
 _RECOVERIES = {
     "email": _(
@@ -136,7 +136,9 @@ class Account(Endpoint):
         is_recovered = RECOVERY_CODE in methods
         lost = site.factors.path_of_lost(user, proof.authenticated_at) if is_recovered else ""
         found = [*self._links(user, site, has_factor=bool(listed))]
-        links: dict[str, dict[str, AccountLink]] = {group: {} for group in _GROUPS}
+        further = (link.group for link, *_ in found if link.group not in _LAST)
+        groups = dict.fromkeys((*_FIRST, *further, *_LAST))
+        links: dict[str, dict[str, AccountLink]] = {group: {} for group in groups}
         for link, path, _feature in sorted(found, key=lambda item: item[0].place):
             links[link.group][mount + path] = link
         passkeys = [each for each in (*first, *listed) if each.method == HARDWARE_KEY]
