@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import peewee
 import pytest
+from webtest import TestApp
 
 from tests.support.sites import BROWSER, SECRET_KEY
 from wsgiauth import AuthMiddleware, storage
@@ -237,6 +238,18 @@ def test_without_a_database_the_answer_is_503(browser, page, monkeypatch):
 
     monkeypatch.setattr(fail, "now", lose)
     browser.get(f"/auth/{page}", headers=PAGES[page], status=503)
+
+
+@pytest.mark.parametrize("module", ["", __name__, "tests.nowhere"])
+def test_the_document_lacks_what_a_feature_does_not_describe(module, caplog):
+    feature = Feature(name="toys", urls={"/toys": Broken()}, openapi=module)
+    site = AuthMiddleware(lambda *_: [], make_settings(FEATURES=(feature,)))
+    paths = TestApp(site).get("/auth/openapi.json").json["paths"]
+    assert "/toys" not in paths
+    assert "/login" in paths
+    assert "the OpenAPI document lacks /toys: toys does not describe it" in caplog.text
+    what = f"the OpenAPI module {module}"
+    assert missing(caplog) == ([what] if module else [])
 
 
 def test_check_names_a_feature_whose_question_fails(settings, monkeypatch, capsys, database):

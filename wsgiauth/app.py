@@ -97,9 +97,9 @@ class Routes:
             "/account": Account(own, owners),
             "/confirm": Confirm(SiteMap(own, owners), confirmations_of(features)),
         }
-        modules = [each.openapi for each in features if each.openapi]
+        modules = {each.name: each.openapi for each in features if each.openapi}
         self.endpoints: Mapping[str, Endpoint] = MappingProxyType(
-            {**described, "/openapi.json": OpenApi(described, modules)}
+            {**described, "/openapi.json": OpenApi(described, modules, owners)}
         )
         self.map = SiteMap(self.endpoints, owners)
         self.hidden = Router({path: each for path, each in self.items() if each.hides_address})

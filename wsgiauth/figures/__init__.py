@@ -149,10 +149,7 @@ class Figures:
         oldest = min((each.at for each in self._counted.values()), default=self._monotonic())
         values: dict[str, Any] = {}
         for (name, adds), each in sorted(self._counted.items()):  # those that add nothing first
-            if not adds:
-                values[name] = each.value
-            elif name in values:
-                values[name] = {**values[name], adds: each.value}
+            values[name] = {**values.get(name, {}), adds: each.value} if adds else each.value
         return Reading(values, self._monotonic() - oldest)
 
     def _count(self, end: float) -> dict[_Key, _Counted]:
