@@ -226,4 +226,4 @@ def test_a_process_is_ready_if_its_database_has_the_migrations_of_its_features(
 def test_the_version_of_the_schema_has_the_newest_migration_of_each_feature(migrate, open_with):
     migrate(second.FEATURE)
     open_with(second.FEATURE)
-    assert figures_of_kernel({}, ())["schema_info"].measure(0) == {MIGRATIONS[-1]: 1, SECOND: 1}
+    assert figures_of_kernel(())["schema_info"].measure(0) == {MIGRATIONS[-1]: 1, SECOND: 1}
