@@ -17,7 +17,13 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Permission, Session
 from wsgiauth.authentication import sessions
 from wsgiauth.authentication.methods import MULTI_FACTOR
-from wsgiauth.exceptions import MiddlewareMissingError
+from wsgiauth.exceptions import (
+    ForbiddenError,
+    KeyNotAcceptedError,
+    MiddlewareMissingError,
+    NotFoundError,
+)
+from wsgiauth.guards import make_guard
 from wsgiauth.storage import context
 from wsgiauth.testing import api_key, bearer, logged_in, make_user
 from wsgiauth.web.urls import with_next
@@ -925,3 +931,36 @@ def test_where_there_are_no_second_factors_only_a_login_of_the_application_passe
     refused = logged_in(site, ada).get("/", headers=BROWSER, status=401)
     refused.mustcontain("this site has none")
     logged_in(site, ada, second_factor=True).get("/", headers=BROWSER, status=200)
+
+
+# The guards of features.
+
+
+def admit_ada(environ, user):
+    if environ["PATH_INFO"] == "/hidden":
+        raise NotFoundError
+    if environ["wsgiauth.key"] is not None:
+        raise KeyNotAcceptedError
+    if user.username != USERNAME:
+        raise ForbiddenError("Only Ada can open this page.")
+
+
+def test_a_function_decides_whom_the_guard_of_a_feature_admits(site, stage):
+    stage.view = make_guard(admit_ada)(echo)
+    ada, grace = (make_user(site, name) for name in (USERNAME, "grace"))
+    client = TestApp(site)
+    client.get("/", headers=bearer(site, ada), status=200)
+    refused = client.get("/", headers=bearer(site, grace), status=403)
+    assert (refused.json["code"], refused.json["detail"]) == (
+        "forbidden",
+        "Only Ada can open this page.",
+    )
+    client.get("/hidden", headers=bearer(site, ada), status=404)
+    refused = client.get("/", headers=api_key(site, ada), status=403)
+    assert 'error="insufficient_scope"' in refused.headers["WWW-Authenticate"]
+
+
+def test_the_guard_of_a_feature_asks_nothing_about_a_stranger(site, stage):
+    stage.view = make_guard(admit_ada, redirect_url="/auth/login")(echo)
+    assert TestApp(site).get("/hidden", status=401).headers["WWW-Authenticate"] == CHALLENGE
+    assert "/auth/login" in TestApp(site).get("/hidden", headers=BROWSER, status=302).location

@@ -4,6 +4,7 @@ The guards of `guards`, `gate` and `contrib`, and forward authentication ask her
 """
 
 import logging
+from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
 from typing import NamedTuple, Self
@@ -19,7 +20,13 @@ from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import LACKING, LackingSession
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import kinds
-from wsgiauth.exceptions import ApplicationError, MiddlewareMissingError, UnmetDemandError
+from wsgiauth.exceptions import (
+    ApplicationError,
+    KeyNotAcceptedError,
+    MiddlewareMissingError,
+    RequestError,
+    UnmetDemandError,
+)
 from wsgiauth.messages import _
 from wsgiauth.site import Site
 from wsgiauth.storage.connections import DATABASE_ERRORS
@@ -44,6 +51,7 @@ class Guard(NamedTuple):
     Attributes:
         to_login_page: Whether to redirect a browser to the login page of the site, wherever that is
             mounted, instead of to `redirect_url`.
+        check: See `guards.make_guard`.
     """
 
     permission: str | None = None
@@ -51,6 +59,7 @@ class Guard(NamedTuple):
     fresh: bool = False
     second_factor: bool = False
     to_login_page: bool = False
+    check: Callable[[WSGIEnvironment, User], object] | None = None
 
     def checked(self) -> Self:
         """Return this guard, and have the staff panel list its permission.
@@ -85,7 +94,8 @@ class Guard(NamedTuple):
             site: Site = environ["wsgiauth.site"]
             login_page = f"{site.pages.mount}/login" if self.to_login_page else self.redirect_url
             return ask_to_identify(environ, login_page)
-        if self.permission is None and not self.fresh and not self.second_factor:
+        needs_database = self.fresh or self.second_factor or self.check is not None
+        if self.permission is None and not needs_database:
             return None
         try:
             return self._refusal_by_database(user, environ)
@@ -104,6 +114,20 @@ class Guard(NamedTuple):
         if self.fresh and not site.freshness.is_fresh(session_id):
             confirm_url = f"{site.pages.mount}/confirm"
             return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
+        try:
+            if self.check is not None:
+                self.check(environ, user)
+        except KeyNotAcceptedError as error:
+            return refuse_key(environ, error.detail)
+        except RequestError as error:
+            return failure(
+                environ,
+                error.status,
+                error.code,
+                error.detail,
+                further=error.members,
+                headers=error.headers,
+            )
         return None
 
 

@@ -1,4 +1,4 @@
-"""The guards `login_required` and `permission_required`, between `middleware` and a view.
+"""The guards `login_required` and `permission_required`, and those of features, around views.
 
 They refuse every call that is not WSGI's. A framework calls some views without their guard: a
 function whose guard is above its route, and the methods of a class. So they also refuse to decorate
@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast, overload
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.access import Guard
+from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
 from wsgiauth.web.responses import Response
 
@@ -108,6 +109,24 @@ def permission_required(
     # A permission of None, which another type of guard has, is malformed here.
     guard = Guard(check_permission(permission), redirect_url, fresh, second_factor)
     return _decorator(guard.checked())
+
+
+def make_guard(
+    check: Callable[[WSGIEnvironment, User], object], *, redirect_url: str | None = None
+) -> Callable[[_App], _App]:
+    """Restrict a WSGI callable to users whom a function admits, for the guards of features.
+
+    Anonymous clients get the response of `login_required`.
+
+    Args:
+        check: Called with the environ of a request and its user, who can have sent an API key. It
+            raises a `RequestError`, such as `NotFoundError`, to refuse the request.
+        redirect_url: See `login_required`.
+
+    Raises:
+        ValueError, TypeError, MiddlewareMissingError: See `login_required`.
+    """
+    return _decorator(Guard(redirect_url=redirect_url, check=check).checked())
 
 
 class _Guarded:
