@@ -349,6 +349,7 @@ ROUTER = Router(
         "/users.csv": "csv",
         "/oidc/{provider}": "provider",
         "/oidc/{provider}/callback": "callback",
+        "/teams/{slug}": "team",
     }
 )
 
@@ -366,6 +367,8 @@ def test_a_path_has_the_target_of_its_route():
         ("/oidc/callback", "provider", {"provider": "callback"}),
         ("/oidc/callback/callback", "callback", {"provider": "callback"}),
         ("/oidc/" + "a" * 32, "provider", {"provider": "a" * 32}),
+        ("/teams/7-analytical-engines", "team", {"slug": "7-analytical-engines"}),
+        ("/teams/" + "a" * 64, "team", {"slug": "a" * 64}),
     ):
         assert ROUTER.find(path) == (target, arguments)
 
@@ -387,6 +390,11 @@ def test_another_path_has_none():
         "/users/1/end_logins",
         "/users/1/end2",
         "/users/1/" + "a" * 65,
+        "/teams/-a",
+        "/teams/a-",
+        "/teams/A",
+        "/teams/\u0430",  # a Cyrillic letter
+        "/teams/" + "a" * 65,
         "/oidc/",
         "/oidc/2site",
         "/oidc/-site",

@@ -39,6 +39,7 @@ _DOTS = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 ID = "id"  # the number of a row
 PROVIDER = "provider"  # the name of a provider in OIDC_PROVIDERS
 CLIENT = "client"  # the id of an app that users log in to
+SLUG = "slug"  # the name of an object, in ASCII
 ROUTE = "wsgiauth.route"  # in an environ: the path of the endpoint, with the names of its parts
 ROUTING_ARGS = "wsgiorg.routing_args"  # https://wsgi.readthedocs.io/en/latest/specifications/
 
@@ -52,7 +53,12 @@ LOGIN_AT = "wsgiauth.login_at"
 _NUMBER = "[1-9][0-9]{0,17}"  # every such number fits into 64 bits
 _WORD = "[a-z][a-z-]{0,63}"
 # Others are words.
-_PARTS = {ID: _NUMBER, PROVIDER: "[a-z][a-z0-9-]{0,31}", CLIENT: "[0-9A-Za-z]{1,32}"}
+_PARTS = {
+    ID: _NUMBER,
+    PROVIDER: "[a-z][a-z0-9-]{0,31}",
+    CLIENT: "[0-9A-Za-z]{1,32}",
+    SLUG: "[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?",
+}
 
 _Target = TypeVar("_Target")
 _MOUNT = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
@@ -214,8 +220,9 @@ class Router(Generic[_Target]):
 
     A name in braces stands for a part of the path: `{id}` for a positive number of at most 18
     digits without leading zeros, `{provider}` for the name of a provider, `{client}` for at most 32
-    letters and digits, and any other name for a word of lower-case letters and dashes. An exact
-    route takes precedence over a pattern.
+    letters and digits, `{slug}` for at most 64 lower-case letters, digits and dashes, and any other
+    name for a word of lower-case letters and dashes. An exact route takes precedence over a
+    pattern.
     """
 
     def __init__(self, routes: Mapping[str, _Target]) -> None:
