@@ -125,6 +125,13 @@ def make_guard(
 
     Raises:
         ValueError, TypeError, MiddlewareMissingError: See `login_required`.
+
+    Example:
+        def check(environ: WSGIEnvironment, user: User) -> None:
+            if not Badge.select().where(Badge.user == user.id).exists():
+                raise ForbiddenError(_("You have no badge."))
+
+        badge_required = make_guard(check, redirect_url="/auth/login")
     """
     return _decorator(Guard(redirect_url=redirect_url, check=check).checked())
 

@@ -24,7 +24,7 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `url_for_client`, `with_next`, `must_send_again`. Who sent one: `Caller`, `Client`, `OwnCookie`,
   `user_agent_in_words`
 - Checks of a request: `require_login`, `require_fresh`, `require_caller`, `require_part`,
-  `require_same_origin`, `require_not_in_advance`, `require_opened`
+  `require_same_origin`, `require_not_in_advance`, `require_opened`; for views: `make_guard`
 - Responses: `Response`, `Header`, `json_response`, `redirect`, `see_other` and `notice_of`,
   `destination_after_login`, `log_out_everywhere`. For pages of other origins: `CrossOrigin`,
   `ALL_ORIGINS`
@@ -124,6 +124,7 @@ from wsgiauth.forms.endpoint import (
 )
 from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts
 from wsgiauth.forms.handover import destination_after_login
+from wsgiauth.guards import make_guard
 from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, SiteLabel, unlinked
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for, enqueue
 from wsgiauth.messages import Message, _, counted, list_of, ngettext, pgettext
@@ -336,6 +337,7 @@ __all__ = [
     "list_of",
     "lock_user",
     "log_out_everywhere",
+    "make_guard",
     "mount_url",
     "must_send_again",
     "ngettext",
