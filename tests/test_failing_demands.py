@@ -376,6 +376,26 @@ def test_the_page_asks_the_demand_once_and_is_in_the_language_of_the_user(monkey
     browser.get("/auth/none", headers=BROWSER, status=404)
 
 
+def test_a_form_with_mistakes_is_shown_again(scene):
+    browser, user = scene.browser(scene.user()), scene.user()
+    sent = {"username": user.username, "password": "wrong"}
+    page = browser.post("/auth/login", sent, headers={**BROWSER, **SAME_ORIGIN}, status=401)
+    assert page.form["username"].value == user.username
+
+
+def test_a_link_creates_an_account_and_leaves_the_session_of_the_browser(scene):
+    name, user = f"broken{next(_numbers)}", scene.user()
+    browser = scene.browser(user)
+    scene.site.invite(f"{name}@example.org")
+    url = urlsplit([each for each in mailbox(scene.site).links if "/auth/verify?" in each][-1])
+    page = browser.get(f"{url.path}?{url.query}", headers=BROWSER)
+    page.form["username"], page.form["password"] = name, PASSWORD
+    assert page.form.submit(headers=SAME_ORIGIN).status_int == 303
+    assert scene.sessions_of(user) == 1
+    with context.using(scene.site.database):
+        assert admission.make_user_named(name).sessions.count() == 0
+
+
 @pytest.mark.parametrize("send", ["get", "post"])
 def test_a_user_can_log_out(scene, send):
     user = scene.user()

@@ -185,7 +185,7 @@ def _was_logged_out(submission: Submission) -> bool:
     environ = submission.environ
     if query_field(environ, SWITCH):
         return False
-    return submission.site.identifier.identify(environ).error == "invalid_token"
+    return submission.site.identifier.identify_anyway(environ).error == "invalid_token"
 
 
 def _suggested_name(submission: Submission) -> str:

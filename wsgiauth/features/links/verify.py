@@ -198,7 +198,7 @@ def _start_session(submission: Submission, user: User, proof: str) -> IssuedToke
     """Start a session; a stranger's link must not replace the session that a browser has."""
     if submission.is_program:
         return None
-    present = submission.site.identifier.identify(submission.environ)
+    present = submission.site.identifier.identify_anyway(submission.environ)
     if present.user is not None or present.lacking is not None:
         return None
     return start_first_session(submission, user, proof)
