@@ -1,0 +1,1 @@
+"""The rules of `check_feature`: a module for each subject, whose function yields findings."""

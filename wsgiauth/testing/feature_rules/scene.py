@@ -1,0 +1,179 @@
+"""What the rules share: a site with the feature, its callers, and findings."""
+
+import ast
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+import wsgiauth.features
+from wsgiauth.accounts.models import User
+from wsgiauth.feature import Feature
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.forms.endpoint import Endpoint
+from wsgiauth.guards import login_required
+from wsgiauth.languages import SHIPPED
+from wsgiauth.languages.catalogues import files_in
+from wsgiauth.mail.worker import Queue
+from wsgiauth.middleware import AuthMiddleware
+from wsgiauth.storage import context
+from wsgiauth.storage.connections import discard_connection
+from wsgiauth.storage.models import Model
+from wsgiauth.testing.logins import bearer, logged_in
+from wsgiauth.testing.people import make_user
+from wsgiauth.testing.settings import make_settings
+
+if TYPE_CHECKING:
+    from webtest import TestApp
+
+MOUNT = "/auth"
+GUARDED = "/guarded"  # a path of the application
+LOGIN = f"{MOUNT}/login"
+BROWSER = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
+ANONYMOUS, USER, STAFF = "an anonymous client", "a user", "the staff"
+_POWERS = {"is_staff": True, "is_superuser": True}
+_OWN = Path(wsgiauth.features.__path__[0])
+
+
+class Finding(NamedTuple):
+    """A broken rule."""
+
+    subject: str
+    place: str
+    advice: str
+
+    def __str__(self) -> str:
+        """Return a line for the developer of the feature."""
+        return f"{self.subject}: {self.place}: {self.advice}"
+
+
+class Drawn(NamedTuple):
+    """A response of a URL to a program."""
+
+    method: str
+    path: str  # with the names of its parts
+    status: str
+    media_type: str
+    code: str  # of problem details, or ""
+
+
+def languages_of(feature: Feature) -> tuple[str, ...]:
+    """Return the languages that a feature has catalogues for, as LANGUAGES names them."""
+    return () if feature.catalogues is None else tuple(files_in(feature.catalogues, feature.name))
+
+
+class Scene:
+    """A site with a feature.
+
+    Attributes:
+        is_own: Whether the feature is one of wsgiauth's own.
+        languages: Those that the feature is translated to.
+        drawn: What its URLs have answered to programs.
+    """
+
+    def __init__(
+        self, feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...]
+    ) -> None:
+        self.feature = feature
+        self.is_own = feature in FEATURES
+        self.languages = tuple(dict.fromkeys((*languages_of(feature), *languages)))
+        further = {} if self.is_own else {"FEATURES": (feature,)}
+        shown = ("en", *(each for each in self.languages if each in SHIPPED))
+        defaults = {"MAIL_URL": "memory:", "LANGUAGES": shown, **further}
+        self.application = AuthMiddleware(_application, make_settings(**{**defaults, **settings}))
+        self.site = self.application.site
+        self.drawn: set[Drawn] = set()
+        self._numbers = count(1)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the feature's package."""
+        return _OWN / self.feature.name if self.is_own else self.feature.folder
+
+    @cached_property
+    def endpoints(self) -> Mapping[str, Endpoint]:
+        """The URLs that the site offers, of the feature, with their endpoints."""
+        settings = self.site.settings
+        return {
+            path: each.variant(settings)
+            for path, each in self.feature.urls.items()
+            if each.is_offered(settings)
+        }
+
+    @cached_property
+    def modules(self) -> Mapping[str, ast.Module]:
+        """The modules in the feature's folder, by their paths in it, without its migrations."""
+        return {
+            str(path.relative_to(folder)): ast.parse(path.read_text(encoding="utf-8"))
+            for folder in (self.folder,)
+            if folder is not None
+            for path in sorted(folder.rglob("*.py"))
+            if path.relative_to(folder).parts[0] not in ("migrations", "tests")
+        }
+
+    @cached_property
+    def models(self) -> Mapping[str, type[Model]]:
+        """The models in the feature's folder, by table, without base classes."""
+        folder = self.folder
+        return {
+            each._meta.table_name: each
+            for module in (*sys.modules.values(),)
+            if folder and Path(getattr(module, "__file__", None) or "/").is_relative_to(folder)
+            for each in vars(module).values()
+            if isinstance(each, type) and issubclass(each, Model) and not each.__subclasses__()
+            if each.__module__ == module.__name__
+        }
+
+    def make_user(self, **fields: Any) -> User:
+        """Return a new user: requests change and delete users."""
+        return make_user(self.application, f"user{next(self._numbers)}", **fields)
+
+    def clients(self) -> "dict[str, TestApp]":
+        """Return new clients, by what they are: without a login, a user's, and the staff's."""
+        from webtest import TestApp
+
+        return {
+            ANONYMOUS: TestApp(self.application),
+            USER: logged_in(self.application, self.make_user()),
+            STAFF: logged_in(self.application, self.make_user(**_POWERS)),
+        }
+
+    def program(self) -> "TestApp":
+        """Return a client without cookies, with the token of a new member of the staff."""
+        from webtest import TestApp
+
+        client = TestApp(self.application)
+        header = bearer(self.application, self.make_user(**_POWERS))["Authorization"]
+        client.authorization = ("Bearer", header.removeprefix("Bearer "))
+        return client
+
+    @contextmanager
+    def database(self) -> Iterator[Any]:
+        """Use the database of the site in a `with` block."""
+        with context.using(self.application.database):
+            yield self.application.database
+
+    def close(self) -> None:
+        """End what the site has begun."""
+        outbox = () if self.site.outbox is None else (self.site.outbox,)
+        for queue in (*self.site.parts.all(Queue), *outbox):
+            queue.stop()
+        discard_connection(self.application.database)
+
+
+def _application(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    """Answer with the user, also behind a guard."""
+
+    def view(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+        user = environ["wsgiauth.user"]
+        seen = {"user": user and user.id, "error": environ["wsgiauth.error"]}
+        start_response("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(seen).encode()]
+
+    app: Any = login_required(redirect_url=LOGIN)(view) if environ["PATH_INFO"] == GUARDED else view
+    return [*app(environ, start_response)]
