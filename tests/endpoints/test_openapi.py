@@ -23,7 +23,7 @@ from webtest import TestApp
 import wsgiauth
 from tests.features.terms.sites import TERMS
 from tests.support import features
-from tests.support.catalogues import marked, unmarked
+from tests.support.catalogues import marked
 from tests.support.contract import (
     DOCUMENT,
     JSON,
@@ -49,6 +49,7 @@ from wsgiauth.app import ROUTES
 from wsgiauth.languages import SHIPPED
 from wsgiauth.storage import context
 from wsgiauth.testing import bearer, make_user
+from wsgiauth.testing.feature_rules.languages import unmarked
 from wsgiauth.web.urls import Router
 
 CONFIG = contract_config(5, seed=1815, deterministic=True)

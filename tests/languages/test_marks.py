@@ -5,21 +5,19 @@
 
 import pytest
 from bs4 import BeautifulSoup
-from webtest import TestApp
 
-from tests.support.catalogues import marked, unmarked
+from tests.support.catalogues import marked
 from tests.support.declared import LETTER_SAMPLES as LETTERS
 from tests.support.mails import MAIL
-from tests.web.pages import EXAMPLES, REQUEST
-from wsgiauth import Field, Settings
+from tests.web.pages import EXAMPLES
+from wsgiauth import Settings
 from wsgiauth.languages import Languages
 from wsgiauth.mail.letters import Letters, plain_text_of
-from wsgiauth.messages import Message
+from wsgiauth.testing.feature_rules.languages import data_in, unmarked, words_without_mark
+from wsgiauth.testing.feature_rules.pages import NAME, shown
 from wsgiauth.web.pages import Pages
-from wsgiauth.web.readers import Readers
 
 SITE = "Library"
-ATTRIBUTES = ("aria-label", "alt", "title", "placeholder", "data-show", "data-hide", "data-done")
 
 
 @pytest.fixture(scope="module")
@@ -27,43 +25,13 @@ def folder(tmp_path_factory):
     return marked(tmp_path_factory.mktemp("marks") / "translations", "it")
 
 
-@pytest.fixture(scope="module")
-def pages(folder):
-    return Pages("/auth", readers=Readers(Languages(["it"], folder)), site_name=SITE)
-
-
-def data_in(value):
-    """Yield the strings in a page that are no messages: names, addresses and the like."""
-    if isinstance(value, str):
-        yield "" if isinstance(value, Message) else value
-    elif isinstance(value, dict):
-        yield from data_in([*value.keys(), *value.values()])
-    elif isinstance(value, list | tuple | set | frozenset):
-        for each in value:
-            yield from data_in(each)
-    elif hasattr(value, "__dict__"):
-        yield from data_in(vars(value))
-
-
-def test_every_text_of_a_page_can_be_translated(pages):
-    left = [(page.template, words) for page in EXAMPLES if (words := untranslated(page, pages))]
+def test_every_text_of_a_page_can_be_translated(folder):
+    pages, italian = Pages("/auth", site_name=SITE), Languages(["it"], folder).default
+    left = []
+    for page in EXAMPLES:
+        html, _policy = shown(pages, page, italian)
+        left += [(page.template, word) for word in words_without_mark(html, page, SITE, NAME)]
     assert left == []
-
-
-def untranslated(page, pages):
-    """Return the words of a page that have no mark, and are no data."""
-    html = TestApp(pages.render(REQUEST, page)).get("/", expect_errors=True).html
-    for each in html.find_all(["script", "style"]):
-        each.decompose()
-    attributes = [each[name] for each in html.find_all() for name in ATTRIBUTES if each.get(name)]
-    words = [word for text in (html.get_text(), *attributes) for word in unmarked(text)]
-    # Those of the application.
-    fields = [each for each in getattr(page, "fields", ()) if isinstance(each, Field)]
-    texts = [
-        text for each in fields for text in (each.label, each.hint, *dict(each.choices).values())
-    ]
-    data = " ".join((SITE, *texts, *data_in(page)))
-    return [word for word in words if word not in data]
 
 
 def test_every_text_of_an_email_can_be_translated(folder):

@@ -1,6 +1,5 @@
 """Catalogues that a test writes, as `pybabel compile` does."""
 
-import re
 from pathlib import Path
 
 from babel.messages import Catalog
@@ -8,11 +7,9 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 import wsgiauth
+from wsgiauth.testing.feature_rules.languages import BEGIN, END
 
 TEMPLATE = Path(wsgiauth.__file__).parent / "languages/locale/wsgiauth.pot"
-BEGIN, END = "⟦", "⟧"  # around each text of `marked`
-MARKED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
-WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def translated(folder, name, *translations, domain="wsgiauth", locale=None):
@@ -54,13 +51,6 @@ def marked(folder, name):
             string = in_all_forms(catalogue, strings) if each.pluralizable else strings[0]
             catalogue.add(each.id, string, context=each.context)
     return write(catalogue, folder, name)
-
-
-def unmarked(text):
-    """Return the words of a text outside of all marks, which can be in one another."""
-    while MARKED.search(text):
-        text = MARKED.sub(" ", text)
-    return WORD.findall(text)
 
 
 def write(catalogue, folder, name, domain="wsgiauth"):

@@ -18,7 +18,10 @@ from tests.support.tables import row_by_row
 from tests.web.pages import ERROR, EXAMPLES, PAGES, REQUEST, check_template
 from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.languages.language import ENGLISH
 from wsgiauth.settings.oidc import ICONS
+from wsgiauth.testing.feature_rules.markup import faults
+from wsgiauth.testing.feature_rules.pages import shown as shown_to_user
 from wsgiauth.web import brand
 from wsgiauth.web.pages import Pages, ProviderButton
 from wsgiauth.web.templates import Templates
@@ -194,16 +197,14 @@ def test_a_page_has_nothing_from_elsewhere(answers):
         assert not handlers | attributes & {"style", "src"}, name
 
 
-def test_a_name_from_right_to_left_stays_beside_its_label(answers):
-    # The direction of a block would move the name to the other side.
-    blocks = ":is(dd, h2, li, p, td, th)[dir]"
-    assert [name for name, answer in answers.items() if answer.html.select(blocks)] == []
-
-
-def test_a_list_without_markers_is_a_list_in_safari(answers):
-    # VoiceOver reads a list with `list-style: none` as one only if it has the role.
-    lists = ":is(ul, ol):not([role=list])"
-    assert [name for name, answer in answers.items() if answer.html.select(lists)] == []
+def test_a_page_keeps_the_rules_that_need_no_browser():
+    pages = Pages("/auth")
+    found = [
+        (page.template, advice)
+        for page in EXAMPLES
+        for advice in faults(*shown_to_user(pages, page, ENGLISH))
+    ]
+    assert found == []
 
 
 @pytest.mark.promise(20)
@@ -228,12 +229,6 @@ def test_a_provider_has_its_mark_or_the_first_letter_of_its_title():
     assert [each.name for each in marks] == ["span", "svg", "span", "img"]
     assert [each.get("data-letter") for each in marks] == ["G", None, "É", None]
     assert page.html.select_one("[data-way^=at]").text == "Log in with Google"
-
-
-def test_the_comments_of_a_template_are_not_sent(answers):
-    for name, answer in answers.items():
-        assert "<!--" not in answer.text, name
-        assert "{#" not in answer.text, name
 
 
 def test_the_name_of_the_site_is_in_the_title_and_above_the_heading(answers, named_answers):

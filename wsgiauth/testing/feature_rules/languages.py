@@ -1,0 +1,155 @@
+"""The rules for emails, and for sentences: each is marked for translation, and translated."""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import jinja2
+from bs4 import BeautifulSoup
+
+from wsgiauth.accounts.registration import Field
+from wsgiauth.languages.catalogues import Catalogue, files_in
+from wsgiauth.languages.language import Language, read
+from wsgiauth.mail.letters import Addressed, Letters
+from wsgiauth.messages import Message
+from wsgiauth.testing.feature_rules.pages import NAME, shown
+from wsgiauth.testing.feature_rules.scene import Finding, Scene
+from wsgiauth.web.pages import Page
+
+BEGIN, END = "\u27e6", "\u27e7"  # around each sentence of `MarkedEnglish`
+_MARKED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ATTRIBUTES = ("aria-label", "alt", "title", "placeholder", "data-show", "data-hide", "data-done")
+_FUNCTIONS = ("_", "gettext", "ngettext", "pgettext", "npgettext")
+
+
+class MarkedEnglish(Language):
+    """English, with marks around each sentence that can be translated."""
+
+    def __init__(self) -> None:
+        super().__init__("en")
+
+    def _chosen(self, text: str, plural: str, number: int, context: str) -> str:
+        return f"{BEGIN}{super()._chosen(text, plural, number, context)}{END}"
+
+
+class Sentence(NamedTuple):
+    """A sentence in the source, as it is looked up in catalogues."""
+
+    text: str
+    plural: str = ""
+    context: str = ""
+
+
+def check_emails(scene: Scene) -> Iterator[Finding]:
+    """Yield what is wrong with the examples of emails, in each language."""
+    letters = Letters(scene.site.settings)
+    for letter in scene.feature.letter_samples:
+        for language in scene.site.pages.readers.languages:
+            place = f"{letter.template} in {language.name}"
+            try:
+                letters.check(letter)
+                letters.message(Addressed(letter, "ada@example.org", None, language.name))
+            except Exception as error:  # a template is a program, which can raise anything
+                yield Finding("emails", place, f"{type(error).__name__}: {error}")
+
+
+def check_languages(scene: Scene) -> Iterator[Finding]:
+    """Yield what is not marked in pages, and what catalogues lack."""
+    for page in scene.feature.pages():
+        words: list[str] = []
+        with suppress(Exception):  # which the rules for pages have found
+            words = _unmarked_in(scene, page)
+        if words:
+            advice = f"mark these words of the page for translation: {' '.join(words)}"
+            yield Finding("languages", page.template, advice)
+    for name in scene.languages:
+        catalogues = _catalogues(scene, name)
+        for place, (text, plural, context) in sentences(scene):
+            found = (each.find(context, text, plural, 1) for each in catalogues)
+            if not text:
+                advice = "write each sentence in the call that marks it, where tools find it"
+                yield Finding("languages", place, advice)
+            elif not any(found):
+                yield Finding("languages", place, f"translate {text!r} to {name}")
+
+
+def _catalogues(scene: Scene, name: str) -> Iterable[Catalogue]:
+    """Return those of the site, and the feature's own, which the site may not offer."""
+    folder, language = scene.feature.catalogues, scene.site.pages.readers.languages.find(name)
+    files = files_in(folder, scene.feature.name).get(name, ()) if folder else ()
+    return (*(language.catalogues if language else ()), *map(read, files))
+
+
+def unmarked(text: str) -> list[str]:
+    """Return the words of a text outside of all marks, which can be in one another."""
+    while _MARKED.search(text):
+        text = _MARKED.sub(" ", text)
+    return _WORD.findall(text)
+
+
+def data_in(value: object) -> Iterator[str]:
+    """Yield the strings in a page that are no messages: names, addresses and the like."""
+    if isinstance(value, str):
+        yield "" if isinstance(value, Message) else value
+    elif isinstance(value, dict):
+        yield from data_in([*value.keys(), *value.values()])
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from data_in(each)
+    elif hasattr(value, "__dict__"):
+        yield from data_in(vars(value))
+
+
+def words_without_mark(html: str, page: Page, *data: str) -> list[str]:
+    """Return the words of a page in `MarkedEnglish` that have no mark, and are no data."""
+    parsed: Any = BeautifulSoup(html, "html.parser")
+    for each in parsed.find_all(["script", "style"]):
+        each.decompose()
+    attributes = [
+        each[name] for each in parsed.find_all() for name in _ATTRIBUTES if each.get(name)
+    ]
+    words = [word for text in (parsed.get_text(), *attributes) for word in unmarked(text)]
+    # Those of the application.
+    fields = [each for each in getattr(page, "fields", ()) if isinstance(each, Field)]
+    texts = [
+        text for each in fields for text in (each.label, each.hint, *dict(each.choices).values())
+    ]
+    known = " ".join((*data, *texts, *data_in(page)))
+    return [word for word in words if word not in known]
+
+
+def _unmarked_in(scene: Scene, page: Page) -> list[str]:
+    html, _policy = shown(scene.site.pages, page, MarkedEnglish())
+    return words_without_mark(html, page, scene.site.settings.SITE_NAME or "", NAME)
+
+
+def sentences(scene: Scene) -> Iterator[tuple[str, Sentence]]:
+    """Yield the sentences in the modules and templates of the feature, with their places."""
+    for name, tree in scene.modules.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(ast.Name(function), arguments) if function in _FUNCTIONS:
+                    yield name, _sentence(function, map(_constant, arguments))
+    folder = scene.folder / "templates" if scene.folder else None
+    environment = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
+    environment.trim_blocks = environment.lstrip_blocks = True
+    for path in (*folder.rglob("*.html"), *folder.rglob("*.txt")) if folder else ():
+        extract: Any = environment.extract_translations  # type: ignore[attr-defined]
+        for _line, function, found in extract(path.read_text(encoding="utf-8")):
+            texts = found if isinstance(found, tuple) else (found,)
+            yield path.name, _sentence(function, texts)
+
+
+def _constant(argument: ast.expr) -> Any:
+    return argument.value if isinstance(argument, ast.Constant) else None
+
+
+def _sentence(function: str, arguments: Iterable[object]) -> Sentence:
+    """Return the sentence of a call; an empty one if the call has none."""
+    texts = [each for each in arguments if isinstance(each, str)]
+    context = texts.pop(0) if function in ("pgettext", "npgettext") else ""
+    plural = texts[1] if function in ("ngettext", "npgettext") else ""
+    return Sentence("".join(texts[:1]), plural, context)
