@@ -8,6 +8,7 @@ function raises TypeError for other objects.
 from wsgiauth.testing.apps import AppClient, app_client
 from wsgiauth.testing.documents import client_documents
 from wsgiauth.testing.factors import Authenticator, add_authenticator, recovery_codes
+from wsgiauth.testing.features import check_feature
 from wsgiauth.testing.hooks import Sent, webhooks
 from wsgiauth.testing.logins import api_key, bearer, logged_in
 from wsgiauth.testing.mails import Mails, mailbox
@@ -23,6 +24,7 @@ __all__ = [
     "api_key",
     "app_client",
     "bearer",
+    "check_feature",
     "client_documents",
     "logged_in",
     "mailbox",

@@ -1,1 +1,53 @@
 """The rules of `check_feature`: a module for each subject, whose function yields findings."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.feature import Feature
+from wsgiauth.testing.feature_rules.commands import check_commands
+from wsgiauth.testing.feature_rules.declaration import check_declaration
+from wsgiauth.testing.feature_rules.demands import check_demands
+from wsgiauth.testing.feature_rules.document import check_document
+from wsgiauth.testing.feature_rules.endpoints import check_endpoints
+from wsgiauth.testing.feature_rules.languages import check_emails, check_languages
+from wsgiauth.testing.feature_rules.pages import check_pages
+from wsgiauth.testing.feature_rules.scene import Finding, Scene
+from wsgiauth.testing.feature_rules.tables import check_tables
+
+RULES = (
+    check_declaration,
+    check_tables,
+    check_pages,
+    check_emails,
+    check_endpoints,
+    check_document,
+    check_languages,
+    check_demands,
+    check_commands,
+)
+
+
+def findings_of(
+    feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...]
+) -> list[Finding]:
+    """Return each finding once; see `check_feature`."""
+    try:
+        scene = Scene(feature, settings, languages)
+    except ConfigurationError as error:
+        place = f"the start of a site with {feature.name}"
+        return [Finding("declaration", place, each) for each in error.problems]
+    try:
+        return [*dict.fromkeys(each for rule in RULES for each in _tried(rule, scene))]
+    finally:
+        scene.close()
+
+
+def _tried(rule: Callable[[Scene], Iterable[Finding]], scene: Scene) -> Iterator[Finding]:
+    """Yield the findings of a rule, and an exception of the feature that ends it."""
+    try:
+        yield from rule(scene)
+    except Exception as error:  # of the feature, which can raise anything
+        subject = rule.__name__.removeprefix("check_")
+        advice = f"{type(error).__name__}: {error}: nothing more was checked of this"
+        yield Finding(subject, scene.feature.name, advice)

@@ -1,0 +1,34 @@
+"""Our own features keep the rules that `wsgiauth.testing` has for features of others."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import features
+from tests.support.identities import ENTRY
+from tests.testing.findings import lines
+from wsgiauth import Settings
+from wsgiauth.features.registry import FEATURES
+from wsgiauth.settings.kinds import declarations
+
+SETTINGS = declarations(Settings)
+FURTHER = {"links": {"VERIFICATION": True}}
+RIGHT_HERE = {
+    # Pages have it in a cookie.
+    "login_codes": ["forms: /code/enter: no example of its page has the field 'request'"]
+}
+
+
+@pytest.mark.uncounted
+@pytest.mark.parametrize("feature", FEATURES, ids=lambda each: each.name)
+def test_each_of_our_features_keeps_the_rules(feature, tmp_path):
+    make = features.declared("settings").get(feature.name, lambda folder, provider: {})
+    given = {name: SETTINGS[name].parse(text) for name, text in make(tmp_path, ENTRY).items()}
+    found = lines(feature, given | FURTHER.get(feature.name, {}), languages=["de"])
+    assert found == RIGHT_HERE.get(feature.name, [])
+
+
+def test_the_rules_are_imported_only_when_they_are_tried():
+    program = "import sys, wsgiauth.testing; sys.exit('bs4' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
