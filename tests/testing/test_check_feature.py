@@ -1,0 +1,533 @@
+"""The rules for features of others: a copy of the feature `shelves` that breaks one is found."""
+
+import importlib
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.support.catalogues import translated
+from tests.testing.findings import lines
+from wsgiauth.feature import Feature
+
+SHELVES = Path(__file__).with_name("shelves")
+ON = {"SHELVES_CARD": True}
+GERMAN = {
+    "Book lent": "Buch verliehen",
+    "Enter the title of a book.": "Gib den Titel eines Buches ein.",
+    "Get your library card first.": "Hol dir zuerst deinen Ausweis.",
+    "Get your library card": "Hol dir deinen Ausweis",
+    "Your shelf": "Dein Regal",
+    "The books that you have.": "Die Bücher, die du hast.",
+    "Title": "Titel",
+    "Borrow": "Ausleihen",
+    ("Delete %(num)s book", "Delete %(num)s books"): (
+        "%(num)s Buch löschen",
+        "%(num)s Bücher löschen",
+    ),
+    "Your book is due": "Dein Buch ist fällig",
+    "Please bring %(title)s back.": "Bring bitte %(title)s zurück.",
+}
+
+
+def copy(parent, patch, *edits):
+    """Return an edited copy of the feature.
+
+    Args:
+        edits: Each the name of a file, and what is replaced by what in it.
+    """
+    folder = parent / "shelves"
+    shutil.copytree(SHELVES, folder)
+    translated(folder / "locale", "de", *GERMAN.items(), domain="shelves")
+    for name, old, new in edits:
+        text = (folder / name).read_text()
+        assert old in text, (name, old)
+        (folder / name).write_text(text.replace(old, new))
+    patch.syspath_prepend(parent)
+    for name in [each for each in sys.modules if each.partition(".")[0] == "shelves"]:
+        patch.delitem(sys.modules, name)
+    return importlib.import_module("shelves.feature").FEATURE
+
+
+@pytest.fixture
+def shelves(tmp_path, monkeypatch):
+    """Return `copy` into the folder of a test."""
+    return partial(copy, tmp_path, monkeypatch)
+
+
+def test_a_feature_that_keeps_the_rules_passes(shelves):
+    assert lines(shelves(), ON) == []
+
+
+def test_a_feature_that_adds_little_passes():
+    assert lines(Feature(name="quiet")) == []
+
+
+def edit(file, old, new, *expected, id):
+    """Return a case: what one edit of the feature breaks."""
+    return pytest.param((file, old, new), expected, id=id)
+
+
+TOGETHER = (
+    edit(
+        "tidy.py",
+        "        require_same_origin(environ, site)\n",
+        "",
+        "endpoints: POST /shelf/tidy: it accepts a form from another site: call"
+        " `require_same_origin`",
+        id="a form from another site",
+    ),
+    edit(
+        "shelf.py",
+        "        if not title",
+        '        __import__("logging").warning(submission.fields["code"])\n        if not title',
+        "endpoints: the log: do not log what users type: planted secret",
+        id="a secret in the log",
+    ),
+    edit(
+        "commands.py",
+        '"""The command of the shelves."""',
+        "",
+        "declaration: commands.py: begin the module with a docstring that says what it is for",
+        id="a module without a docstring",
+    ),
+    edit(
+        "tables.py",
+        '"book_lent"',
+        '"Book lent"',
+        "declaration: Book lent: name the event by at most 32 characters, as badge_given",
+        id="the name of an event",
+    ),
+    edit(
+        "shelf.py",
+        '_("Your shelf")',
+        '"Your shelf"',
+        "declaration: the link to /shelf: mark 'Your shelf' for translation, as in _('Your shelf')",
+        id="words that are not marked",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        "max_length=80, null=True",
+        "max_length=90, null=True",
+        "tables: shelves_book: the migrations make the columns [ColumnMetadata(name='note',"
+        " data_type='VARCHAR(90)'",
+        id="a column of another type",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        'on_delete="CASCADE", index=True',
+        "index=False",
+        "tables: shelves_book: user_id needs ON DELETE CASCADE or SET NULL",
+        "tables: shelves_book: the foreign key user_id needs an index that begins with it",
+        id="a foreign key without an index, and rows that outlive their user",
+    ),
+    edit(
+        "feature.py",
+        '"shelves_book": Records("books", own_books),',
+        "",
+        "tables: shelves_book: it has rows of a user: add it to `personal_data`",
+        id="a table that is not in the file of a person",
+    ),
+    edit(
+        "feature.py",
+        'expiring={"book": Book},',
+        "",
+        "tables: shelves_book: its rows have expires_at: add the model to `expiring`",
+        id="rows that are never purged",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        "BigIntegerField(index=True)",
+        "BigIntegerField()",
+        "tables: shelves_book: purging needs an index that begins with expires_at",
+        id="an expiry without an index",
+    ),
+    edit(
+        "templates/shelf.html",
+        "<ul role",
+        '<ul onclick="x()" style="color: red" role',
+        "pages: shelf.html: the Content-Security-Policy blocks the style or handler of <ul"
+        ' onclick="x()" role="list" style="color: red">',
+        id="what the policy blocks",
+    ),
+    edit(
+        "templates/shelf.html",
+        '<input type="hidden" name="account" value="{{ page.shown_to }}">',
+        "",
+        "forms: shelf.html: the form to /shelf needs the hidden field account, with page.shown_to",
+        id="a form without the account",
+    ),
+    edit(
+        "templates/mail/due.txt",
+        "letter.title",
+        "letter.name",
+        "emails: mail/due.txt in de: ConfigurationError: TEMPLATES:",
+        "emails: mail/due.txt in en: ConfigurationError: TEMPLATES:",
+        id="an email with an undefined value",
+    ),
+    edit(
+        "shelf.py",
+        '        title = submission.fields["title"]\n',
+        '        title = submission.fields["title"]\n        assert title.isprintable()\n',
+        "endpoints: POST /shelf: with 'a\\x00b' in the field title, it raises AssertionError:",
+        id="an exception",
+    ),
+    edit(
+        "shelf.py",
+        "        return ShelfPage(\n",
+        "        lend(submission.member.user, 'x')\n        return ShelfPage(\n",
+        "endpoints: GET /shelf: it changes rows, which only a POST should do",
+        id="a GET that changes rows",
+    ),
+    edit(
+        "openapi.py",
+        '"borrowBook"',
+        '"showShelf"',
+        "document: GET /shelf: give it a unique id such as showBadge, instead of 'showShelf'",
+        "document: POST /shelf: give it a unique id such as showBadge, instead of 'showShelf'",
+        id="an id twice",
+    ),
+    edit(
+        "openapi.py",
+        '"Borrow a book"',
+        '"Borrow a book."',
+        "document: POST /shelf: end the summary without a full stop",
+        id="a summary",
+    ),
+    edit(
+        "openapi.py",
+        '"It stays on the shelf for a month."',
+        '"a month"',
+        "document: POST /shelf: write the description as sentences, instead of 'a month'",
+        id="a description that is no sentence",
+    ),
+    edit(
+        "commands.py",
+        "--title Middlemarch",
+        "--name Middlemarch",
+        "commands: books: the example `wsgiauth books --name Middlemarch` is refused:"
+        " unrecognized arguments",
+        id="an example that is refused",
+    ),
+    edit(
+        "shelf.py",
+        "class Shelf(ListForm):",
+        "class Shelf(ListForm):\n    refusals = ()",
+        "document: POST /shelf: it answers 422 application/problem+json, which is not described",
+        id="a refusal that is not described",
+    ),
+    edit(
+        "templates/shelf.html",
+        '{{ _("Borrow") }}',
+        "Take one",
+        "languages: shelf.html: mark these words of the page for translation: Take one",
+        id="words of a page that are not marked",
+    ),
+    edit(
+        "templates/shelf.html",
+        '_("Title")',
+        '_("The title")',
+        "languages: shelf.html: translate 'The title' to de",
+        id="a sentence of a template that is not translated",
+    ),
+    edit(
+        "shelf.py",
+        "Enter the title of a book.",
+        "Enter a title.",
+        "languages: shelf.py: translate 'Enter a title.' to de",
+        id="a sentence of a module that is not translated",
+    ),
+    edit(
+        "feature.py",
+        '"count the books that are lent"',
+        '"Counts the books."',
+        "commands: books: begin its help with a verb in lower case, without a full stop: 'Counts",
+        id="the help of a command",
+    ),
+    edit(
+        "commands.py",
+        ', help="count this book alone"',
+        "",
+        "commands: books: give the argument title a help",
+        id="an argument without help",
+    ),
+)
+ALONE = (
+    edit(
+        "commands.py",
+        "    command = ",
+        '    raise ValueError("no")\n    command = ',
+        "commands: shelves: ValueError: no: nothing more was checked of this",
+        id="an exception while a rule is tried",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        "    db.create_tables(",
+        '    if "shelves_book" in db.get_tables():\n'
+        '        db.execute_sql("ALTER TABLE shelves_book DROP COLUMN note")\n'
+        "    db.create_tables(",
+        "tables: shelves_book: its migrations change it when they are applied again",
+        id="a migration that changes more when it is repeated",
+    ),
+    edit(
+        "shelf.py",
+        "class Shelf(ListForm):",
+        "from wsgiauth.openapi.answers import Problem\n\n\n"
+        "class Shelf(ListForm):\n"
+        '    refusals = (Problem("Unreadable", 422, {"unreadable": "It cannot be read."}),)\n',
+        "document: POST /shelf: describe the code invalid of 422 in a `Problem`",
+        id="another code",
+    ),
+    edit(
+        "feature.py",
+        "FEATURE = Feature(",
+        "from wsgiauth.web.pages import StaffSection\n\n"
+        "FEATURE = Feature(\n"
+        '    staff_sections=lambda settings: [StaffSection("shelves", "Shelves")],\n',
+        "declaration: the title of the section shelves: mark 'Shelves' for translation",
+        id="a section of the panel that is not marked",
+    ),
+    edit(
+        "tables.py",
+        '_("Book lent")',
+        "_(f'{1} lent')",
+        "languages: tables.py: write each sentence in the call that marks it",
+        id="a sentence that no tool finds",
+    ),
+    edit(
+        "tidy.py",
+        "        require_login(environ, site)\n",
+        "",
+        "endpoints: GET /shelf/tidy: it answers anonymous clients, which lack what `security` asks"
+        " for",
+        id="a GET that is for everyone",
+    ),
+    edit(
+        "tidy.py",
+        "    def get(",
+        "    is_for_staff = True\n\n    def get(",
+        "endpoints: GET /shelf/tidy: it answers a user, and `is_for_staff`",
+        id="a GET that is not for staff alone",
+    ),
+    edit(
+        "tidy.py",
+        '"books": Book.select().where(is_overdue()).count()}',
+        '"books": 7}, cache="private"',
+        "endpoints: GET /shelf/tidy: to a user, it answers without Cache-Control: no-store",
+        id="an answer that is kept",
+    ),
+    edit(
+        "tidy.py",
+        "        require_login(environ, site)\n",
+        '        require_login(environ, site)\n        assert environ["REQUEST_METHOD"] == "GET"\n',
+        "endpoints: HEAD /shelf/tidy: it raises AssertionError: , and GET 200 OK",
+        id="an exception by HEAD",
+    ),
+    edit(
+        "tidy.py",
+        '        require_same_origin(environ, site)\n        return json_response({"books": ',
+        "        from http import HTTPStatus\n\n"
+        '        return json_response(status=HTTPStatus(500), document={"books": ',
+        "endpoints: POST /shelf/tidy: to a user, it answers 500",
+        "endpoints: POST /shelf/tidy: from another site, to a user, it answers 500",
+        id="an internal error",
+    ),
+    edit(
+        "feature.py",
+        '"/shelf/tidy"',
+        '"/shelf/tidy/{state}"',
+        "document: GET /shelf/tidy/{state}: describe the part 'state' of the path as a parameter",
+        id="a part of a path that is not described",
+    ),
+    edit(
+        "tables.py",
+        "class Book(Model):",
+        "class Book:\n    pass\n\n\nclass Book(Model):",
+        id="x",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        "LibraryCard])",
+        "LibraryCard], safe=False)",
+        "tables: migrations: let each work a second time: The migration 0001_books of the feature"
+        " shelves failed",
+        id="a migration that fails when it is repeated",
+    ),
+    edit(
+        "migrations/0001_books.py",
+        "    db.create_tables(",
+        '    db.execute_sql("CREATE TABLE IF NOT EXISTS shelves_other (id INTEGER)")\n'
+        "    db.create_tables(",
+        "tables: shelves_other: the feature has no model of this table",
+        id="a table without a model",
+    ),
+    edit(
+        "feature.py",
+        "commands={",
+        'commands={"shelf": Command("shelves.commands", "list the books"),',
+        "commands: shelf: call `parser.command` for it in `add_commands`",
+        id="a command that the module does not add",
+    ),
+    edit(
+        "feature.py",
+        '    letter_samples=(DueLetter(title="Emma"),),\n',
+        "",
+        "pages: mail/due.txt: add an example to `pages`, or for an email to `letter_samples`",
+        id="a template without an example",
+    ),
+    edit(
+        "templates/shelf.html",
+        "{{ each }}",
+        "{{ each.isbn }}",
+        "pages: shelf.html in de: UndefinedError: 'str object' has no attribute 'isbn'",
+        "pages: shelf.html in en: UndefinedError: 'str object' has no attribute 'isbn'",
+        id="an undefined value",
+    ),
+    edit(
+        "feature.py",
+        "events=(BOOK_LENT,),",
+        "",
+        "declaration: tables.py: the event book_lent is not declared in `events`",
+        id="an event that is not declared",
+    ),
+    edit(
+        "feature.py",
+        '"/shelf": Shelf()',
+        '"/shelf": Shelf(), "/login": Shelf()',
+        "declaration: the start of a site with shelves: Two features have the URL /login: the"
+        " kernel and shelves.",
+        id="a URL of the kernel",
+    ),
+    edit(
+        "feature.py",
+        "SHELVES_CARD: bool",
+        "CARD: bool",
+        "declaration: the start of a site with shelves: The setting CARD of the feature shelves"
+        " must begin with SHELVES_, and a function of wsgiauth.extend must declare it.",
+        id="the name of a setting",
+    ),
+    edit(
+        "shelf.py",
+        "    def act(",
+        "    def is_offered(self, settings):\n        return False\n\n    def act(",
+        "declaration: /shelf: the settings turn the URL off: pass `settings` that turn all of it"
+        " on",
+        id="a URL that is off",
+    ),
+    edit(
+        "tables.py",
+        'table_name = "shelves_book"',
+        'table_name = "book"',
+        "tables: book: let the name of the table begin with shelves_",
+        "tables: book: no migration of the feature makes the table of this model",
+        id="the name of a table",
+    ),
+    edit(
+        "shelf.py",
+        'Text("title", ',
+        'Text("name", ',
+        "forms: shelf.html: the field 'title' of the form to /shelf is not in its `fields`",
+        "forms: /shelf: no example of its page has the field 'name'",
+        id="a field that is not declared",
+    ),
+    edit(
+        "shelf.py",
+        "class Shelf(ListForm):",
+        "class Shelf(ListForm):\n    post = property()",
+        "forms: shelf.html: the form to /shelf is sent by POST, which the URL does not answer",
+        "document: POST /shelf: no handler answers it",
+        id="a form to a URL without POST",
+    ),
+    edit(
+        "shelf.py",
+        "    def act(",
+        "    def from_json(self, sent, site):\n        return {'title': 'Emma'}\n\n    def act(",
+        "endpoints: POST /shelf: it accepts 7 in the field title",
+        id="a value of another type",
+    ),
+    edit(
+        "feature.py",
+        '    openapi="shelves.openapi",\n',
+        "",
+        "document: shelves: name the module of its OPERATIONS in `openapi`",
+        id="no document",
+    ),
+    edit(
+        "openapi.py",
+        "    Shelf: {",
+        "    dict: {",
+        "document: dict: OPERATIONS describe a class that no URL of the feature has",
+        "document: GET /shelf: OPERATIONS do not describe it",
+        "document: POST /shelf: OPERATIONS do not describe it",
+        id="another class",
+    ),
+    edit(
+        "card.py",
+        "return bool(values[0])",
+        "return True",
+        "demands: card_required: a user who does not meet it by `arrange` is",
+        "demands: card_required: a guard answers 200 OK to a session that lacks it",
+        "demands: card_required: a guard answers 200 OK to a browser, and does not lead to its"
+        " page",
+        id="a demand that is always met",
+    ),
+    edit(
+        "card.py",
+        "return bool(values[0])",
+        "return False",
+        "demands: card_required: a user who meets it by `arrange` is",
+        id="a demand that is never met",
+    ),
+    edit(
+        "card.py",
+        "reachable=(_PAGE, ",
+        "reachable=(",
+        "demands: card_required: its page /auth/shelf answers",
+        id="a page that the user cannot reach",
+    ),
+    edit(
+        "card.py",
+        "    problem = ",
+        "    other = ",
+        "demands: card_required: describe the refusal for programs in `problem`",
+        id="a demand that is not described",
+    ),
+    edit(
+        "card.py",
+        '"CardRequired", 403',
+        '"CardRequired", 409',
+        "demands: card_required: `refusal` is 403 card_required, and `problem` describes another",
+        id="a demand that is described otherwise",
+    ),
+    edit(
+        "card.py",
+        "    page = _PAGE",
+        '    page = "/card"',
+        "demands: card_required: it leads to /auth/shelf: name the path below /auth as `page`, too",
+        id="another page",
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def found_together(tmp_path_factory):
+    """Return the findings about a copy with all edits that do not disturb each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("together")
+        return lines(copy(folder, patch, *(each.values[0] for each in TOGETHER)), ON)
+
+
+@pytest.mark.parametrize(("change", "expected"), TOGETHER)
+def test_a_broken_rule_is_found_among_others(found_together, change, expected):
+    assert not_found(expected, found_together) == []
+
+
+@pytest.mark.parametrize(("change", "expected"), ALONE)
+def test_a_broken_rule_is_found(shelves, change, expected):
+    assert not_found(expected, lines(shelves(change), ON)) == []
+
+
+def not_found(expected, found):
+    return [each for each in expected if not any(line.startswith(each) for line in found)]
