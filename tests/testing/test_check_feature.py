@@ -57,12 +57,36 @@ def shelves(tmp_path, monkeypatch):
     return partial(copy, tmp_path, monkeypatch)
 
 
+def fill(application, user):
+    """Let a user have a book and a library card."""
+    tables = sys.modules["shelves.tables"]
+    tables.lend(user, "Emma")
+    tables.LibraryCard.insert(user=user).on_conflict_ignore().execute()
+    return {}
+
+
 def test_a_feature_that_keeps_the_rules_passes(shelves):
-    assert lines(shelves(), ON) == []
+    assert lines(shelves(), ON, fill=fill) == []
 
 
 def test_a_feature_that_adds_little_passes():
     assert lines(Feature(name="quiet")) == []
+
+
+def test_a_table_that_stays_empty_is_found(shelves):
+    found = lines(shelves(), fill=lambda application, user: {})
+    tables = ("shelves_book", "shelves_card")
+    assert found == [f"tables: {table}: `fill` inserts no row" for table in tables]
+
+
+def test_the_named_parts_of_paths_are_those_of_fill(shelves):
+    login = "        require_login(environ, site)\n"
+    feature = shelves(
+        ("feature.py", '"/shelf/tidy"', '"/shelf/{state}"'),
+        ("tidy.py", login, f'{login}        assert environ["PATH_INFO"] != "/shelf/overdue"\n'),
+    )
+    found = lines(feature, fill=lambda application, user: {"state": "overdue"})
+    assert "endpoints: GET /shelf/{state}: to a user, it raises AssertionError: " in found
 
 
 def edit(file, old, new, *expected, id):
@@ -255,6 +279,13 @@ TOGETHER = (
     ),
 )
 ALONE = (
+    edit(
+        "tables.py",
+        "Book.select().where(Book.user == user)",
+        "Book.select()",
+        "tables: shelves_book: its `Records` list rows of another user",
+        id="rows of another user",
+    ),
     edit(
         "commands.py",
         "    command = ",
@@ -516,7 +547,7 @@ def found_together(tmp_path_factory):
     """Return the findings about a copy with all edits that do not disturb each other."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("together")
-        return lines(copy(folder, patch, *(each.values[0] for each in TOGETHER)), ON)
+        return lines(copy(folder, patch, *(each.values[0] for each in TOGETHER)), ON, fill=fill)
 
 
 @pytest.mark.parametrize(("change", "expected"), TOGETHER)
@@ -526,7 +557,7 @@ def test_a_broken_rule_is_found_among_others(found_together, change, expected):
 
 @pytest.mark.parametrize(("change", "expected"), ALONE)
 def test_a_broken_rule_is_found(shelves, change, expected):
-    assert not_found(expected, lines(shelves(change), ON)) == []
+    assert not_found(expected, lines(shelves(change), ON, fill=fill)) == []
 
 
 def not_found(expected, found):

@@ -14,6 +14,7 @@ from wsgiauth.testing.feature_rules.languages import check_emails, check_languag
 from wsgiauth.testing.feature_rules.pages import check_pages
 from wsgiauth.testing.feature_rules.scene import Finding, Scene
 from wsgiauth.testing.feature_rules.tables import check_tables
+from wsgiauth.testing.features import Fill
 
 RULES = (
     check_declaration,
@@ -29,11 +30,11 @@ RULES = (
 
 
 def findings_of(
-    feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...]
+    feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...], fill: Fill | None
 ) -> list[Finding]:
     """Return each finding once; see `check_feature`."""
     try:
-        scene = Scene(feature, settings, languages)
+        scene = Scene(feature, settings, languages, fill)
     except ConfigurationError as error:
         place = f"the start of a site with {feature.name}"
         return [Finding("declaration", place, each) for each in error.problems]

@@ -19,7 +19,7 @@ def check_document(scene: Scene) -> Iterator[Finding]:
     if not feature.openapi:
         yield Finding("document", feature.name, "name the module of its OPERATIONS in `openapi`")
         return
-    document = scene.program().get(f"{MOUNT}/openapi.json").json
+    document = scene.program().client.get(f"{MOUNT}/openapi.json").json
     for place, advice in (
         *_classes(scene),
         *_operations(scene, document),

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
@@ -15,18 +15,15 @@ from wsgiauth.testing.feature_rules.scene import (
     BROWSER,
     MOUNT,
     USER,
+    Caller,
     Drawn,
     Finding,
     Scene,
 )
 
-if TYPE_CHECKING:
-    from webtest import TestApp
-
 _JSON, _PROBLEM, _HTML = "application/json", "application/problem+json", "text/html"
 _ELSEWHERE = {"Sec-Fetch-Site": "cross-site", "Origin": "https://elsewhere.example"}
 _PLANTED = "planted secret 5f0c81"
-_PARTS = {"id": "1", "provider": "google", "client": "a"}
 _LONG = "x" * 5000
 # Values by the class of the field: those that are refused whatever the form is about, and others.
 _WRONG: dict[type[Input], tuple[object, ...]] = {
@@ -64,13 +61,13 @@ class _Url:
 
     def __init__(self, scene: Scene, path: str, endpoint: Endpoint) -> None:
         self.scene, self.path, self.endpoint = scene, path, endpoint
-        self._url = MOUNT + re.sub(r"{(\w+)}", lambda part: _PARTS.get(part[1], "word"), path)
 
-    def send(self, client: "TestApp", method: str, **request: Any) -> Answer:
+    def send(self, caller: Caller, method: str, **request: Any) -> Answer:
         """Return the answer; a string that says what an exception was."""
-        send: Callable[..., Answer] = getattr(client, method.lower())
+        send: Callable[..., Answer] = getattr(caller.client, method.lower())
+        path = re.sub(r"{(\w+)}", lambda part: str(caller.parts.get(part[1], "word")), self.path)
         try:
-            answer = send(self._url, status="*", **request)
+            answer = send(f"{MOUNT}{path}", status="*", **request)
         except Exception as error:  # of the feature, which can raise anything
             return f"raises {type(error).__name__}: {error}"
         if answer.status_int >= 500:
@@ -100,11 +97,11 @@ class _Url:
 
 def _callers(url: _Url) -> Iterator[tuple[str, str]]:
     """Send each method as each kind of caller, as a program and as a browser."""
-    for who, client in url.scene.clients().items():
+    for who, caller in url.scene.callers().items():
         for method in url.endpoint.handlers:
             for headers in ({"Accept": _JSON}, BROWSER):
                 before = url.rows()
-                answer = url.send(client, method, headers=headers)
+                answer = url.send(caller, method, headers=headers)
                 if isinstance(answer, str):
                     yield method, f"to {who}, it {answer}"
                     continue
@@ -114,7 +111,7 @@ def _callers(url: _Url) -> Iterator[tuple[str, str]]:
                         url.draw(method, answer)
                     if url.rows() != before:
                         yield method, "it changes rows, which only a POST should do"
-                    yield from _head(url, client, headers, answer)
+                    yield from _head(url, caller, headers, answer)
 
 
 def _refusal(url: _Url, who: str, method: str, answer: Answer) -> Iterator[str]:
@@ -127,9 +124,9 @@ def _refusal(url: _Url, who: str, method: str, answer: Answer) -> Iterator[str]:
 
 
 def _head(
-    url: _Url, client: "TestApp", headers: dict[str, str], answer: Answer
+    url: _Url, caller: Caller, headers: dict[str, str], answer: Answer
 ) -> Iterator[tuple[str, str]]:
-    head = url.send(client, "HEAD", headers=headers)
+    head = url.send(caller, "HEAD", headers=headers)
     is_same = not isinstance(head, str) and head.status_int == answer.status_int
     if url.endpoint.answers_head and not is_same:
         found = head if isinstance(head, str) else f"answers {head.status}"
@@ -140,9 +137,9 @@ def _cross_site(url: _Url) -> Iterator[tuple[str, str]]:
     """Send a form as a page of another site does, with the cookie of a user."""
     if "POST" not in url.endpoint.handlers or url.endpoint.cross_origin is not None:
         return
-    for who, client in url.scene.clients().items():
+    for who, caller in url.scene.callers().items():
         before = url.rows()
-        answer = url.send(client, "POST", params={"x": "y"}, headers={**BROWSER, **_ELSEWHERE})
+        answer = url.send(caller, "POST", params={"x": "y"}, headers={**BROWSER, **_ELSEWHERE})
         if isinstance(answer, str):
             yield "POST", f"from another site, to {who}, it {answer}"
         elif answer.status_int < 300 or url.rows() != before:
@@ -154,10 +151,10 @@ def _hostile(url: _Url) -> Iterator[tuple[str, str]]:
     if not isinstance(url.endpoint, Form):
         return
     for field, is_filled in product(url.endpoint.fields, (False, True)):
-        client, kind = url.scene.program(), type(field)
+        caller, kind = url.scene.program(), type(field)
         others = {each.name: _usual(each, is_filled) for each in url.endpoint.fields}
         for value in (*_WRONG[kind], *_HOSTILE[kind]):
-            answer = url.send(client, "POST_JSON", params={**others, field.name: value})
+            answer = url.send(caller, "POST_JSON", params={**others, field.name: value})
             shown = f"{value!r:.20}"
             if isinstance(answer, str):
                 yield "POST", f"with {shown} in the field {field.name}, it {answer}"

@@ -24,6 +24,7 @@ from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.storage.connections import discard_connection
 from wsgiauth.storage.models import Model
+from wsgiauth.testing.features import Fill
 from wsgiauth.testing.logins import bearer, logged_in
 from wsgiauth.testing.people import make_user
 from wsgiauth.testing.settings import make_settings
@@ -37,6 +38,7 @@ LOGIN = f"{MOUNT}/login"
 BROWSER = {"Accept": "text/html", "Sec-Fetch-Site": "same-origin"}
 ANONYMOUS, USER, STAFF = "an anonymous client", "a user", "the staff"
 _POWERS = {"is_staff": True, "is_superuser": True}
+_PARTS = {"id": "1", "provider": "google", "client": "a"}
 _OWN = Path(wsgiauth.features.__path__[0])
 
 
@@ -50,6 +52,13 @@ class Finding(NamedTuple):
     def __str__(self) -> str:
         """Return a line for the developer of the feature."""
         return f"{self.subject}: {self.place}: {self.advice}"
+
+
+class Caller(NamedTuple):
+    """A client, and the values for the named parts of paths that are about its user."""
+
+    client: "TestApp"
+    parts: Mapping[str, object]
 
 
 class Drawn(NamedTuple):
@@ -73,11 +82,16 @@ class Scene:
     Attributes:
         is_own: Whether the feature is one of wsgiauth's own.
         languages: Those that the feature is translated to.
+        fill: See `check_feature`.
         drawn: What its URLs have answered to programs.
     """
 
     def __init__(
-        self, feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...]
+        self,
+        feature: Feature,
+        settings: Mapping[str, Any],
+        languages: tuple[str, ...] = (),
+        fill: Fill | None = None,
     ) -> None:
         self.feature = feature
         self.is_own = feature in FEATURES
@@ -89,6 +103,7 @@ class Scene:
         self.site = self.application.site
         self.drawn: set[Drawn] = set()
         self._numbers = count(1)
+        self.fill = fill
 
     @property
     def folder(self) -> Path | None:
@@ -133,24 +148,31 @@ class Scene:
         """Return a new user: requests change and delete users."""
         return make_user(self.application, f"user{next(self._numbers)}", **fields)
 
-    def clients(self) -> "dict[str, TestApp]":
-        """Return new clients, by what they are: without a login, a user's, and the staff's."""
+    def filled(self, user: User) -> Mapping[str, object]:
+        """Let a user have rows in each table; return the named parts of paths."""
+        with self.database():
+            return {**_PARTS, **(self.fill(self.application, user) if self.fill else {})}
+
+    def callers(self) -> dict[str, Caller]:
+        """Return new callers, by what they are: without a login, a user, and the staff."""
         from webtest import TestApp
 
+        user, staff = self.make_user(), self.make_user(**_POWERS)
+        parts = self.filled(user)
         return {
-            ANONYMOUS: TestApp(self.application),
-            USER: logged_in(self.application, self.make_user()),
-            STAFF: logged_in(self.application, self.make_user(**_POWERS)),
+            ANONYMOUS: Caller(TestApp(self.application), parts),
+            USER: Caller(logged_in(self.application, user), parts),
+            STAFF: Caller(logged_in(self.application, staff), self.filled(staff)),
         }
 
-    def program(self) -> "TestApp":
-        """Return a client without cookies, with the token of a new member of the staff."""
+    def program(self) -> Caller:
+        """Return a caller without cookies, with the token of a new member of the staff."""
         from webtest import TestApp
 
-        client = TestApp(self.application)
-        header = bearer(self.application, self.make_user(**_POWERS))["Authorization"]
+        client, user = TestApp(self.application), self.make_user(**_POWERS)
+        header = bearer(self.application, user)["Authorization"]
         client.authorization = ("Bearer", header.removeprefix("Bearer "))
-        return client
+        return Caller(client, self.filled(user))
 
     @contextmanager
     def database(self) -> Iterator[Any]:

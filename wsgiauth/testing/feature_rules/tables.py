@@ -1,11 +1,14 @@
 """The rules for tables and their migrations."""
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import peewee
 
+from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import schema
 from wsgiauth.storage.models import Model
@@ -25,6 +28,8 @@ def check_tables(scene: Scene) -> Iterator[Finding]:
                 yield Finding("tables", table, advice)
         if scene.feature.migrations is not None:
             yield from _of_migrations(scene, database, models)
+        if scene.fill is not None:
+            yield from _of_users(scene)
 
 
 def shape(
@@ -56,6 +61,27 @@ def shape(
             (*each[:3], each.on_delete) for each in database.get_foreign_keys(table)
         ),
     }
+
+
+def _of_users(scene: Scene) -> Iterator[Finding]:
+    """Read the rows of a user for the file of the user's own data, and delete the user."""
+    stranger, user = scene.make_user(), scene.make_user()
+    records = scene.feature.personal_data
+    of_stranger = {table: _listed(scene, each, stranger) for table, each in records.items()}
+    scene.filled(user)
+    for table, model in scene.models.items():
+        if not model.select().exists():
+            yield Finding("tables", table, "`fill` inserts no row")
+    for table, each in records.items():
+        _listed(scene, each, user)
+        if _listed(scene, each, stranger) != of_stranger[table]:
+            yield Finding("tables", table, "its `Records` list rows of another user")
+    delete_user(user)
+
+
+def _listed(scene: Scene, records: Records, user: User) -> str:
+    """Return the rows of a user, as JSON."""
+    return json.dumps([*records.read(user, scene.site.settings)], allow_nan=False)
 
 
 def _of_migrations(scene: Scene, database: Any, models: Iterable[str]) -> Iterator[Finding]:
