@@ -13,6 +13,7 @@ from wsgiauth.features.registry import FEATURES
 from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint, require_login
 from wsgiauth.settings.features import Declaration
 from wsgiauth.testing import logged_in
+from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import json_response
 
 
@@ -101,3 +102,20 @@ def test_it_cannot_have_what_another_one_has(settings, feature, problem):
 def test_a_declaration_alone_is_no_feature(settings):
     with pytest.raises(ConfigurationError, match=r"Declaration\(.*\) is no Feature"):
         AuthMiddleware(echo, replace(settings, FEATURES=(Declaration(name="badges"),)))
+
+
+class BadgesPage(Page):
+    """A page whose template has a mistake."""
+
+    template = "badges.html"
+
+
+def test_a_mistake_in_its_template_is_found_at_start(settings, tmp_path):
+    template = tmp_path / "templates/badges.html"
+    template.parent.mkdir()
+    template.write_text("\n{{ page.colour }}\n", encoding="utf-8")
+    feature = Feature(name="badges", folder=tmp_path, pages=lambda: [BadgesPage()])
+    with pytest.raises(ConfigurationError) as caught:
+        AuthMiddleware(echo, replace(settings, FEATURES=(feature,)))
+    assert f"{template}, line 2: " in str(caught.value)
+    assert "has no attribute 'colour'" in str(caught.value)

@@ -139,7 +139,8 @@ class AuthApp:
     """Answers the requests below the mount, which is at the end of SCRIPT_NAME.
 
     Raises:
-        ConfigurationError: A template of the site is wrong; the message names file and line.
+        ConfigurationError: A template of the site, or of a feature that is not ours, is wrong; the
+            message names file and line.
     """
 
     def __init__(self, site: Site) -> None:
@@ -158,12 +159,14 @@ class AuthApp:
         self._shared = Router(
             {path: (each.cross_origin, each) for path, each in routes.items() if each.cross_origin}
         )
-        if site.settings.TEMPLATES is None:
-            return  # our own templates are tested
-        pages = page_samples(site.features)
+        # Our own templates are tested.
+        is_replacing = site.settings.TEMPLATES is not None
+        further = (each for of in site.features if of not in FEATURES for each in of.pages())
+        pages = page_samples(site.features) if is_replacing else [*further]
         for page in pages:
             site.pages.check(page)
-        check_registration(pages, site)
+        if is_replacing:
+            check_registration(pages, site)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request (PEP 3333)."""

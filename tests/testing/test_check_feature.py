@@ -412,8 +412,7 @@ ALONE = (
         "templates/shelf.html",
         "{{ each }}",
         "{{ each.isbn }}",
-        "pages: shelf.html in de: UndefinedError: 'str object' has no attribute 'isbn'",
-        "pages: shelf.html in en: UndefinedError: 'str object' has no attribute 'isbn'",
+        "declaration: the start of a site with shelves: TEMPLATES: ",
         id="an undefined value",
     ),
     edit(
