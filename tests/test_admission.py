@@ -600,11 +600,13 @@ class WithoutDatabase(Badge):
         raise OperationalError("away")
 
 
-def test_a_demand_without_a_database_answers_503():
+def test_a_demand_without_a_database_answers_503(monkeypatch):
     case = replace(OF_FEATURE, features=(demanding(WithoutDatabase()),))
     with case.on():
         scene = Scene(case)
-    scene.program().get("/", headers=scene.headers(scene.user()), status=503)
+    headers = scene.headers(scene.user())
+    monkeypatch.setattr("wsgiauth.events.actors.can_go_on", lambda opened: False)
+    scene.program().get("/", headers=headers, status=503)
 
 
 def test_two_demands_have_different_names():

@@ -17,7 +17,7 @@ from tests.support.demands import BADGE, Badge, demanding
 from tests.support.oauth_apps import USERINFO
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, echo
 from tests.test_admission import FORWARDED, OF_FEATURE, PERMISSION, SCRIPT, Scene
-from wsgiauth import AuthMiddleware, User
+from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ApplicationError
@@ -456,6 +456,32 @@ def test_a_guard_answers_500_if_the_demand_begins_to_fail(monkeypatch):
     require_failed(scene.program().get("/login", headers=headers, status="*"))
 
 
+class Asking(Badge):
+    """Sends a statement that is wrong."""
+
+    def is_met(self, user, values):
+        """Fail."""
+        return storage.current().execute_sql("SELECT missing FROM nowhere")
+
+
+@pytest.mark.every_database
+def test_a_wrong_statement_of_a_demand_is_its_error(database, settings, caplog):
+    """After a login, the transaction cannot go on."""
+    feature = demanding(Asking())
+    site = AuthMiddleware(
+        echo, make_settings(DATABASE_URL=settings.DATABASE_URL, FEATURES=(feature,))
+    )
+    client = TestApp(site)
+    user = make_user(site, password=PASSWORD)
+    client.get("/", headers=bearer(site, user), status=500)
+    assert f"the demand {BADGE} of demanding failed: 500" in caplog.text
+    before = user.sessions.count()
+    sent = {"username": "ada", "password": PASSWORD}
+    client.post_json("/auth/login", sent, status=503)
+    assert user.sessions.count() == before
+    storage.discard_connection(site.database)
+
+
 def find_nothing(credentials, now):
     """Fail."""
     raise RuntimeError("broken")
@@ -468,7 +494,8 @@ def lose_database(credentials, now):
 
 @pytest.mark.parametrize("find", [find_nothing, lose_database])
 @pytest.mark.parametrize("path", ["/", "/auth/me", "/auth/check", "/auth/sessions"])
-def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, caplog):
+def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, monkeypatch, caplog):
+    monkeypatch.setattr("wsgiauth.events.actors.can_go_on", lambda opened: False)
     kinds = [CredentialKind("toy", find)]
     feature = Feature(name="toys", credential_kinds=lambda settings: kinds)
     site = AuthMiddleware(

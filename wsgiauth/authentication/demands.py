@@ -17,9 +17,9 @@ import peewee
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
+from wsgiauth.events.actors import is_outage
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, UnmetDemandError
 from wsgiauth.parts import KERNEL
-from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.models import Model
 
 if TYPE_CHECKING:
@@ -172,15 +172,15 @@ class Chain:
 
         Raises:
             DemandError: A demand failed.
-            peewee.DatabaseError: The database failed.
+            peewee.DatabaseError: The database failed; see `actors.is_outage`.
         """
         for demand, place in self._places:
             try:
                 if demand.is_met(user, row[place]):
                     continue
-            except DATABASE_ERRORS:
-                raise
             except Exception as error:
+                if is_outage(error):
+                    raise
                 self._report(demand)
                 raise DemandError(user, demand) from error
             return demand

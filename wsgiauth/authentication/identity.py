@@ -14,6 +14,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.demands import Demand, DemandError
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events.actors import is_outage
 from wsgiauth.exceptions import ApplicationError
 from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
@@ -245,9 +246,9 @@ class Identifier:
             return ANONYMOUS
         try:
             found = kind.find(credentials, int(self._tokens.now()))
-        except DATABASE_ERRORS:
-            raise
         except Exception as error:
+            if is_outage(error):
+                raise
             logger.exception("the credentials of %s failed: 500", kind.feature)
             raise ApplicationError(f"the credentials of {kind.feature} failed") from error
         if found is None:

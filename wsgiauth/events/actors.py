@@ -63,6 +63,15 @@ def application_code(name: str, *, passes: tuple[type[Exception], ...] = ()) -> 
         raise ApplicationError(f"{name} failed: {type(error).__name__}: {error}") from error
 
 
+def is_outage(error: BaseException) -> bool:
+    """Return whether an exception is that of a database that does not answer any more.
+
+    So is the error of a statement in a transaction, which cannot go on.
+    """
+    opened: AccountDatabase = storage.current()  # type: ignore[assignment]
+    return isinstance(error, DATABASE_ERRORS) and not can_go_on(opened)
+
+
 class Outcome:
     """What became of `feature_code`: the exception, or None."""
 
@@ -87,8 +96,7 @@ def feature_code(feature: str, part: str) -> Iterator[Outcome]:
     try:
         yield outcome
     except Exception as error:
-        opened: AccountDatabase = storage.current()  # type: ignore[assignment]
-        if isinstance(error, DATABASE_ERRORS) and not can_go_on(opened):
+        if is_outage(error):
             raise
         logger.exception("a function of %s failed, so that %s is missing", feature, part)
         outcome.error = error

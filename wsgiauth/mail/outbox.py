@@ -25,6 +25,7 @@ from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
 from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, REGISTRATION, RESET, OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import kinds
+from wsgiauth.events.actors import is_outage
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.mail.transports import DeliveryError, Kept, MailServerError, Transport, sending
 from wsgiauth.mail.worker import Queue
@@ -33,7 +34,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.connections import DATABASE_ERRORS, can_go_on
 from wsgiauth.storage.models import Model
 
 MINUTE = 60  # seconds
@@ -178,15 +178,12 @@ class Outbox(Queue):
                 message = self._letters.message(addressed)
                 storage.release_connection(storage.current())  # the mail server can take long
                 send(message)
-        except DATABASE_ERRORS as error:
-            if not can_go_on(storage.current()):  # type: ignore[arg-type]
-                raise  # the lease ends, and the email is tried again
-            self._failed(row, user_id, error)  # so that it keeps no other email waiting
-            return
         except MailServerError:
             _postpone(row, int(self.now()) + MINUTE, row.attempts - 1)
             raise
         except (Exception, SystemExit) as error:  # of a template, or of the site's `send_mail`
+            if is_outage(error):
+                raise  # the lease ends, and the email is tried again
             self._failed(row, user_id, error)
             return
         _delete(row)
