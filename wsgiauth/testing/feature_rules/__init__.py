@@ -1,7 +1,7 @@
 """The rules of `check_feature`: a module for each subject, whose function yields findings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
@@ -14,7 +14,9 @@ from wsgiauth.testing.feature_rules.languages import check_emails, check_languag
 from wsgiauth.testing.feature_rules.pages import check_pages
 from wsgiauth.testing.feature_rules.scene import Finding, Scene
 from wsgiauth.testing.feature_rules.tables import check_tables
-from wsgiauth.testing.features import Fill
+
+if TYPE_CHECKING:
+    from wsgiauth.testing.features import Fill
 
 RULES = (
     check_declaration,
@@ -30,7 +32,7 @@ RULES = (
 
 
 def findings_of(
-    feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...], fill: Fill | None
+    feature: Feature, settings: Mapping[str, Any], languages: tuple[str, ...], fill: "Fill | None"
 ) -> list[Finding]:
     """Return each finding once; see `check_feature`."""
     try:

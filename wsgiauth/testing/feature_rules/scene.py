@@ -24,13 +24,14 @@ from wsgiauth.middleware import AuthMiddleware
 from wsgiauth.storage import context
 from wsgiauth.storage.connections import discard_connection
 from wsgiauth.storage.models import Model
-from wsgiauth.testing.features import Fill
 from wsgiauth.testing.logins import bearer, logged_in
 from wsgiauth.testing.people import make_user
 from wsgiauth.testing.settings import make_settings
 
 if TYPE_CHECKING:
     from webtest import TestApp
+
+    from wsgiauth.testing.features import Fill
 
 MOUNT = "/auth"
 GUARDED = "/guarded"  # a path of the application
@@ -91,7 +92,7 @@ class Scene:
         feature: Feature,
         settings: Mapping[str, Any],
         languages: tuple[str, ...] = (),
-        fill: Fill | None = None,
+        fill: "Fill | None" = None,
     ) -> None:
         self.feature = feature
         self.is_own = feature in FEATURES
