@@ -329,6 +329,9 @@ def test_the_public_names_and_all_that_they_lead_to_have_types(tmp_path):
     assert [each["name"] for each in untyped] == []
 
 
+# Migrations have no annotations: their models are made in a function.
+OF_MIGRATIONS = "wsgiauth.extend.FrozenModels"
+
 SURROUNDINGS = """
 from tests.support.door import *
 from tests.support.door import _
@@ -347,7 +350,8 @@ def example(
 
 
 def test_the_examples_of_the_door_have_no_error(tmp_path, request):
-    for name, (door, found) in OBJECTS.items():
+    typed = {name: each for name, each in OBJECTS.items() if name != OF_MIGRATIONS}
+    for name, (door, found) in typed.items():
         program = SURROUNDINGS.format(door=door.__name__) + indent(example_of(found), "    ")
         (tmp_path / f"{name.replace('.', '_')}.py").write_text(program)
     output = run(

@@ -389,12 +389,7 @@ def has_keys(user_id: int, now: float) -> bool:
 
 
 def revoke_keys(user_id: int) -> int:
-    """Revoke all API keys of a user, and return how many there were.
-
-    Example:
-        with database.atomic():
-            number = revoke_keys(user.id)
-    """
+    """Revoke all API keys of a user, and return how many there were."""
     with database.atomic():
         revoked: int = Key.delete().where(Key.user == user_id).execute()
         if revoked:

@@ -95,12 +95,6 @@ def redeem(
     Atomic under concurrency. The user's other secrets of the purpose end, except `keep`. Call this
     in the transaction of the change that the secret permits. If the user changes, lock the user's
     row first, so that no change of the password is committed in between.
-
-    Example:
-        with database.atomic():
-            used = redeem("a secret that a client sent", "badge", now=site.now())
-            if used is not None:
-                Badge.create(user=used.user, name=used.data)
     """
     row = find(secret, purpose, now=now)
     if row is None:
@@ -132,11 +126,6 @@ def exchange(row: OneTimeSecret, data: str) -> str | None:
 
     Returns:
         None if it was used meanwhile.
-
-    Example:
-        secret = issue("badge", user, now=site.now(), lifetime=3600)
-        found = find(secret, "badge", now=site.now())
-        other = None if found is None else exchange(found, "kind")
     """
     secret = secrets.token_urlsafe(32)
     changes = {"id": digest(secret), "data": data}
@@ -146,11 +135,7 @@ def exchange(row: OneTimeSecret, data: str) -> str | None:
 
 
 def end_about(subject: str, purpose: str) -> None:
-    """End all secrets for a purpose that depend on an email address.
-
-    Example:
-        end_about("grace@example.org", "badge")
-    """
+    """End all secrets for a purpose that depend on an email address."""
     found = OneTimeSecret.select(OneTimeSecret.id).where(
         OneTimeSecret.subject == digest(subject), OneTimeSecret.purpose == purpose
     )

@@ -199,11 +199,7 @@ def require_passwords(settings: Settings) -> None:
 
 
 def require_group(name: str) -> Group:
-    """Return the group with this name, ignoring case.
-
-    Example:
-        group = require_group("Editors")
-    """
+    """Return the group with this name, ignoring case."""
     group = Group.objects.find(name)
     if group is None:
         raise CommandError(f"there is no group {name!r}; `groups` lists them")

@@ -45,11 +45,7 @@ def print_line(text: str) -> None:
 
 
 def print_change(is_changed: bool, state: str, *, done: str = "") -> None:
-    """Print the new state, or the sentence `done` instead, or that nothing changed.
-
-    Example:
-        print_change(True, "ada has the badge early")
-    """
+    """Print the new state, or the sentence `done` instead, or that nothing changed."""
     print_line((done or state) if is_changed else f"Nothing changed: {state}")
 
 
@@ -144,9 +140,5 @@ def printable(text: str) -> str:
 
 
 def yes_or_no(value: object) -> str:
-    """Return "yes" if `value` is true, otherwise "no".
-
-    Example:
-        yes_or_no(True) == "yes"
-    """
+    """Return "yes" if `value` is true, otherwise "no"."""
     return "yes" if value else "no"

@@ -147,11 +147,7 @@ def positive(text: str) -> int:
 
 
 def natural(text: str) -> int:
-    """Return the typed number, which can be 0, or raise argparse.ArgumentTypeError.
-
-    Example:
-        natural("0") == 0
-    """
+    """Return the typed number, which can be 0, or raise argparse.ArgumentTypeError."""
     if not re.fullmatch(r"0|[1-9][0-9]{0,17}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)

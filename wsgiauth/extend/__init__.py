@@ -8,7 +8,7 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
   `ConfirmationWay`, `FactorsOf`, `FeatureField`, `Figure`, `Finding`, `PartFactories`, `Parts`,
   `Question`, `Recorder`, `Records`, `Several`, `StaffSection`, `Waiting`, `WellKnown`
 - Settings: `FeatureSettings`, `Settings`. Its fields: `choice`, `key`, `limit`, `path`, `string`,
-  `switch`, `whole_number`, `words`; checks: `is_day`, `is_number`
+  `switch`, `whole_number`, `words`; check: `is_day`
 - The site and its people: `Site`, `User`, `Group`, `Session`, `UserSession`, `find_user`,
   `lock_user`, `PersonalData`. Names: `email_in_part`, `email_problem`, `is_handle`,
   `is_same_mailbox`, `typed`
@@ -20,8 +20,8 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
 - URLs: `Endpoint`, and for forms `PublicForm`, `MemberForm`, `ListForm`. Their fields: `Input`,
   `Flag`, `Number`, `Numbers`, `Text`, `Texts`. What they get: `Submission`, `MemberSubmission`,
   `Networks`, `Refusal`. Their pages: `Page`, `FormPage`, `UrlBelow`
-- Requests: `mount_url`, `prefers_html`, `query_field`, `query_fields`, `routing_argument`,
-  `url_for_client`, `with_next`, `must_send_again`. Who sent one: `Caller`, `Client`, `OwnCookie`,
+- Requests: `mount_url`, `prefers_html`, `query_field`, `routing_argument`,
+  `url_for_client`, `must_send_again`. Who sent one: `Caller`, `Client`, `OwnCookie`,
   `user_agent_in_words`
 - Checks of a request: `require_login`, `require_fresh`, `require_caller`, `require_part`,
   `require_same_origin`, `require_not_in_advance`, `require_opened`; for views: `make_guard`
@@ -34,12 +34,11 @@ work once, `openapi` for the description of endpoints, `samples` for examples of
 - Limits: `Limit`, `Attempt`, which `Site.attempt` makes
 - Values that clients send back: `Purpose`, `ExpiringValues`, `SignedValues`, `Unexpired`, and those
   of a `OneTimeSecret`
-- Emails: `Letter`, `LinkLetter`, `SiteLabel`, `Addressed`, `Mail`, `Outbox`, `ask_for`, `enqueue`,
-  `unlinked`
+- Emails: `Letter`, `LinkLetter`, `SiteLabel`, `Addressed`, `Mail`, `Outbox`, `ask_for`, `enqueue`
 - The staff panel: `PanelEndpoint`, `PanelForm`, `PanelPage`, `Frame`, `frame_of`, `panel_url`,
   `require_staff`. A list on the page of a user: `UserList`, `UserRow`. Actions: `Action`,
   `ActionField`, `ActionForm`, `ActionPage`, `require_action`, in a section of the page: `ACCESS`,
-  `RIGHTS`, `DANGER`. Rights: `Right`, `administer`, `general_refusal`, `revoke_keys`
+  `RIGHTS`, `DANGER`. Rights: `Right`, `administer`, `general_refusal`
 - Errors: `RequestError`, and those that inherit from it: `ForbiddenError`, `NotFoundError`,
   `RetryLaterError`, `UnauthenticatedError`, `InsufficientAuthenticationError`,
   `KeyNotAcceptedError`. Others: `ValidationError`, `TakenError`, `ApplicationError`,
@@ -58,7 +57,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import email_in_part, email_problem, is_handle, is_same_mailbox, typed
 from wsgiauth.accounts.personal_data import PersonalData, Records, pages_of, rows_of
 from wsgiauth.accounts.registration import FeatureField
-from wsgiauth.accounts.tables import OneTimeSecret, Session, insert_new, revoke_keys
+from wsgiauth.accounts.tables import OneTimeSecret, Session, insert_new
 from wsgiauth.authentication.demands import Demand
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.second_factors import Factor, SecondFactors
@@ -125,7 +124,7 @@ from wsgiauth.forms.endpoint import (
 from wsgiauth.forms.fields import Flag, Input, Number, Numbers, Text, Texts
 from wsgiauth.forms.handover import destination_after_login
 from wsgiauth.guards import make_guard
-from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, SiteLabel, unlinked
+from wsgiauth.mail.letters import Addressed, Letter, LinkLetter, SiteLabel
 from wsgiauth.mail.outbox import Composer, Mail, Outbox, ask_for, enqueue
 from wsgiauth.messages import Message, _, counted, list_of, ngettext, pgettext
 from wsgiauth.openapi.answers import Answer, Problem
@@ -189,9 +188,9 @@ from wsgiauth.web.cookies import OwnCookie
 from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin
 from wsgiauth.web.failures import must_send_again
 from wsgiauth.web.pages import Page, StaffSection, UrlBelow
-from wsgiauth.web.request import prefers_html, query_field, query_fields
+from wsgiauth.web.request import prefers_html, query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import is_number, mount_url, routing_argument, url_for_client, with_next
+from wsgiauth.web.urls import mount_url, routing_argument, url_for_client
 
 __all__ = [
     "ACCESS",
@@ -328,7 +327,6 @@ __all__ = [
     "insert_new",
     "is_day",
     "is_handle",
-    "is_number",
     "is_same_mailbox",
     "json_fields",
     "json_response",
@@ -351,7 +349,6 @@ __all__ = [
     "problems_of_session",
     "purge_some",
     "query_field",
-    "query_fields",
     "redirect",
     "repeated_after_conflict",
     "require_action",
@@ -363,7 +360,6 @@ __all__ = [
     "require_part",
     "require_same_origin",
     "require_staff",
-    "revoke_keys",
     "routing_argument",
     "rows_of",
     "see_other",
@@ -371,12 +367,10 @@ __all__ = [
     "switch",
     "text",
     "typed",
-    "unlinked",
     "url_for_client",
     "user_agent_in_words",
     "utc_now",
     "utc_text",
     "whole_number",
-    "with_next",
     "words",
 ]

@@ -7,11 +7,9 @@ A site imports that module only for /auth/openapi.json. Provisional, as `wsgiaut
   `object_of`, `Optional`; with a name in the document: `Component`, `schema`, `obj`
 - Requests: `query`, `in_path`, `parameter`, `Body`; headers: `header`
 - Who can send them: `Scheme`, `SESSION`, `SESSION_OR_KEY`, `PERHAPS_SESSION`. Groups: `Tag`
-- What several endpoints have: the objects `DETAIL` and `DONE`, the strings `EMAIL`, `LABEL` and
-  `USERNAME`, the parameter `NEXT`, the header `CLEARED_COOKIE`
+- What several endpoints have: the object `DETAIL`, the parameter `NEXT`
 - Failures: `Problem`, and those that several endpoints have: `APPLICATION_FAILED`, `INVALID`,
-  `INVALID_QUERY`, `NOT_FRESH`, `NO_SESSION`, `TAKEN`, `THROTTLED`, with the header `RETRY_AFTER`.
-  Redirects: `TO_CONFIRM`, `TO_LOGIN`, `TO_LOGIN_OR_CONFIRM`
+  `NOT_FRESH`, `NO_SESSION`, `THROTTLED`, with the header `RETRY_AFTER`
 """
 
 from wsgiauth.openapi.answers import (
@@ -31,19 +29,14 @@ from wsgiauth.openapi.callers import (
     SESSION,
     SESSION_OR_KEY,
 )
-from wsgiauth.openapi.objects import CLEARED_COOKIE, DETAIL, DONE, NEXT
+from wsgiauth.openapi.objects import DETAIL, NEXT
 from wsgiauth.openapi.problems import (
     APPLICATION_FAILED,
     INVALID,
-    INVALID_QUERY,
     NO_SESSION,
     NOT_FRESH,
     RETRY_AFTER,
-    TAKEN,
     THROTTLED,
-    TO_CONFIRM,
-    TO_LOGIN,
-    TO_LOGIN_OR_CONFIRM,
 )
 from wsgiauth.openapi.schemas import (
     Component,
@@ -64,17 +57,11 @@ from wsgiauth.openapi.schemas import (
     text,
     time,
 )
-from wsgiauth.openapi.strings import EMAIL, LABEL, USERNAME
 
 __all__ = [
     "APPLICATION_FAILED",
-    "CLEARED_COOKIE",
     "DETAIL",
-    "DONE",
-    "EMAIL",
     "INVALID",
-    "INVALID_QUERY",
-    "LABEL",
     "NEXT",
     "NOT_FRESH",
     "NO_SESSION",
@@ -82,12 +69,7 @@ __all__ = [
     "RETRY_AFTER",
     "SESSION",
     "SESSION_OR_KEY",
-    "TAKEN",
     "THROTTLED",
-    "TO_CONFIRM",
-    "TO_LOGIN",
-    "TO_LOGIN_OR_CONFIRM",
-    "USERNAME",
     "Answer",
     "Body",
     "Component",

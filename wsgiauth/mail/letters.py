@@ -238,9 +238,6 @@ def unlinked(name: str) -> str:
 
     Anyone can choose a name, and mail software makes a link of `evil.example` without a scheme.
     Compatibility forms count, such as the full-width solidus.
-
-    Example:
-        unlinked("evil.example") == ""
     """
     return "" if _LINK_CHARACTERS & set(key(name)) else name
 

@@ -242,9 +242,6 @@ def query_fields(environ: WSGIEnvironment, names: Collection[str]) -> dict[str, 
     """Return fields in the query, each "" if it is missing.
 
     For filters: a filter that is ignored would select more than the client asked for.
-
-    Example:
-        filters = query_fields(environ, ("name", "colour"))
     """
     return query_form(environ, names, ())[0]
 

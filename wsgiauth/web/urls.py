@@ -160,11 +160,7 @@ def path_below(destination: str, url: str) -> str:
 
 
 def with_next(url: str, destination: str) -> str:
-    """Return `url` with `destination` as its `next`, if there is one.
-
-    Example:
-        url = with_next(f"{mount_url(environ)}/login", "/badges")
-    """
+    """Return `url` with `destination` as its `next`, if there is one."""
     if not destination:
         return url
     return f"{url}{'&' if '?' in url else '?'}{urlencode({'next': destination})}"
@@ -263,11 +259,7 @@ def routing_argument(environ: WSGIEnvironment, name: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a string is a number as in a path, which fits into 64 bits.
-
-    Example:
-        is_number("12") and not is_number("012")
-    """
+    """Return whether a string is a number as in a path, which fits into 64 bits."""
     return re.fullmatch(_NUMBER, text) is not None
 
 
