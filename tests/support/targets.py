@@ -66,6 +66,7 @@ FILES = {
         "docs/test_logins_page.py",
         "docs/test_mail_page.py",
         "docs/test_migration.py",
+        "docs/test_organisations.py",
         "docs/test_own_data_page.py",
         "docs/test_prometheus.py",
         "docs/test_pyramid_page.py",
