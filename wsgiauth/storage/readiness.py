@@ -9,7 +9,6 @@ import os
 import threading
 import time
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
 
@@ -90,8 +89,10 @@ class Readiness:
         self._lock = threading.Lock()
 
     def __del__(self) -> None:
-        with suppress(Exception):
+        try:  # noqa: SIM105 - at the end of the process, no `suppress` is left
             self._connection.close()
+        except Exception:  # noqa: S110 - the database may be gone
+            pass
 
     def _run(self, check: _Check, database: AccountDatabase) -> None:
         try:
