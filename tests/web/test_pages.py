@@ -20,7 +20,8 @@ from wsgiauth import AuthMiddleware
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.languages.language import ENGLISH
 from wsgiauth.settings.oidc import ICONS
-from wsgiauth.testing.feature_rules.markup import faults
+from wsgiauth.testing.feature_rules.markup import faults, structure
+from wsgiauth.testing.feature_rules.pages import filled
 from wsgiauth.testing.feature_rules.pages import shown as shown_to_user
 from wsgiauth.web import brand
 from wsgiauth.web.pages import Pages, ProviderButton
@@ -83,10 +84,6 @@ def script_source(answer):
     return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
 
 
-def structure(html):
-    return [(element.name, sorted(element.attrs)) for element in html.find_all()]
-
-
 def contents(html):
     for monogram in html.select(".monogram"):  # the first character alone
         monogram.decompose()
@@ -94,14 +91,6 @@ def contents(html):
     # A monogram has the first letter alone: `structure` shows that it is text.
     whole = (each for each in html.main.strings if "monogram" not in each.parent.get("class", ()))
     return [*map(str, values), *whole, str(html.title.string)]
-
-
-def filled(page, value):
-    """Return the page with every text replaced."""
-    texts = {name: value for name, present in vars(page).items() if isinstance(present, str)}
-    if hasattr(page, "errors"):
-        texts["errors"] = {"email": [value], "username": [value], "password": [value]}
-    return page.replaced(**texts)
 
 
 def test_there_is_a_page_for_every_template():

@@ -36,7 +36,7 @@ FEATURE = Feature(
     urls={"/shelf": Shelf(), "/shelf/tidy": Tidy()},
     demands=lambda settings: [Card()] if settings.SHELVES_CARD else [],
     pages=lambda: [
-        ShelfPage(titles=["Emma"], overdue=3),
+        ShelfPage(titles=["Emma"], overdue=3, message="Taken."),
         ShelfPage(errors={"title": [_("Enter the title of a book.")]}),
     ],
     letter_samples=(DueLetter(title="Emma"),),

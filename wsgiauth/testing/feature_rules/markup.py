@@ -20,6 +20,11 @@ _LISTS = ":is(ul, ol):not([role=list])"
 _COMMENTS = re.compile(r"<!--|\{#|\{%|\{\{")
 
 
+def structure(page: Any) -> list[tuple[str, list[str]]]:
+    """Return the elements of a page and the names of their attributes."""
+    return [(element.name, sorted(element.attrs)) for element in page.find_all()]
+
+
 def faults(html: str, policy: str) -> Iterator[str]:
     """Yield what is wrong with a page, as advice.
 

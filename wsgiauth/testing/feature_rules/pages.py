@@ -1,6 +1,7 @@
 """The rules for pages and their forms, by the examples that the feature declares."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from typing import Any
 
@@ -17,7 +18,7 @@ from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.languages import Languages
 from wsgiauth.languages.language import Language
 from wsgiauth.site import Site
-from wsgiauth.testing.feature_rules.markup import faults
+from wsgiauth.testing.feature_rules.markup import faults, structure
 from wsgiauth.testing.feature_rules.scene import MOUNT, Finding, Scene
 from wsgiauth.web.account_field import EXAMPLE
 from wsgiauth.web.pages import Page, Pages
@@ -26,6 +27,7 @@ from wsgiauth.web.urls import Router
 
 NAME = "ada"  # of the user who reads the examples
 _OF_ALL_FORMS = {ACCOUNT, NEXT, ONCE, SENT}
+_HOSTILE = """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>"""
 _ENVIRON = {"wsgiauth.root": ""}  # the part of an environ that pages use
 
 
@@ -50,6 +52,17 @@ def shown(pages: Pages, page: Page, language: Language) -> tuple[str, str]:
     return response.body.decode(), response.policy
 
 
+def filled(page: Page, value: str) -> Page:
+    """Return a page with every text replaced."""
+    texts: dict[str, object] = {
+        name: value for name, present in vars(page).items() if isinstance(present, str)
+    }
+    if hasattr(page, "errors"):
+        names = ("email", "username", "password", *page.errors)
+        texts["errors"] = {name: [value] for name in names}
+    return page.replaced(**texts)
+
+
 def check_pages(scene: Scene) -> Iterator[Finding]:
     """Yield what is wrong with templates, with the HTML of the examples, and with their forms."""
     found = _Forms(scene.endpoints, scene.site)
@@ -63,10 +76,24 @@ def check_pages(scene: Scene) -> Iterator[Finding]:
                 continue
             for advice in faults(html, policy):
                 yield Finding("pages", page.template, advice)
+            if _is_injectable(scene.site.pages, page, language):
+                advice = "show values as text: one of the page becomes HTML, as by the filter safe"
+                yield Finding("pages", page.template, advice)
             for advice in found.faults(html, getattr(page, "fields", ())):
                 yield Finding("forms", page.template, advice)
     for place, advice in (*found.missing(), *_without_example(scene)):
         yield Finding("forms" if place in scene.endpoints else "pages", place, advice)
+
+
+def _is_injectable(pages: Pages, page: Page, language: Language) -> bool:
+    """Return whether a value of a page can add elements or attributes to it."""
+    with suppress(Exception):  # a text can choose what the template shows
+        plain, hostile = (
+            BeautifulSoup(shown(pages, filled(page, value), language)[0], "html.parser")
+            for value in ("plain", _HOSTILE)
+        )
+        return structure(plain) != structure(hostile)
+    return False
 
 
 class _Forms:
