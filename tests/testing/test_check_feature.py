@@ -79,6 +79,13 @@ def test_a_table_that_stays_empty_is_found(shelves):
     assert found == [f"tables: {table}: `fill` inserts no row" for table in tables]
 
 
+def test_a_text_can_choose_what_a_page_shows(shelves):
+    name = "templates/shelf.html"
+    chosen = '{{ {"Taken.": "", "": ""}[page.message] }}'
+    feature = shelves((name, "{% block content %}", "{% block content %}" + chosen))
+    assert lines(feature, ON, fill=fill) == []
+
+
 def test_the_named_parts_of_paths_are_those_of_fill(shelves):
     login = "        require_login(environ, site)\n"
     feature = shelves(
@@ -95,6 +102,14 @@ def edit(file, old, new, *expected, id):
 
 
 TOGETHER = (
+    edit(
+        "templates/shelf.html",
+        "{% block content %}",
+        "{% block content %}{{ page.message|safe }}",
+        "pages: shelf.html: show values as text: one of the page becomes HTML, as by the filter"
+        " safe",
+        id="a value that becomes HTML",
+    ),
     edit(
         "tidy.py",
         "        require_same_origin(environ, site)\n",
@@ -279,6 +294,16 @@ TOGETHER = (
     ),
 )
 ALONE = (
+    edit(
+        "shelf.py",
+        "        if not title",
+        '        if code := submission.fields["code"]:\n'
+        '            raise ValidationError({"code": [f"{code} is wrong."]})\n'
+        "        if not title",
+        "endpoints: POST /shelf: to a user, it repeats what a user types into the field of a"
+        " secret",
+        id="a secret on a page",
+    ),
     edit(
         "tables.py",
         "Book.select().where(Book.user == user)",

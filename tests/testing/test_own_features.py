@@ -20,7 +20,14 @@ FURTHER = {
 }
 RIGHT_HERE = {
     # Pages have it in a cookie.
-    "login_codes": ["forms: /code/enter: no example of its page has the field 'request'"]
+    "login_codes": ["forms: /code/enter: no example of its page has the field 'request'"],
+    # The code is the device's, and its page shows it to the user.
+    "oauth_server": [
+        "endpoints: POST /device: to a user, it repeats what a user types into the field of a"
+        " secret",
+        "endpoints: POST /device: to the staff, it repeats what a user types into the field of a"
+        " secret",
+    ],
 }
 
 

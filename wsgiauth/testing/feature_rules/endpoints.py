@@ -10,6 +10,7 @@ from typing import Any
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.forms.fields import SECRETS, Flag, Input, Number, Numbers, Text, Texts
+from wsgiauth.forms.shown_to import ACCOUNT
 from wsgiauth.testing.feature_rules.scene import (
     ANONYMOUS,
     BROWSER,
@@ -72,11 +73,20 @@ class _Url:
             return f"raises {type(error).__name__}: {error}"
         if answer.status_int >= 500:
             return f"answers {answer.status}"
+        if _PLANTED in answer.text:
+            return "repeats what a user types into the field of a secret"
         is_for_all = not self.endpoint.security("get")
         cache = answer.headers.get("Cache-Control", "")
         if "no-store" not in cache and not (is_for_all and "public" in cache):
             return "answers without Cache-Control: no-store"
         return answer
+
+    def form(self, caller: Caller) -> dict[str, object]:
+        """Return the fields of a form that a page for the caller sends."""
+        fields = self.endpoint.fields if isinstance(self.endpoint, Form) else ()
+        filled = {each.name: _usual(each, is_filled=True) for each in fields}
+        texts = {name: value for name, value in filled.items() if isinstance(value, str)}
+        return {ACCOUNT: caller.account, **texts}
 
     def draw(self, method: str, answer: Answer) -> None:
         """Remember an answer to a program."""
@@ -101,7 +111,8 @@ def _callers(url: _Url) -> Iterator[tuple[str, str]]:
         for method in url.endpoint.handlers:
             for headers in ({"Accept": _JSON}, BROWSER):
                 before = url.rows()
-                answer = url.send(caller, method, headers=headers)
+                form = {"params": url.form(caller)} if method == "POST" else {}
+                answer = url.send(caller, method, headers=headers, **form)
                 if isinstance(answer, str):
                     yield method, f"to {who}, it {answer}"
                     continue
@@ -152,7 +163,7 @@ def _hostile(url: _Url) -> Iterator[tuple[str, str]]:
         return
     for field, is_filled in product(url.endpoint.fields, (False, True)):
         caller, kind = url.scene.program(), type(field)
-        others = {each.name: _usual(each, is_filled) for each in url.endpoint.fields}
+        others = {each.name: _usual(each, is_filled=is_filled) for each in url.endpoint.fields}
         for value in (*_WRONG[kind], *_HOSTILE[kind]):
             answer = url.send(caller, "POST_JSON", params={**others, field.name: value})
             shown = f"{value!r:.20}"
@@ -164,7 +175,7 @@ def _hostile(url: _Url) -> Iterator[tuple[str, str]]:
                 yield "POST", f"it accepts {shown} in the field {field.name}"
 
 
-def _usual(field: Input, is_filled: bool) -> object:
+def _usual(field: Input, *, is_filled: bool) -> object:
     if isinstance(field, Text) and is_filled:
         return _PLANTED if field.name in SECRETS else "ab"
     return field.default

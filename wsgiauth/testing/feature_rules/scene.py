@@ -56,9 +56,15 @@ class Finding(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """A client, and the values for the named parts of paths that are about its user."""
+    """A client, and what the pages for its user have.
+
+    Attributes:
+        account: The field `account` of forms.
+        parts: Values for the named parts of paths.
+    """
 
     client: "TestApp"
+    account: str
     parts: Mapping[str, object]
 
 
@@ -159,12 +165,15 @@ class Scene:
         from webtest import TestApp
 
         user, staff = self.make_user(), self.make_user(**_POWERS)
-        parts = self.filled(user)
+        of_user = self._caller(logged_in(self.application, user), user)
         return {
-            ANONYMOUS: Caller(TestApp(self.application), parts),
-            USER: Caller(logged_in(self.application, user), parts),
-            STAFF: Caller(logged_in(self.application, staff), self.filled(staff)),
+            ANONYMOUS: of_user._replace(client=TestApp(self.application), account=""),
+            USER: of_user,
+            STAFF: self._caller(logged_in(self.application, staff), staff),
         }
+
+    def _caller(self, client: "TestApp", user: User) -> Caller:
+        return Caller(client, self.site.form_accounts.value(user.id), self.filled(user))
 
     def program(self) -> Caller:
         """Return a caller without cookies, with the token of a new member of the staff."""
@@ -173,7 +182,7 @@ class Scene:
         client, user = TestApp(self.application), self.make_user(**_POWERS)
         header = bearer(self.application, user)["Authorization"]
         client.authorization = ("Bearer", header.removeprefix("Bearer "))
-        return Caller(client, self.filled(user))
+        return self._caller(client, user)
 
     @contextmanager
     def database(self) -> Iterator[Any]:
