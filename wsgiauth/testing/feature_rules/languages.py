@@ -3,7 +3,6 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jinja2
@@ -59,9 +58,8 @@ def check_emails(scene: Scene) -> Iterator[Finding]:
 def check_languages(scene: Scene) -> Iterator[Finding]:
     """Yield what is not marked in pages, and what catalogues lack."""
     for page in scene.feature.pages():
-        words: list[str] = []
-        with suppress(Exception):  # which the rules for pages have found
-            words = _unmarked_in(scene, page)
+        html, _policy = shown(scene.site.pages, page, MarkedEnglish())
+        words = words_without_mark(html, page, scene.site.settings.SITE_NAME or "", NAME)
         if words:
             advice = f"mark these words of the page for translation: {' '.join(words)}"
             yield Finding("languages", page.template, advice)
@@ -119,11 +117,6 @@ def words_without_mark(html: str, page: Page, *data: str) -> list[str]:
     ]
     known = " ".join((*data, *texts, *data_in(page)))
     return [word for word in words if word not in known]
-
-
-def _unmarked_in(scene: Scene, page: Page) -> list[str]:
-    html, _policy = shown(scene.site.pages, page, MarkedEnglish())
-    return words_without_mark(html, page, scene.site.settings.SITE_NAME or "", NAME)
 
 
 def sentences(scene: Scene) -> Iterator[tuple[str, Sentence]]:

@@ -68,12 +68,7 @@ def check_pages(scene: Scene) -> Iterator[Finding]:
     found = _Forms(scene.endpoints, scene.site)
     for page in scene.feature.pages():
         for language in scene.site.pages.readers.languages:
-            try:
-                html, policy = shown(scene.site.pages, page, language)
-            except Exception as error:  # a template is a program, which can raise anything
-                place = f"{page.template} in {language.name}"
-                yield Finding("pages", place, f"{type(error).__name__}: {error}")
-                continue
+            html, policy = shown(scene.site.pages, page, language)
             for advice in faults(html, policy):
                 yield Finding("pages", page.template, advice)
             if _is_injectable(scene.site.pages, page, language):
