@@ -69,8 +69,8 @@ def test_a_feature_that_keeps_the_rules_passes(shelves):
     assert lines(shelves(), ON, fill=fill) == []
 
 
-def test_a_feature_that_adds_little_passes():
-    assert lines(Feature(name="quiet")) == []
+def test_a_feature_that_adds_little_passes_also_without_emails():
+    assert lines(Feature(name="quiet"), {"MAIL_URL": None}) == []
 
 
 def test_a_table_that_stays_empty_is_found(shelves):
@@ -126,11 +126,12 @@ TOGETHER = (
         id="a secret in the log",
     ),
     edit(
-        "commands.py",
-        '"""The command of the shelves."""',
-        "",
-        "declaration: commands.py: begin the module with a docstring that says what it is for",
-        id="a module without a docstring",
+        "__init__.py",
+        '"""',
+        "# ",
+        "declaration: __init__.py: begin the package with a docstring that says what the feature"
+        " does",
+        id="a package without a docstring",
     ),
     edit(
         "tables.py",

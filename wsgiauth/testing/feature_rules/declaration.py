@@ -25,9 +25,9 @@ def check_declaration(scene: Scene) -> Iterator[Finding]:
 
 
 def _package(scene: Scene) -> Iterator[tuple[str, str]]:
-    for name, module in scene.modules.items():
-        if not ast.get_docstring(module):
-            yield name, "begin the module with a docstring that says what it is for"
+    package = scene.modules.get("__init__.py")
+    if package is not None and not ast.get_docstring(package):
+        yield "__init__.py", "begin the package with a docstring that says what the feature does"
 
 
 def _left_off(scene: Scene) -> Iterator[tuple[str, str]]:

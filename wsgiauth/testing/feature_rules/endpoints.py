@@ -73,7 +73,7 @@ class _Url:
             return f"raises {type(error).__name__}: {error}"
         if answer.status_int >= 500:
             return f"answers {answer.status}"
-        if _PLANTED in answer.text:
+        if _PLANTED.encode() in answer.body:
             return "repeats what a user types into the field of a secret"
         is_for_all = not self.endpoint.security("get")
         cache = answer.headers.get("Cache-Control", "")

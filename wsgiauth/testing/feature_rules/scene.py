@@ -108,6 +108,8 @@ class Scene:
         defaults = {"MAIL_URL": "memory:", "LANGUAGES": shown, **further}
         self.application = AuthMiddleware(_application, make_settings(**{**defaults, **settings}))
         self.site = self.application.site
+        if self.site.outbox is not None:
+            self.site.outbox.keep_messages()  # instead of sending them
         self.drawn: set[Drawn] = set()
         self._numbers = count(1)
         self.fill = fill
