@@ -32,15 +32,16 @@ GERMAN = {
 }
 
 
-def copy(parent, patch, *edits):
+def copy(parent, patch, *edits, german=GERMAN):
     """Return an edited copy of the feature.
 
     Args:
         edits: Each the name of a file, and what is replaced by what in it.
+        german: The German catalogue.
     """
     folder = parent / "shelves"
     shutil.copytree(SHELVES, folder)
-    translated(folder / "locale", "de", *GERMAN.items(), domain="shelves")
+    translated(folder / "locale", "de", *german.items(), domain="shelves")
     for name, old, new in edits:
         text = (folder / name).read_text()
         assert old in text, (name, old)
@@ -84,6 +85,19 @@ def test_a_text_can_choose_what_a_page_shows(shelves):
     chosen = '{{ {"Taken.": "", "": ""}[page.message] }}'
     feature = shelves((name, "{% block content %}", "{% block content %}" + chosen))
     assert lines(feature, ON, fill=fill) == []
+
+
+def test_a_translation_without_its_placeholder_is_found(shelves):
+    wrong = {"Please bring %(title)s back.": "Bring es zurück."}
+    (found,) = lines(shelves(german={**GERMAN, **wrong}), ON)
+    assert found.startswith("declaration: the start of a site with shelves: FEATURES: ")
+    assert "lacks %(title)s" in found
+
+
+def test_a_language_without_a_catalogue_is_found_if_it_is_asked_for(shelves):
+    found = lines(shelves(), ON, languages=["fr"])
+    assert "languages: shelf.html: translate 'Borrow' to fr" in found
+    assert {each.rpartition(" ")[2] for each in found} == {"fr"}
 
 
 def test_the_named_parts_of_paths_are_those_of_fill(shelves):
