@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import jinja2
 from bs4 import BeautifulSoup
 
 from wsgiauth.accounts.registration import Field
@@ -13,7 +12,7 @@ from wsgiauth.languages.catalogues import Catalogue, files_in
 from wsgiauth.languages.language import Language, read
 from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.messages import Message
-from wsgiauth.testing.feature_rules.pages import NAME, shown
+from wsgiauth.testing.feature_rules.pages import NAME, PARSER, shown
 from wsgiauth.testing.feature_rules.scene import Finding, Scene
 from wsgiauth.web.pages import Page
 
@@ -126,14 +125,10 @@ def sentences(scene: Scene) -> Iterator[tuple[str, Sentence]]:
             match node:
                 case ast.Call(ast.Name(function), arguments) if function in _FUNCTIONS:
                     yield name, _sentence(function, map(_constant, arguments))
-    folder = scene.folder / "templates" if scene.folder else None
-    environment = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
-    environment.trim_blocks = environment.lstrip_blocks = True
-    for path in (*folder.rglob("*.html"), *folder.rglob("*.txt")) if folder else ():
-        extract: Any = environment.extract_translations  # type: ignore[attr-defined]
-        for _line, function, found in extract(path.read_text(encoding="utf-8")):
-            texts = found if isinstance(found, tuple) else (found,)
-            yield path.name, _sentence(function, texts)
+    extract: Any = PARSER.extract_translations  # type: ignore[attr-defined]
+    for name, source in scene.templates.items():
+        for _line, function, found in extract(source):
+            yield name, _sentence(function, found if isinstance(found, tuple) else (found,))
 
 
 def _constant(argument: ast.expr) -> Any:

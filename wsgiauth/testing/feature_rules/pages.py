@@ -25,6 +25,10 @@ from wsgiauth.web.pages import Page, Pages
 from wsgiauth.web.readers import Readers
 from wsgiauth.web.urls import Router
 
+# Reads templates, and renders none.
+PARSER = jinja2.Environment(  # noqa: S701
+    extensions=["jinja2.ext.i18n"], trim_blocks=True, lstrip_blocks=True
+)
 NAME = "ada"  # of the user who reads the examples
 _OF_ALL_FORMS = {ACCOUNT, NEXT, ONCE, SENT}
 _HOSTILE = """</title></p>"'><script>alert(1)</script><img src=x onerror=alert(1)>"""
@@ -141,21 +145,9 @@ class _Forms:
 
 def _without_example(scene: Scene) -> Iterable[tuple[str, str]]:
     """Yield the templates of which the feature has no example, and that no other one uses."""
-    folder = scene.folder / "templates" if scene.folder else None
-    if folder is None or not folder.is_dir():
-        return
-    sources = {
-        str(path.relative_to(folder)): path.read_text(encoding="utf-8")
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in (".html", ".txt")
-    }
-    parsed = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
-    used = {
-        each
-        for text in sources.values()
-        for each in meta.find_referenced_templates(parsed.parse(text))
-    }
+    trees = map(PARSER.parse, scene.templates.values())
+    used = {each for tree in trees for each in meta.find_referenced_templates(tree)}
     used |= {each.template for each in page_samples(scene.site.features)}
     used |= {each.template for each in scene.feature.letter_samples}
-    for name in sources.keys() - used:
+    for name in scene.templates.keys() - used:
         yield name, "add an example to `pages`, or for an email to `letter_samples`"

@@ -141,6 +141,17 @@ class Scene:
         }
 
     @cached_property
+    def templates(self) -> Mapping[str, str]:
+        """The sources of the feature's templates, by name."""
+        folder = (self.folder or Path()) / "templates"
+        files = [] if self.folder is None else sorted(folder.rglob("*.*"))
+        return {
+            str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+            for path in files
+            if path.suffix in (".html", ".txt")
+        }
+
+    @cached_property
     def models(self) -> Mapping[str, type[Model]]:
         """The models in the feature's folder, by table, without base classes."""
         folder = self.folder
