@@ -133,7 +133,7 @@ class Scene:
     def modules(self) -> Mapping[str, ast.Module]:
         """The modules in the feature's folder, by their paths in it, without its migrations."""
         return {
-            str(path.relative_to(folder)): ast.parse(path.read_text(encoding="utf-8"))
+            path.relative_to(folder).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
             for folder in (self.folder,)
             if folder is not None
             for path in sorted(folder.rglob("*.py"))
@@ -146,7 +146,7 @@ class Scene:
         folder = (self.folder or Path()) / "templates"
         files = [] if self.folder is None else sorted(folder.rglob("*.*"))
         return {
-            str(path.relative_to(folder)): path.read_text(encoding="utf-8")
+            path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
             for path in files
             if path.suffix in (".html", ".txt")
         }
