@@ -192,6 +192,7 @@ class Form(Endpoint, Generic[Sent]):
     # What `act` refuses, which a browser sees on the page with the form. `failures` are those of
     # other requests to send the form.
     refusals: tuple[Problem, ...] = (INVALID,)
+    page_failures: ClassVar[tuple[Problem, ...]] = ()  # of requests for the page
     leads_elsewhere: ClassVar[bool] = False  # to another site, which only its own page admits
 
     @abstractmethod
@@ -251,7 +252,9 @@ class Form(Endpoint, Generic[Sent]):
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return the failures of the body, and of a site that hashes too many passwords."""
-        return (UNAVAILABLE,) if method == "get" else (*OF_BODY, *super().problems(method), BUSY)
+        if method == "get":
+            return (*self.page_failures, UNAVAILABLE)
+        return (*OF_BODY, *super().problems(method), BUSY)
 
     @abstractmethod
     def _admit(self, submission: Submission) -> Sent:

@@ -66,15 +66,7 @@ class Organisations(extend.ListForm):
         return {"organisations": [*map(document, memberships_of(member.user))]}
 
 
-class FailingForm(extend.MemberForm):
-    """A form whose page fails as the form does."""
-
-    def problems(self, method: str) -> tuple[extend.Problem | extend.Answer, ...]:
-        """Return the failures also of GET."""
-        return (*super().problems(method), *(self.failures if method == "get" else ()))
-
-
-class OneOrganisation(FailingForm, extend.ListForm):
+class OneOrganisation(extend.ListForm):
     """Shows an organisation to its members, and changes who they are."""
 
     back = extend.BackLink("organisations", _("Back to your organisations"))
@@ -89,7 +81,7 @@ class OneOrganisation(FailingForm, extend.ListForm):
         *(INVALID, THROTTLED, *map(errors.problem, ("forbidden", "no_such_member", "last_owner"))),
         *map(errors.problem, ("already_member", "organisation_full", "no_such_invitation")),
     )
-    failures = (errors.problem("not_found"),)
+    failures = page_failures = (errors.problem("not_found"),)
 
     def act(self, submission: MemberSubmission) -> Response:
         """Make the change, and show the organisation; or the others, if the user has left it."""
@@ -146,14 +138,14 @@ class OneOrganisation(FailingForm, extend.ListForm):
         return view(member.user, extend.routing_argument(environ, "slug"), site).document()
 
 
-class Joining(FailingForm):
+class Joining(extend.MemberForm):
     """Opens the link of an invitation; a browser without a session is led to the login and back."""
 
     hides_address = True
     is_navigation = True
     back = OneOrganisation.back
     fields = (Text("token", "The secret in the link.", required=True),)
-    failures = (errors.problem("link_expired"), errors.problem("other_account"))
+    failures = page_failures = (errors.problem("link_expired"), errors.problem("other_account"))
     refusals = (errors.problem("too_many_organisations"),)
 
     def get(self, environ: WSGIEnvironment, site: extend.Site) -> Response:
