@@ -15,9 +15,10 @@ from .settings import count
 _NOTICES = {
     "changed": _("The members have been changed."),
     "founded": _("The organisation has been founded. Invite the others now."),
-    "invited": _("The open invitations have been changed."),
+    "invited": _("The invitation is on its way."),
     "joined": _("You are a member now."),
     "left": _("You have left the organisation."),
+    "revoked": _("The invitation has been revoked."),
 }
 
 
@@ -105,7 +106,7 @@ class OneOrganisation(extend.ListForm):
             members.change_role(slug, actor, user_id, Role.read(fields["role"]))
         else:
             self._invite(submission, slug, actor)
-        return "changed" if number else "invited"
+        return "revoked" if fields["end"] else "changed" if number else "invited"
 
     def _invite(self, submission: MemberSubmission, slug: str, actor: User) -> None:
         site, email = submission.site, submission.fields["email"]
