@@ -98,6 +98,10 @@ _Action = TypeVar("_Action", bound=Action)
 class ActionForm(PanelForm):
     """Asks before one of its actions, and does it.
 
+    Its URL ends in `/{action}`, such as `/admin/badges/{id}/{action}`. After the action, it leads
+    to the page of the row, here `/admin/badges/{id}`; after an action named "delete", to that of
+    the section.
+
     Example:
         class BadgeActions(ActionForm):
             section = "badges"

@@ -175,7 +175,7 @@ class PanelForm(PanelEndpoint, MemberForm):
 
 
 def require_staff(environ: WSGIEnvironment, site: Site) -> UserSession:
-    """Return the member of the staff who sent a request; raise NotFoundError for other users.
+    """Return the session of the staff member who sent a request, or raise NotFoundError.
 
     Example:
         member = require_staff(environ, site)
