@@ -256,7 +256,7 @@ class UnmetDemandError(RequestError):
 
     Example:
         error = UnmetDemandError(
-            HTTPStatus.FORBIDDEN, "badge_required", _("Take a badge."), page="/badges"
+            HTTPStatus.FORBIDDEN, "badges_required", _("Take a badge."), page="/badges"
         )
     """
 

@@ -131,7 +131,7 @@ def make_guard(
             if not Badge.select().where(Badge.user == user.id).exists():
                 raise ForbiddenError(_("You have no badge."))
 
-        badge_required = make_guard(check, redirect_url="/auth/login")
+        needs_badge = make_guard(check, redirect_url="/auth/login")
     """
     return _decorator(Guard(redirect_url=redirect_url, check=check).checked())
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 # ruff: noqa: F401, F403, F405 - what the examples use, and the door as a feature may import it
 import json
 import logging
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -65,7 +66,7 @@ class Badges(Endpoint):
 class BadgeLetter(Letter):
     """The email about a new badge."""
 
-    template = "mail/badge.txt"
+    template = "mail/badges.txt"
     name: str
 
 
@@ -73,6 +74,6 @@ def list_badges(arguments: object) -> None:
     """Print nothing."""
 
 
-BADGE_GIVEN = Change("badge_given", _("Badge given"), icon="check")
+BADGE_GIVEN = Change("badges_given", _("Badge given"), icon="check")
 NO_BADGES_LEFT = Problem("NoBadgesLeft", 409, {"no_badges_left": "All badges are given."})
 TAKE = Action(name="take", button=_("Take"), question=_("It goes."), done=_("It is gone."))

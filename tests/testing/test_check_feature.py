@@ -151,7 +151,7 @@ TOGETHER = (
         "tables.py",
         '"book_lent"',
         '"Book lent"',
-        "declaration: Book lent: name the event by at most 32 characters, as badge_given",
+        "declaration: Book lent: name the event by at most 32 characters, as badges_given",
         id="the name of an event",
     ),
     edit(

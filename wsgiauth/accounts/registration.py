@@ -239,7 +239,7 @@ class FeatureField(Field):
             def schema(self) -> dict[str, object]:
                 return text("The name of the first badge.")
 
-        field = BadgeField("badge", _("First badge"))
+        field = BadgeField("badges", _("First badge"))
     """
 
     refusals: ClassVar["tuple[Problem, ...]"] = ()

@@ -328,7 +328,7 @@ class OneTimeSecret(Model):
         expires_at: In seconds since the epoch.
 
     Example:
-        number = OneTimeSecret.select().where(OneTimeSecret.purpose == "badge").count()
+        number = OneTimeSecret.select().where(OneTimeSecret.purpose == "badges").count()
     """
 
     id: peewee.CharField[str] = peewee.CharField(max_length=64, primary_key=True)
@@ -417,7 +417,7 @@ def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> Non
     """Delete the secrets of a user for some purposes, except the ids in `keep`.
 
     Example:
-        end_secrets(user.id, "badge")
+        end_secrets(user.id, "badges")
     """
     with database.atomic():
         of_user = OneTimeSecret.delete().where(OneTimeSecret.user == user_id)

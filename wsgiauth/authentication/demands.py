@@ -52,7 +52,7 @@ class Demand(ABC):
 
     Example:
         class BadgeDemand(Demand):
-            error = "badge_required"
+            error = "badges_required"
             keyword = "badge"
 
             def columns(self, proof: type[Model]) -> Sequence[peewee.Node]:

@@ -37,7 +37,7 @@ def issue(
         peewee.IntegrityError: The user has been deleted.
 
     Example:
-        secret = issue("badge", user, now=site.now(), lifetime=3600, data="early")
+        secret = issue("badges", user, now=site.now(), lifetime=3600, data="early")
     """
     secret = secrets.token_urlsafe(32)
     with database.atomic():
@@ -58,7 +58,7 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     """Return a secret that can be used for one of these purposes, and its user.
 
     Example:
-        found = find("a secret that a client sent", "badge", now=site.now())
+        found = find("a secret that a client sent", "badges", now=site.now())
     """
     return _find(secret, purposes, OneTimeSecret.user.is_null() | _IS_OF_USER, now)
 
@@ -113,8 +113,8 @@ def use(row: OneTimeSecret) -> bool:
     that uses the same secret. Before, lock the row of the secret's user and compare the stamps.
 
     Example:
-        secret = issue("badge", user, now=site.now(), lifetime=3600)
-        found = find(secret, "badge", now=site.now())
+        secret = issue("badges", user, now=site.now(), lifetime=3600)
+        found = find(secret, "badges", now=site.now())
         is_first = found is not None and use(found)
     """
     with database.atomic():
@@ -176,7 +176,7 @@ def link_url(settings: Settings, mount: str, page: str, secret: str) -> str:
     """Return a link to a page with a secret. Only PUBLIC_URL is trusted for its host.
 
     Example:
-        secret = issue("badge", user, now=site.now(), lifetime=3600)
+        secret = issue("badges", user, now=site.now(), lifetime=3600)
         link = link_url(settings, "/auth", "badges/offer", secret)
     """
     root = (settings.PUBLIC_URL or "").rstrip("/")

@@ -36,7 +36,7 @@ class RefusedAttempt(EventKind):
     """An attempt that failed or was refused, and so changed nothing: it is only logged.
 
     Example:
-        BADGE_REFUSED = RefusedAttempt("badge_refused")
+        BADGE_REFUSED = RefusedAttempt("badges_refused")
     """
 
 
@@ -55,7 +55,7 @@ class Change(EventKind):
         icon: The icon beside its title, by its name in `macros.html`.
 
     Example:
-        BADGE_GIVEN = Change("badge_given", _("Badge given"), icon="check")
+        BADGE_GIVEN = Change("badges_given", _("Badge given"), icon="check")
     """
 
     title: str

@@ -125,7 +125,7 @@ class FormPage(Page):
 
     Example:
         class NewBadgePage(FormPage):
-            template = "badges/new.html"
+            template = "badges_new.html"
             badges_url = UrlBelow("badges")
             name: str = ""
     """

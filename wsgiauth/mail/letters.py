@@ -60,7 +60,7 @@ class Letter(Content, ABC):
 
     Example:
         class BadgeLetter(Letter):
-            template = "mail/badge.txt"
+            template = "mail/badges.txt"
             name: str
     """
 
@@ -92,7 +92,7 @@ class LinkLetter(Letter):
 
     Example:
         class OfferLetter(LinkLetter):
-            template = "mail/badge_offer.txt"
+            template = "mail/badges_offer.txt"
             action = _("Take the badge")
     """
 

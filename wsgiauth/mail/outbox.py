@@ -241,7 +241,7 @@ def enqueue(
 
     Example:
         with database.atomic():
-            enqueue(site.outbox, "badge", user=user, data={"name": "early"}, language=user.language)
+            enqueue(site.outbox, "badges", user=user, data={"name": "early"})
     """
     now = int(time.time() if outbox is None else outbox.now())
     Mail.insert(
@@ -270,7 +270,7 @@ def ask_for(
     """Insert an email in the language that the client asks for; see `enqueue`.
 
     Example:
-        ask_for(require_part(site.outbox), "badge", user=user, data={"name": "early"})
+        ask_for(require_part(site.outbox), "badges", user=user, data={"name": "early"})
     """
     environ = context.current_request()[1]
     site: Any = None if environ is None else environ["wsgiauth.site"]

@@ -131,7 +131,9 @@ def is_day(text: str) -> bool:
     """Return whether a string is an existing date in the form YYYY-MM-DD.
 
     Example:
-        since = string("", "since when there are badges", expected="a date", is_valid=is_day)
+        BADGES_SINCE: str = string(
+            "", "since when there are badges", expected="a date", is_valid=is_day
+        )
     """
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False

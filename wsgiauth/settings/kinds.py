@@ -144,7 +144,7 @@ def limit(default: int, highest: int, meaning: str, *, risk: _Finding = _nothing
     """Declare a limit, which 0 turns off.
 
     Example:
-        most = limit(20, 1000, "how many badges a user can have")
+        BADGES_MOST: int = limit(20, 1000, "how many badges a user can have")
     """
     return whole_number(default, 0, highest, f"{meaning}; `0`: no limit", risk=risk)
 
@@ -153,7 +153,7 @@ def switch(default: bool, meaning: str, *, needs: str = "") -> bool:
     """Declare a boolean.
 
     Example:
-        are_public = switch(False, "whether everyone sees the badges of a user")
+        BADGES_PUBLIC: bool = switch(False, "whether everyone sees the badges of a user")
     """
     return _declare(
         default,
@@ -169,7 +169,7 @@ def choice(choices: tuple[str, ...], meaning: str, *, parse: _Parser = _unchange
     """Declare one of several words, of which the first is the default.
 
     Example:
-        shape = choice(("round", "square"), "the shape of a badge")
+        BADGES_SHAPE: str = choice(("round", "square"), "the shape of a badge")
     """
     *others, last = choices
     expected = f"{', '.join(others)} or {last}"
@@ -189,7 +189,7 @@ def string(
     """Declare a string, which can be unset if its default is None.
 
     Example:
-        issuer = string(None, "who issues the badges", needs="PUBLIC_URL")
+        BADGES_ISSUER: str | None = string(None, "who issues the badges", needs="PUBLIC_URL")
     """
     return _declare(
         default,
@@ -219,7 +219,9 @@ def words(
     Without `is_valid`, `contradictions` checks them. `convert` makes a tuple of a list.
 
     Example:
-        names = words("the badges that users can get", expected="words", is_valid=str.isalpha)
+        BADGES_NAMES: tuple[str, ...] = words(
+            "the badges that users can get", expected="words", is_valid=str.isalpha
+        )
     """
     return objects(
         meaning,
@@ -272,7 +274,9 @@ def path(
     """Declare the path of a file or folder, which can be unset.
 
     Example:
-        images = path("the folder of the images", expected="the path of a folder")
+        BADGES_IMAGES: str | os.PathLike[str] | None = path(
+            "the folder of the images", expected="the path of a folder"
+        )
     """
     return _declare(
         None,
@@ -289,7 +293,7 @@ def key(meaning: str) -> str | None:
     """Declare a secret key, which can be unset; `contradictions` checks its strength.
 
     Example:
-        secret = key("signs the badges")
+        BADGES_KEY: str | None = key("signs the badges")
     """
     return string(
         None, meaning, expected="a random string", is_valid=lambda _: True, is_secret=True

@@ -18,7 +18,7 @@ class EventReasons(Several):
 
     Example:
         class BadgeReasons(EventReasons):
-            events = ("badge_given",)
+            events = ("badges_given",)
 
             def names(self, ids: Collection[str]) -> Mapping[str, str]:
                 return {each: f"Badge {each}" for each in ids}

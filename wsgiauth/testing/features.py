@@ -38,7 +38,7 @@ def check_feature(
 
     Example:
         def test_the_feature_keeps_the_rules():
-            check_feature(FEATURE, {"BADGE_COLOURS": 2}, fill=give_badge)
+            check_feature(FEATURE, {"BADGES_COLOURS": 2}, fill=give_badge)
     """
     from wsgiauth.testing.feature_rules import findings_of  # few tests need the rules
 

@@ -40,7 +40,7 @@ def _events(scene: Scene) -> Iterator[tuple[str, str]]:
     declared = {each.name for each in scene.feature.events}
     for name in declared:
         if not _NAME.fullmatch(name) or len(name) > _LONGEST_EVENT:
-            yield name, f"name the event by at most {_LONGEST_EVENT} characters, as badge_given"
+            yield name, f"name the event by at most {_LONGEST_EVENT} characters, as badges_given"
     for module, tree in scene.modules.items():
         for node in ast.walk(tree):
             match node:
