@@ -186,14 +186,20 @@ class Form(Endpoint, Generic[Sent]):
     """A URL whose GET shows a form and whose POST takes it, or the same fields as JSON.
 
     A subclass declares its fields. Others are ignored, so that no client can set more.
+
+    Attributes:
+        fields: Its fields.
+        refusals: What `act` refuses, for the OpenAPI document: a browser sees the page again, with
+            the reason. A form that calls `Site.attempt` has `(INVALID, THROTTLED)`.
+        failures: How a POST fails before `act`: a browser sees an error page.
+        page_failures: How a request for the page fails.
+        leads_elsewhere: Whether it leads to another site, which only its own page admits.
     """
 
     fields: ClassVar[tuple[Input, ...]] = ()
-    # What `act` refuses, which a browser sees on the page with the form. `failures` are those of
-    # other requests to send the form.
     refusals: tuple[Problem, ...] = (INVALID,)
-    page_failures: ClassVar[tuple[Problem, ...]] = ()  # of requests for the page
-    leads_elsewhere: ClassVar[bool] = False  # to another site, which only its own page admits
+    page_failures: ClassVar[tuple[Problem, ...]] = ()
+    leads_elsewhere: ClassVar[bool] = False
 
     @abstractmethod
     def act(self, submission: Sent) -> Response:
@@ -353,7 +359,7 @@ def page_of(submission: Submission) -> str:
 
 
 class PublicForm(Form[Submission]):
-    """A form for everyone.
+    """A form for everyone; see `wsgiauth.forms.Form` and `Endpoint` for its attributes.
 
     Example:
         class Greet(PublicForm):
@@ -373,6 +379,8 @@ class PublicForm(Form[Submission]):
 
 class MemberForm(Form[MemberSubmission]):
     """A form for users who are logged in; others are asked to log in.
+
+    See `wsgiauth.forms.Form` and `Endpoint` for its attributes.
 
     Example:
         class TakeBadge(MemberForm):

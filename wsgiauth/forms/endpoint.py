@@ -126,30 +126,45 @@ class Endpoint:
 
     `app` turns their exceptions into responses.
 
+    Attributes:
+        account_link: Its link on the account page.
+        is_for_staff: Whether only the staff sees the link; call `require_staff`, too.
+        is_sensitive: Whether a form needs a recent proof of identity, as by `require_fresh`.
+        needs_factor: Whether only users with a second factor see the link.
+        failures: Its own failures, for the OpenAPI document; those of `problems` are there anyway.
+            What a form refuses, such as `THROTTLED`, is in `Form.refusals` instead.
+        tag: The group of its operations in that document.
+        step: The purpose of the page, unless the title of the link says it.
+        back: The link of its error pages.
+        hides_address: Whether the URL has a secret, which no Referer must contain.
+        cross_origin: The pages of other origins that can read the answers (CORS).
+        answers_any_method: Whether it answers each method as GET.
+        answers_head: Whether it answers HEAD as GET, without a body.
+        ignores_credentials: Whether no credentials are looked up, whatever the method, so that they
+            cost no query.
+        is_navigation: Whether links of emails and other sites lead a browser here. So GET and HEAD
+            are for people whatever `Accept` says, and have the session of the cookie alone.
+
     Example:
         class NumberOfBadges(Endpoint):
             def get(self, environ: WSGIEnvironment, site: Site) -> Response:
                 return json_response({"number": Badge.select().count()})
     """
 
-    hides_address: ClassVar[bool] = False  # the URL has a secret, which no Referer must contain
     account_link: ClassVar[AccountLink | None] = None
-    is_for_staff: ClassVar[bool] = False  # others get 404
-    is_sensitive: ClassVar[bool] = False  # needs a recent proof of identity; see `freshness`
-    needs_factor: ClassVar[bool] = False  # only users with a second factor see the link
-    answers_any_method: ClassVar[bool] = False  # as it does GET
-    answers_head: ClassVar[bool] = True  # as it does GET, without a body
-    # No credentials are looked up, whatever the method, so that they cost no query.
-    ignores_credentials: ClassVar[bool] = False
-    # Links of emails and other sites lead a browser here. So GET and HEAD are for people whatever
-    # `Accept` says, and have the session of the cookie alone.
-    is_navigation: ClassVar[bool] = False
-    # The pages of other origins that can read the answers (CORS).
-    cross_origin: ClassVar[CrossOrigin | None] = None
-    step: ClassVar[str] = ""  # the purpose of the page, unless the title of the link says it
+    is_for_staff: ClassVar[bool] = False
+    is_sensitive: ClassVar[bool] = False
+    needs_factor: ClassVar[bool] = False
+    failures: ClassVar[tuple[Problem, ...]] = ()
+    tag: ClassVar[Tag] = ACCOUNTS
+    step: ClassVar[str] = ""
     back: ClassVar[BackLink] = BackLink("account", _("Back to your account"))
-    tag: ClassVar[Tag] = ACCOUNTS  # of its operations in the OpenAPI document
-    failures: ClassVar[tuple[Problem, ...]] = ()  # further ones; see `problems`
+    hides_address: ClassVar[bool] = False
+    cross_origin: ClassVar[CrossOrigin | None] = None
+    answers_any_method: ClassVar[bool] = False
+    answers_head: ClassVar[bool] = True
+    ignores_credentials: ClassVar[bool] = False
+    is_navigation: ClassVar[bool] = False
 
     def is_offered(self, settings: Settings) -> bool:
         """Return whether a site with these settings has this URL."""
