@@ -36,24 +36,40 @@ class Demand(ABC):
     It is asked on the way of every request, so that it holds from the next request on, also for
     sessions that are older than the demand. API keys are not concerned.
 
+    A session that does not meet it reaches the paths in `UnmetDemandError.reachable`, and what
+    needs no login: `/logout` is always open, and so is `/language`, which stores the choice for the
+    user only if it is `reachable`.
+
+    The template of its page extends `layout.html`, because the links of `member.html` lead back to
+    it. The page says why it is shown, as a browser does not see the detail of `refusal`. Its form
+    has the hidden field `next` with `page.next`, and after success leads a browser to
+    `destination_after_login(environ, site, submission.destination)`. A second form logs out: it has
+    a button, the field `account`, and the action `UrlBelow("logout")`. `features/terms` is an
+    example. If users need help of the staff to meet the demand, `is_met` must admit the staff.
+
     Attributes:
         error: The value of `environ["wsgiauth.error"]` for the application.
         keyword: The argument of `wsgiauth.testing.logged_in` that leaves it unmet by False.
+        page: The path of the page, below the mount, on which users meet it. As a `next`, it is
+            replaced by the home page, so that no login and no such page leads to it again.
+        problem: The error of `refusal` in the OpenAPI document of a site that has the demand; None:
+            the document always has it.
+        is_met_by_login: Whether another login can meet it, so that the login form is shown to such
+            a session.
         concerns_derived: Whether it also ends what an unmet session has passed on: the grants of
             apps and service tokens.
         open_paths: Paths of the application that its page links, SCRIPT_NAME and PATH_INFO as one,
             decoded as in WSGI: the gate of `public` and `require` lets everyone read exactly these,
             with any query.
-        page: A page below the mount that no login leads to as `next`, because it leads on itself.
-        problem: The error in the OpenAPI document of a site that has the demand; None: the document
-            always has it.
-        is_met_by_login: Whether another login can meet it, so that the login form is shown to such
-            a session.
 
     Example:
         class BadgeDemand(Demand):
             error = "badges_required"
-            keyword = "badge"
+            keyword = "badges"
+            page = "/badges"
+            problem = Problem(
+                "BadgesRequired", 403, {"badges_required": "The user must first take a badge."}
+            )
 
             def columns(self, proof: type[Model]) -> Sequence[peewee.Node]:
                 of_user = Badge.select(peewee.fn.COUNT(Badge.id)).where(Badge.user == User.id)
@@ -67,8 +83,8 @@ class Demand(ABC):
                     HTTPStatus.FORBIDDEN,
                     self.error,
                     _("Take a badge, then try again."),
-                    page="/badges",
-                    reachable=("/badges", "/logout", "/language"),
+                    page=self.page,
+                    reachable=(self.page, "/language"),
                 )
 
             def arrange(self, user: User, session: Session | None, *, is_met: bool) -> None:
