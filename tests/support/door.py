@@ -53,6 +53,8 @@ class AllBadgesPage(PanelPage):
     """All badges."""
 
     template = "admin/badges.html"
+    names: Sequence[str] = ()
+    message: str = ""
 
 
 class Badges(Endpoint):

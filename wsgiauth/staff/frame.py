@@ -77,6 +77,7 @@ class PanelPage(Page):
         class AllBadgesPage(PanelPage):
             template = "admin/badges.html"
             names: Sequence[str] = ()
+            message: str = ""
     """
 
     frame: Frame
@@ -118,24 +119,44 @@ class PanelEndpoint(Endpoint):
 class PanelForm(PanelEndpoint, MemberForm):
     """A form of the panel.
 
+    GET and POST need the right that `refusal` asks for, and a recent proof. To show a list above the
+    form to all of the staff, override `get`, as in the example.
+
+    Attributes:
+        is_list: Whether `get` needs neither. It changes only the OpenAPI document.
+        right: What a member who cannot send the form lacks, for the event in the log.
+
     Example:
         class GiveBadge(PanelForm):
+            back = BackLink("admin/badges", _("Back to the badges"))
+            step = _("The badges")
             fields = (Text("name", "The badge.", required=True),)
+            is_list = True
 
-            def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
-                return general_refusal(Right.MANAGE, member)
+            def get(self, environ: WSGIEnvironment, site: Site) -> Response:
+                member = require_staff(environ, site)
+                if not prefers_html(environ):
+                    return json_response({"badges": [each.name for each in Badge.select()]})
+                shown = MemberSubmission(environ=environ, site=site, member=member, fields={})
+                return site.pages.render(environ, self.page(shown, Refusal()))
 
             def act(self, submission: MemberSubmission) -> Response:
+                Badge.create(user=submission.member.user, name=submission.fields["name"])
                 return see_other(submission, "admin/badges")
 
             def page(self, submission: MemberSubmission, refusal: Refusal) -> AllBadgesPage:
                 member = submission.member.user
-                return AllBadgesPage(frame=frame_of(submission.environ, member, "badges"))
+                names = [each.name for each in Badge.select()]
+                frame = frame_of(submission.environ, member, section="badges")
+                return AllBadgesPage(frame=frame, names=names, message=refusal.text)
+
+            def refusal(self, environ: WSGIEnvironment, site: Site, member: User) -> str | None:
+                return general_refusal(Right.MANAGE, member)
     """
 
     is_sensitive = True
-    is_list: ClassVar[bool] = False  # GET shows a list, which needs no right and no recent proof
-    right: ClassVar[str] = TO_CHANGE_AN_ACCOUNT  # that the form needs, in events
+    is_list: ClassVar[bool] = False
+    right: ClassVar[str] = TO_CHANGE_AN_ACCOUNT
 
     def problems(self, method: str) -> tuple[Problem | Answer, ...]:
         """Return those of the form, and the 403 for members of the staff without the right."""

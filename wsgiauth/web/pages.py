@@ -34,7 +34,7 @@ class UrlBelow:
 
     Example:
         class HelpPage(Page):
-            template = "badges/help.html"
+            template = "badges_help.html"
             badges_url = UrlBelow("badges")
     """
 
