@@ -119,8 +119,8 @@ class PanelEndpoint(Endpoint):
 class PanelForm(PanelEndpoint, MemberForm):
     """A form of the panel.
 
-    GET and POST need the right that `refusal` asks for, and a recent proof. To show a list above the
-    form to all of the staff, override `get`, as in the example.
+    GET and POST need the right that `refusal` asks for, and a recent proof. To show a list above
+    the form to all of the staff, override `get`, as in the example.
 
     Attributes:
         is_list: Whether `get` needs neither. It changes only the OpenAPI document.
