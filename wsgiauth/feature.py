@@ -199,7 +199,7 @@ class Feature(Declaration):
         events: The kinds of its events.
         event_reasons: The words of reasons that it gives to events of the kernel.
         composers: Returns the functions that write its emails, by the kind of the email. See
-            `Outbox`. They can ask for the second factors of users.
+            `Letter`. They can ask for the second factors of users.
         letter_samples: An example of each of its emails, for `python -m wsgiauth preview`, and for
             the check of a site's templates.
         recorder: Makes a function that wsgiauth calls in the transaction of each change of an

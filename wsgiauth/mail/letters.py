@@ -58,10 +58,43 @@ class SiteLabel(NamedTuple):
 class Letter(Content, ABC):
     """The attribute `letter` of a template.
 
+    The template of the example is the file `templates/mail/badges.txt`:
+
+        {% extends "mail/layout.txt" %}
+        {% block subject %}{{ _("Your new badge") }}{% endblock %}
+        {% block text %}
+        {{ _("You have the badge %(name)s.", name=letter.name) }}
+        {% endblock %}
+
+    `enqueue` names the kind of the email, here "badges", and its data. A process that sends emails
+    calls the function of that kind in `Feature.composers`.
+
     Example:
         class BadgeLetter(Letter):
             template = "mail/badges.txt"
             name: str
+
+            def why(self, site: SiteLabel, address: str) -> Message:
+                names = {"site": site.name, "email": address}
+                return _("%(site)s sent this email to %(email)s about a badge there.", **names)
+
+        def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
+            if mail.user is None or not mail.user.is_active:
+                return None
+            letter = BadgeLetter(name=json.loads(mail.data)["name"])
+            return Addressed(letter, mail.user.email, mail.user_id, mail.user.language)
+
+        def give(site: Site, user: User) -> None:
+            with database.atomic():
+                Badge.create(user=user, name="early")
+                enqueue(site.outbox, "badges", user=user, data={"name": "early"})
+
+        feature = Feature(
+            name="badges",
+            folder=Path("badges"),
+            composers=lambda factors: {"badges": compose},
+            letter_samples=(BadgeLetter(name="early"),),
+        )
     """
 
     @property
@@ -118,11 +151,8 @@ class Addressed(NamedTuple):
     """A letter and where it goes.
 
     Example:
-        def compose(mail: Mail, settings: Settings, now: float) -> Addressed | None:
-            if mail.user is None:
-                return None
-            letter = BadgeLetter(name="early")
-            return Addressed(letter, mail.user.email, mail.user_id, mail.language)
+        def addressed(letter: Letter, user: User) -> Addressed:
+            return Addressed(letter, user.email, user.id, user.language)
     """
 
     letter: Letter
