@@ -382,7 +382,8 @@ class Declared:
         is_valid=features.is_entry,
     )
 
-    if not TYPE_CHECKING:  # type checkers read the arguments of the dataclass
+    # Type checkers read the arguments of the dataclass.
+    if not TYPE_CHECKING:  # pragma: no branch - they alone set it
 
         def __new__(cls, **values: Any) -> Self:
             """Return settings of the class that also has the settings of FEATURES."""
