@@ -190,7 +190,8 @@ class Form(Endpoint, Generic[Sent]):
     Attributes:
         fields: Its fields.
         refusals: What `act` refuses, for the OpenAPI document: a browser sees the page again, with
-            the reason. A form that calls `Site.attempt` has `(INVALID, THROTTLED)`.
+            the reason. A form that calls `Site.attempt` has `(INVALID, THROTTLED)`, the latter of
+            `wsgiauth.extend.openapi`.
         failures: How a POST fails before `act`: a browser sees an error page.
         page_failures: How a request for the page fails.
         leads_elsewhere: Whether it leads to another site, which only its own page admits.
