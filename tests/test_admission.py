@@ -592,6 +592,14 @@ def test_a_language_is_stored_only_where_the_demand_leaves_this_reachable():
         assert make_user_named(user.username).language == "de"
 
 
+def test_a_session_that_lacks_something_can_end_wherever_the_demand_leads():
+    site = AuthMiddleware(echo, make_settings())
+    browser = logged_in(site)
+    with demanded(site, Badge()):
+        browser.post("/auth/logout", headers={**BROWSER, **SAME_ORIGIN}, status=303)
+    assert browser.get("/").json["user"] is None
+
+
 class WithoutDatabase(Badge):
     """Asks a database that is away."""
 
