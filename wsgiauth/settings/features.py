@@ -55,9 +55,10 @@ class Declaration:
 
         Each is a file such as `0001_tables.py` with a function `up(migrator, db)`, as in
         playhouse.migrations; the folder has no other modules but an `__init__.py`, with which
-        packaging tools put it into a wheel. `db` is the database. Models in a migration are copies
-        with `database = db`, which stay as they are. wsgiauth's own migrations are applied first,
-        then those of each feature in the order of their names.
+        packaging tools put it into a wheel. `db` is the database. `migrator.add_column` alone does
+        nothing: call `playhouse.migrate.migrate(migrator.add_column(...))`. Models in a migration
+        are copies with `database = db`, which stay as they are. wsgiauth's own migrations are
+        applied first, then those of each feature in the order of their names.
 
         Each migration runs in a transaction with its record. MariaDB commits every CREATE and
         ALTER by itself, so a process that is killed there leaves the first statements of a
