@@ -27,6 +27,11 @@ def error():
     raise RuntimeError("broken")
 
 
+def leave():
+    """End the process, as far as Python is concerned."""
+    raise SystemExit
+
+
 def statement():
     """Send a statement that is wrong."""
     storage.current().execute_sql("SELECT missing FROM nowhere")
@@ -44,7 +49,7 @@ def in_forgotten_transaction():
     statement()
 
 
-FAULTS = (error, statement, in_transaction, in_forgotten_transaction)
+FAULTS = (error, leave, statement, in_transaction, in_forgotten_transaction)
 fail = SimpleNamespace(now=error)  # what every function of the feature does
 
 
@@ -263,7 +268,9 @@ def test_check_names_a_feature_whose_question_fails(settings, monkeypatch, capsy
     printed = capsys.readouterr().out
     assert printed.count("warning: A question of toys failed (RuntimeError).\n") == 2
     assert "There is no superuser" in printed
-    assert main(["check", "--strict"]) == 1
+    for fault in (error, leave):
+        monkeypatch.setattr(fail, "now", fault)
+        assert main(["check", "--strict"]) == 1
 
 
 def test_the_command_warns_of_a_list_that_fails(site, boss, settings, monkeypatch, capsys):

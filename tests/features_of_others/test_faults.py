@@ -16,6 +16,7 @@ TABLE = "    db.execute_sql('CREATE TABLE IF NOT EXISTS badges_{} (id INTEGER)')
 UP = "def up(migrator, db):\n"
 FAILING = {
     "an exception": (f"{UP}    raise ValueError('no badges')\n", "ValueError: no badges"),
+    "an exit": (f"{UP}    raise SystemExit(0)\n", "SystemExit: 0"),
     "no SQL": (f"{UP}    db.execute_sql('no SQL')\n", "Error: "),
     "no function": ("down = None\n", r"MigrationError: 0002_more does not define up\(\)\."),
     "no Python": ("no Python\n", "SyntaxError: "),

@@ -140,12 +140,18 @@ def test_a_wrong_feature_is_refused_by_its_name(value, problem):
     assert problem in found
 
 
-def test_a_module_that_fails_is_named_with_its_error(module):
-    name = module("1 / 0\n")
+@pytest.mark.promise(105)
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [("1 / 0\n", "ZeroDivisionError: division by zero"), ("exit(0)\n", "SystemExit: 0")],
+    ids=["an exception", "an exit"],
+)
+def test_a_module_that_fails_is_named_with_its_error(source, reason, module):
+    name = module(source)
     with pytest.raises(ConfigurationError) as caught:
         Settings.from_mapping({"FEATURES": f"{name}:BADGE"})
-    assert f"{name}:BADGE fails (ZeroDivisionError: division by zero)" in str(caught.value)
-    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert f"{name}:BADGE fails ({reason})" in str(caught.value)
+    assert reason.startswith(type(caught.value.__cause__).__name__)
 
 
 def test_the_error_of_a_feature_about_its_own_set_up_is_its_own(module):

@@ -75,7 +75,7 @@ def is_outage(error: BaseException) -> bool:
 class Outcome:
     """What became of `feature_code`: the exception, or None."""
 
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def feature_code(feature: str, part: str) -> Iterator[Outcome]:
     outcome = Outcome()
     try:
         yield outcome
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_outage(error):
             raise
         logger.exception("a function of %s failed, so that %s is missing", feature, part)

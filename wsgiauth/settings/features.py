@@ -126,7 +126,7 @@ def _load(entry: str) -> Declaration:
         found = getattr(import_module(module_name), name)
     except ConfigurationError:
         raise
-    except Exception as error:  # the module is a program, which can raise anything
+    except (Exception, SystemExit) as error:  # the module is a program, which can raise anything
         reason = f"{type(error).__name__}: {error}"
         raise wrong_setting("FEATURES", f"{EXPECTED}; {entry} fails ({reason})") from error
     if not isinstance(found, Declaration):

@@ -153,7 +153,7 @@ class AccountDatabase(peewee.Database):
         return super()._connect()  # type: ignore[misc]
 
 
-def reason_of(failure: Exception) -> str:
+def reason_of(failure: BaseException) -> str:
     """Return why a database failed, in one line that shows no row."""
     # PostgreSQL's second line can show the rejected row with its password hash; MariaDB's first
     # line shows a name that is taken.

@@ -194,7 +194,7 @@ def _apply_of_feature(database: AccountDatabase, sequence: Sequence, name: str) 
     try:
         with context.using(database):  # not the one of another site
             names = _apply(database, sequence, name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {reason_of(error)}"
         message = f"The migration {name} of the feature {owner} failed ({reason})."
         raise ConfigurationError(message) from error
