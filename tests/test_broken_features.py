@@ -1,6 +1,7 @@
 """Promise 105: what a feature adds to pages, files and commands, and its functions that fail."""
 
 import json
+import time
 from types import SimpleNamespace
 
 import peewee
@@ -174,6 +175,16 @@ def test_the_account_page_lacks_only_what_fails(browser, fault, caplog):
         "the link to /toys on the account page",
         'the state of "Toys" on the account page',
     ]
+
+
+def test_a_part_that_fails_is_in_the_log_once_a_minute(browser, fault, caplog, monkeypatch):
+    for _ in range(2):
+        browser.get("/auth/account", headers=BROWSER, status=200)
+    assert len(missing(caplog)) == 2
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: now() + 60)
+    browser.get("/auth/account", headers=BROWSER, status=200)
+    assert len(missing(caplog)) == 4
 
 
 @pytest.mark.every_database

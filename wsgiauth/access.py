@@ -20,6 +20,7 @@ from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import LACKING, LackingSession
 from wsgiauth.authentication.methods import has_second_factor
 from wsgiauth.events import kinds
+from wsgiauth.events.actors import report
 from wsgiauth.exceptions import (
     ApplicationError,
     KeyNotAcceptedError,
@@ -160,7 +161,7 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
         raise
     except Exception:  # of a feature that may not be ours
         feature = environ["wsgiauth.site"].admission.feature_of(session.demand)
-        logger.exception("the demand %s of %s failed, so it leads nowhere", error, feature)
+        report("the demand %s of %s failed, so it leads nowhere", error, feature)
         detail = _("An error occurred on this site. Its operator can find the details in the log.")
         return UnmetDemandError(HTTPStatus.FORBIDDEN, error, detail, page="/logout", is_final=True)
 

@@ -4,8 +4,6 @@ A session that lacks something is anonymous for the application, guards and new 
 Whoever looks a session up asks the chain of demands, and nothing else decides.
 """
 
-import logging
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,17 +15,13 @@ import peewee
 
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
-from wsgiauth.events.actors import is_outage
+from wsgiauth.events.actors import is_outage, report
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, UnmetDemandError
 from wsgiauth.parts import KERNEL
 from wsgiauth.storage.models import Model
 
 if TYPE_CHECKING:
     from wsgiauth.openapi.answers import Problem
-
-_PAUSE = 60.0  # seconds between two reports of a demand that fails
-
-logger = logging.getLogger("wsgiauth")
 
 
 class Demand(ABC):
@@ -174,7 +168,6 @@ class Chain:
         self._admission = admission
         self.columns: list[peewee.Node] = []
         self._places: list[tuple[Demand, slice]] = []
-        self._reported_at = -_PAUSE
         for each in demands:
             start = after + len(self.columns)
             self.columns += each.columns(proof)
@@ -197,18 +190,11 @@ class Chain:
             except Exception as error:
                 if is_outage(error):
                     raise
-                self._report(demand)
+                feature = self._admission.feature_of(demand)
+                report("the demand %s of %s failed: 500", demand.error, feature)
                 raise DemandError(user, demand) from error
             return demand
         return None
-
-    def _report(self, demand: Demand) -> None:
-        """Log an exception once a minute, because each request of a session can raise it."""
-        now = time.monotonic()
-        if now - self._reported_at >= _PAUSE:
-            self._reported_at = now
-            feature = self._admission.feature_of(demand)
-            logger.exception("the demand %s of %s failed: 500", demand.error, feature)
 
 
 @dataclass(frozen=True)

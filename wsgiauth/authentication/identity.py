@@ -14,7 +14,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.authentication.demands import Demand, DemandError
 from wsgiauth.authentication.sessions import Sessions
 from wsgiauth.authentication.tokens import Tokens
-from wsgiauth.events.actors import is_outage
+from wsgiauth.events.actors import is_outage, report
 from wsgiauth.exceptions import ApplicationError
 from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
@@ -249,7 +249,7 @@ class Identifier:
         except Exception as error:
             if is_outage(error):
                 raise
-            logger.exception("the credentials of %s failed: 500", kind.feature)
+            report("the credentials of %s failed: 500", kind.feature)
             raise ApplicationError(f"the credentials of {kind.feature} failed") from error
         if found is None:
             return _REJECTED

@@ -8,9 +8,11 @@ wrapped application, the actor is `wsgiauth.user` of the environ.
 import getpass
 import logging
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from weakref import WeakKeyDictionary
 
 import peewee
 
@@ -28,6 +30,9 @@ OWNER = ""  # the user of the event
 
 _USER = re.compile("user ([0-9]+)(?: key ([0-9A-Za-z]+))?")
 _WITH_DETAIL = re.compile(f"({COMMAND_LINE}|user [0-9]+) (.*)", re.DOTALL)
+
+_PAUSE = 60.0  # seconds
+_reported: WeakKeyDictionary[peewee.Database, dict[str, float]] = WeakKeyDictionary()
 
 _actor: ContextVar[str | None] = ContextVar("wsgiauth.actor", default=None)
 
@@ -72,6 +77,16 @@ def is_outage(error: BaseException) -> bool:
     return isinstance(error, DATABASE_ERRORS) and not can_go_on(opened)
 
 
+def report(message: str, *names: str) -> None:
+    """Log an exception of a feature, once a minute on a site, because each request can raise it."""
+    line, now = message % names, time.monotonic()
+    lines = _reported.get(storage.current(), {})
+    recent = {each: at for each, at in lines.items() if now - at < _PAUSE}
+    if line not in recent:
+        _reported[storage.current()] = {**recent, line: now}
+        logger.exception(message, *names)
+
+
 class Outcome:
     """What became of `feature_code`: the exception, or None."""
 
@@ -80,10 +95,11 @@ class Outcome:
 
 @contextmanager
 def feature_code(feature: str, part: str) -> Iterator[Outcome]:
-    """Run a function of a feature in a `with` block; an exception is logged and suppressed.
+    """Run a function of a feature in a `with` block; an exception is reported and suppressed.
 
-    What the function would have returned is left out. Not suppressed is the error of a database
-    that does not answer, or of a statement in a transaction around the block, which cannot go on.
+    What the function would have returned is left out, so use it in the block, too. Not suppressed
+    is the error of a database that does not answer, or of a statement in a transaction around the
+    block, which cannot go on.
 
     Args:
         feature: Its name, for the log.
@@ -98,7 +114,7 @@ def feature_code(feature: str, part: str) -> Iterator[Outcome]:
     except (Exception, SystemExit) as error:
         if is_outage(error):
             raise
-        logger.exception("a function of %s failed, so that %s is missing", feature, part)
+        report("a function of %s failed, so that %s is missing", feature, part)
         outcome.error = error
 
 
