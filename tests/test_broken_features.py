@@ -14,7 +14,7 @@ from wsgiauth.accounts.personal_data import Records
 from wsgiauth.events import kinds
 from wsgiauth.feature import Feature, Question
 from wsgiauth.figures import Figure
-from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint, State
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList
 from wsgiauth.testing import logged_in, make_settings, make_user
@@ -156,6 +156,22 @@ def browser(site, boss):
     return logged_in(site, boss)
 
 
+@pytest.fixture
+def make_browser(settings):
+    """Return a function that makes a site with a feature, and returns a superuser's browser."""
+
+    def make(**declared):
+        feature = Feature(name="toys", **declared)
+        changed = make_settings(
+            DATABASE_URL=settings.DATABASE_URL, FEATURES=(feature,), ADMIN_PANEL=True, METRICS=True
+        )
+        made = AuthMiddleware(lambda *_: [], changed)
+        return logged_in(made, make_user(made, "boss", is_staff=True, is_superuser=True))
+
+    yield make
+    storage.discard_connection(storage.current())
+
+
 def missing(caplog):
     """Return what is missing according to the log, each with its traceback."""
     records = [each for each in caplog.records if "is missing" in each.message]
@@ -185,6 +201,67 @@ def test_a_part_that_fails_is_in_the_log_once_a_minute(browser, fault, caplog, m
     monkeypatch.setattr(time, "monotonic", lambda: now() + 60)
     browser.get("/auth/account", headers=BROWSER, status=200)
     assert len(missing(caplog)) == 4
+
+
+class Place(Endpoint):
+    """Has the link of a test on the account page."""
+
+    def __init__(self, link, *, is_offered=None):
+        self._link, self._is_offered = link, is_offered or (lambda: True)
+
+    def link_for(self, user):
+        """Return it."""
+        return self._link
+
+    def is_offered(self, settings):
+        """Return whether the test offers it."""
+        return self._is_offered()
+
+    def get(self, environ, site):
+        """Answer."""
+        return Response(200)
+
+
+LINK = AccountLink(LOGIN, "Toys", "Yours.")
+WRONG_LINKS = {
+    "a string": "Toys",
+    "a title that is no string": LINK._replace(title=None),
+    "a group that has no hash": LINK._replace(group=[]),
+    "a place that is no number": LINK._replace(place="first"),
+    "a string that cannot be sent": LINK._replace(text="\ud800"),
+}
+
+
+@pytest.mark.parametrize("link", WRONG_LINKS.values(), ids=WRONG_LINKS)
+def test_the_account_page_lacks_a_link_of_a_wrong_type(link, make_browser, caplog):
+    browser = make_browser(urls={"/toys": Place(link)})
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    assert "/auth/password" in page.text
+    assert "/auth/toys" not in page.text
+    assert missing(caplog) == ["the link to /toys on the account page"]
+
+
+def test_the_account_page_lacks_a_link_that_is_perhaps_not_offered(make_browser, caplog):
+    answers = iter([True])
+    browser = make_browser(urls={"/toys": Place(LINK, is_offered=lambda: next(answers))})
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    assert "/auth/password" in page.text
+    assert missing(caplog) == ["the link to /toys on the account page"]
+
+
+@pytest.mark.parametrize("state", ["North", 7, State(7), State("\ud800"), State("", kind=[])])
+def test_the_account_page_lacks_a_state_of_a_wrong_type(state, make_browser, caplog):
+    link = LINK._replace(state=lambda overview: state)
+    browser = make_browser(urls={"/toys": Place(link)})
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    assert "/auth/toys" in page.text
+    assert missing(caplog) == ['the state of "Toys" on the account page']
+
+
+def test_a_link_with_an_unknown_icon_has_the_usual_one(make_browser):
+    browser = make_browser(urls={"/toys": Place(LINK._replace(icon="toys"))})
+    page = browser.get("/auth/account", headers=BROWSER, status=200)
+    assert page.html.select('a[href="/auth/toys"] svg path[d]')
 
 
 @pytest.mark.every_database

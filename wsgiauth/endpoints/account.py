@@ -12,7 +12,7 @@ from wsgiauth.authentication.federated_logins import Connected, FederatedLogins
 from wsgiauth.authentication.freshness import Proof, proof_of
 from wsgiauth.authentication.methods import HARDWARE_KEY, PASSWORD, RECOVERY_CODE
 from wsgiauth.authentication.second_factors import FEW_CODES, Factor
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.forms import NEXT
 from wsgiauth.forms.done import ASKED_FOR, UNASKED, just_created, notice_of
 from wsgiauth.forms.endpoint import (
@@ -194,22 +194,23 @@ class Account(Endpoint):
     ) -> Iterator[tuple[AccountLink, str, str]]:
         """Yield the links of a user, each with its path and the name of its feature."""
         for path, each in self._endpoints.items():
-            feature, link = self._owners.get(each, KERNEL), None
+            feature = self._owners.get(each, KERNEL)
             with feature_code(feature, f"the link to {path} on the account page"):
                 link = each.variant(site.settings).link_for(user)
-            if (
-                link
-                and each.is_offered(site.settings)
-                and (user.is_staff or not each.is_for_staff)
-                and (has_factor or not each.needs_factor)
-            ):
-                yield link, path, feature
+                if (
+                    link
+                    and each.is_offered(site.settings)
+                    and (user.is_staff or not each.is_for_staff)
+                    and (has_factor or not each.needs_factor)
+                ):
+                    yield checked(AccountLink, link), path, feature
 
 
 def _state(link: AccountLink, feature: str, overview: Overview) -> State | None:
     """Return the state of a link, or None without one."""
     with feature_code(feature, f'the state of "{link.title}" on the account page'):
-        return None if link.state is None else link.state(overview)
+        state = None if link.state is None else link.state(overview)
+        return state and checked(State, state)
     return None
 
 

@@ -12,6 +12,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from types import UnionType
+from typing import TypeVar, get_origin, get_type_hints
 from weakref import WeakKeyDictionary
 
 import peewee
@@ -30,6 +33,8 @@ OWNER = ""  # the user of the event
 
 _USER = re.compile("user ([0-9]+)(?: key ([0-9A-Za-z]+))?")
 _WITH_DETAIL = re.compile(f"({COMMAND_LINE}|user [0-9]+) (.*)", re.DOTALL)
+
+_Value = TypeVar("_Value")
 
 _PAUSE = 60.0  # seconds
 _reported: WeakKeyDictionary[peewee.Database, dict[str, float]] = WeakKeyDictionary()
@@ -116,6 +121,31 @@ def feature_code(feature: str, part: str) -> Iterator[Outcome]:
             raise
         report("a function of %s failed, so that %s is missing", feature, part)
         outcome.error = error
+
+
+def checked(kind: type[_Value], value: object) -> _Value:
+    """Return what a function of a feature has made for a page or a document.
+
+    Raises:
+        TypeError: It is not of its kind, or a field of it is not of its declared type.
+        UnicodeEncodeError: A string has an unpaired surrogate, which no response can contain.
+    """
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not of the type {kind.__name__}")
+    for name, declared in _declared(kind).items():  # type: ignore[arg-type]
+        found = getattr(value, name)
+        if not isinstance(found, declared):
+            raise TypeError(f"{name} of {value!r} must be of the type {declared.__name__}")
+        if isinstance(found, str):
+            found.encode()
+    return value
+
+
+@cache
+def _declared(kind: type) -> dict[str, type]:
+    """Return the classes of fields, without those that can be of several."""
+    hints = {name: get_origin(hint) or hint for name, hint in get_type_hints(kind).items()}
+    return {name: hint for name, hint in hints.items() if hint is not UnionType}
 
 
 def identify(user_id: int, key_id: str | None = None) -> None:
