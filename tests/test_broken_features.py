@@ -9,14 +9,15 @@ import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, SECRET_KEY
-from wsgiauth import AuthMiddleware, storage
+from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.events import kinds
 from wsgiauth.feature import Feature, Question
 from wsgiauth.figures import Figure
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint, State
 from wsgiauth.staff.event_reasons import EventReasons
-from wsgiauth.staff.user_lists import UserList
+from wsgiauth.staff.user_lists import UserList, UserRow
+from wsgiauth.storage.models import utc_now
 from wsgiauth.testing import logged_in, make_settings, make_user
 from wsgiauth.web.responses import Response
 
@@ -283,6 +284,54 @@ def test_the_pages_of_the_panel_lack_only_what_fails(browser, boss, fault, caplo
         "the figure oldest_waiting_seconds",
         "an answer of `check` on the overview of the staff panel",
     ]
+
+
+def list_of(rows, **changes):
+    """Return a part with a list of these rows."""
+    values = {**vars(Toys), "rows": lambda self, user, now: rows, **changes}
+    part = type("Toys", (UserList,), values)
+    return {"parts": lambda settings: {part: lambda _: part()}}
+
+
+ROW = UserRow("Ball", utc_now(), {})
+WRONG_LISTS = {
+    "pairs": list_of([("Ball", 7)]),
+    "strings": list_of("ab"),
+    "objects of JSON": list_of([{"name": "Ball"}]),
+    "a row without a time": list_of([ROW._replace(since=None)]),
+    "a document that is no object": list_of([ROW._replace(document=[])]),
+    "a document that is no JSON": list_of([ROW._replace(document={"ball": {1}})]),
+    "a document that cannot be sent": list_of([ROW._replace(document={"ball": "\ud800"})]),
+    "no number of rows": list_of([ROW], most="one"),
+    "no title": list_of([ROW], title=None),
+}
+
+
+@pytest.mark.parametrize("declared", WRONG_LISTS.values(), ids=WRONG_LISTS)
+@pytest.mark.parametrize("headers", [{}, BROWSER], ids=["JSON", "page"])
+def test_the_page_of_a_user_lacks_a_list_of_wrong_types(headers, declared, make_browser, caplog):
+    browser = make_browser(**declared)
+    page = browser.get(f"/auth/admin/users/{User.get().id}", headers=headers, status=200)
+    assert "toys" not in page.text
+    assert "logins" in page.text
+    assert missing(caplog) == ["the list toys of a user"]
+
+
+WRONG_NAMES = {
+    "numbers": lambda self, ids: dict.fromkeys(ids, 7),
+    "no mapping": lambda self, ids: [*ids],
+    "what cannot be sent": lambda self, ids: dict.fromkeys(ids, "\ud800"),
+}
+
+
+@pytest.mark.parametrize("names", WRONG_NAMES.values(), ids=WRONG_NAMES)
+def test_the_trail_lacks_names_of_wrong_types(names, make_browser, caplog):
+    part = type("Names", (ToyNames,), {"events": (kinds.RIGHTS_CHANGED.name,), "names": names})
+    browser = make_browser(parts=lambda settings: {part: lambda _: part()})
+    User.get().grant("toys.buy")
+    events = browser.get("/auth/admin/events", headers=BROWSER, status=200)
+    assert "Logged in" in events.text
+    assert missing(caplog) == ["the names for reasons in the trail"]
 
 
 @pytest.mark.every_database

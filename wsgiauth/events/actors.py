@@ -123,7 +123,7 @@ def feature_code(feature: str, part: str) -> Iterator[Outcome]:
         outcome.error = error
 
 
-def checked(kind: type[_Value], value: object) -> _Value:
+def checked(kind: type[_Value], value: object, name: str = "the result") -> _Value:
     """Return what a function of a feature has made for a page or a document.
 
     Raises:
@@ -131,13 +131,11 @@ def checked(kind: type[_Value], value: object) -> _Value:
         UnicodeEncodeError: A string has an unpaired surrogate, which no response can contain.
     """
     if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of the type {kind.__name__}")
-    for name, declared in _declared(kind).items():  # type: ignore[arg-type]
-        found = getattr(value, name)
-        if not isinstance(found, declared):
-            raise TypeError(f"{name} of {value!r} must be of the type {declared.__name__}")
-        if isinstance(found, str):
-            found.encode()
+        raise TypeError(f"{name} must be of the type {kind.__name__}, not {value!r}")
+    if isinstance(value, str):
+        value.encode()
+    for field, declared in _declared(kind).items():  # type: ignore[arg-type]
+        checked(declared, getattr(value, field), field)
     return value
 
 

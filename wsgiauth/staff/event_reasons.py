@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple, Self
 
 from wsgiauth.events import Event, actors
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.parts import Parts, Several
 
 
@@ -66,10 +66,10 @@ def named_reasons(parts: Parts, events: Collection[Event]) -> Named:
             ids = {*own.values(), *(used if part.names_keys else ())}
             names = part.names(ids) if ids else {}
             reasons |= {
-                each: NamedReason(names[reason], part.path(each))
+                each: checked(NamedReason, NamedReason(names[reason], part.path(each)))
                 for each, reason in own.items()
                 if reason in names
             }
             if part.names_keys:
-                keys |= {each: names[each] for each in used if each in names}
+                keys |= {each: checked(str, names[each]) for each in used if each in names}
     return Named(reasons, keys)

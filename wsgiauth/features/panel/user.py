@@ -1,5 +1,6 @@
 """GET /auth/admin/users/{id}: one user. GET, POST …/{action}: asks, and changes the user."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import datetime
@@ -18,7 +19,7 @@ from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.authentication.session_list import LISTED, ListedSession, list_sessions
 from wsgiauth.events import actors
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.exceptions import InUseError, LastSuperuserError, NotFoundError, RequestError
 from wsgiauth.features.audit import trail
 from wsgiauth.features.audit.trail import Filters
@@ -103,7 +104,9 @@ class ListOfUser(NamedTuple):
     @classmethod
     def of(cls, user_list: UserList, user: User, now: float) -> "ListOfUser":
         """Return the list with the entries of a user."""
-        rows = tuple(user_list.rows(user, now))
+        rows = tuple(checked(UserRow, each) for each in user_list.rows(user, now))
+        for each in rows:
+            json.dumps(each.document, ensure_ascii=False).encode()  # which otherwise fails later
         is_long = user_list.most is not None and len(rows) >= user_list.most
         note = user_list.note if is_long else ""
         return cls(
@@ -115,7 +118,7 @@ class ListOfUser(NamedTuple):
         """Yield the lists of a user, without those that fail."""
         for feature, each in site.parts.by_feature(UserList):
             with feature_code(feature, f"the list {each.name} of a user"):
-                yield cls.of(each, user, now)
+                yield checked(cls, cls.of(each, user, now))
 
 
 class Account(Content):
