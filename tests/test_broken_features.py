@@ -1,6 +1,7 @@
 """Promise 105: what a feature adds to pages, files and commands, and its functions that fail."""
 
 import json
+import math
 import time
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.events import kinds
 from wsgiauth.feature import Feature, Question
-from wsgiauth.figures import Figure
+from wsgiauth.figures import Figure, Waiting
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint, State
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList, UserRow
@@ -332,6 +333,45 @@ def test_the_trail_lacks_names_of_wrong_types(names, make_browser, caplog):
     events = browser.get("/auth/admin/events", headers=BROWSER, status=200)
     assert "Logged in" in events.text
     assert missing(caplog) == ["the names for reasons in the trail"]
+
+
+TOYS = Figure("toys", "Toys.", lambda now: 1)
+BY_KIND = TOYS._replace(label="kind")
+WRONG_FIGURES = {
+    "None": TOYS._replace(measure=lambda now: None),
+    "a string": TOYS._replace(measure=lambda now: "7"),
+    "a list": TOYS._replace(measure=lambda now: [7]),
+    "no number": TOYS._replace(measure=lambda now: math.nan),
+    "a number that is too large": TOYS._replace(measure=lambda now: 10**400),
+    "several without a label": TOYS._replace(measure=lambda now: {"balls": 7}),
+    "one with a label": BY_KIND,
+    "a string with a label": BY_KIND._replace(measure=lambda now: "7"),
+    "an unnamed one": BY_KIND._replace(measure=lambda now: {None: 7}),
+    "strings by a label": BY_KIND._replace(measure=lambda now: {"balls": "7"}),
+    "a kind that cannot be sent": BY_KIND._replace(measure=lambda now: {"\ud800": 7}),
+    "no meaning": TOYS._replace(meaning=None),
+}
+
+
+@pytest.mark.parametrize("figure", WRONG_FIGURES.values(), ids=WRONG_FIGURES)
+def test_the_metrics_lack_a_figure_of_a_wrong_type(figure, make_browser, caplog):
+    browser = make_browser(figures=lambda settings: [figure])
+    page = browser.get("/auth/metrics", status=200)
+    assert 'wsgiauth_users{state="active"} 1.0' in page.text
+    assert "toys" not in page.text
+    assert browser.get("/auth/admin", status=200).json["users"] == {"active": 1, "inactive": 0}
+    assert missing(caplog) == ["the figure toys"]
+
+
+WRONG_COUNTS = [None, 7, Waiting("7", None), Waiting(7, "long")]
+
+
+@pytest.mark.parametrize("count", WRONG_COUNTS)
+def test_the_overview_lacks_a_queue_that_is_counted_wrongly(count, make_browser, caplog):
+    browser = make_browser(waiting=lambda settings: {"toys": lambda: count})
+    assert browser.get("/auth/admin", headers=BROWSER, status=200).html.h1
+    assert set(missing(caplog)) <= {"the figure waiting", "the figure oldest_waiting_seconds"}
+    assert missing(caplog)
 
 
 @pytest.mark.every_database

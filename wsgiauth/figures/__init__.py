@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from wsgiauth import storage
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.parts import KERNEL
 from wsgiauth.storage.connections import AccountDatabase, TimeLimitError
 
@@ -167,7 +167,8 @@ class Figures:
                 suppress(TimeLimitError),
                 opened.time_limit(end - began_at),
             ):
-                found[key] = _Counted(figure.measure(int(self.now())), began_at)
+                value = _checked(figure, figure.measure(int(self.now())))
+                found[key] = _Counted(value, began_at)
                 self._slow.discard(key)
             if outcome.error is not None:
                 found.pop(key, None)
@@ -177,6 +178,20 @@ class Figures:
         """Return what orders the figures: the slow ones last, and those first that wait longest."""
         key = _key(figure)
         return key in self._slow, self._tried_at.get(key, -math.inf)
+
+
+def _checked(figure: Figure, value: Any) -> Value:
+    """Return a value that can be shown: a finite number, or several by the label."""
+    checked(Figure, figure)
+    if not figure.label or figure.adds:
+        return _finite(value)
+    return {checked(str, name): _finite(each) for name, each in {**value}.items()}
+
+
+def _finite(value: object) -> float:
+    if not (isinstance(value, int | float) and math.isfinite(value)):
+        raise TypeError(f"a figure must be a finite number, not {value!r}")
+    return value
 
 
 def figures_of_waiting(queues: Iterable[WaitingCount]) -> Iterator[Figure]:
