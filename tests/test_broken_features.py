@@ -13,9 +13,10 @@ from tests.support.sites import BROWSER, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.events import kinds
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature, Question
 from wsgiauth.figures import Figure, Waiting
-from wsgiauth.forms.endpoint import LOGIN, AccountLink, Endpoint, State
+from wsgiauth.forms.endpoint import LOGIN, AccountLink, BackLink, Endpoint, State
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.storage.models import utc_now
@@ -398,6 +399,65 @@ def test_an_error_page_has_the_plain_frame_if_its_own_fails(browser, fault, capl
     page = browser.post("/auth/toys/all", headers=BROWSER, status=405)
     assert page.html.h1
     assert missing(caplog) == ["the frame of an error page"]
+
+
+class Back(Place):
+    """Is the page above an address that does not exist."""
+
+    def __init__(self, back):
+        super().__init__(None)
+        self.back = back
+
+    def around(self, environ, user, back):
+        """Return no frame if the test has no link."""
+        return super().around(environ, user, back) if back.path != "around" else "member.html"
+
+
+WRONG_BACKS = {
+    "None": None,
+    "a string": "badges",
+    "another part of the path": BackLink("toys/{nope}", "Back"),
+    "a number": BackLink("toys", 7),
+    "no frame": BackLink("around", "Back"),
+}
+
+
+@pytest.mark.parametrize("back", WRONG_BACKS.values(), ids=WRONG_BACKS)
+def test_an_error_page_has_a_frame_without_a_link_of_a_wrong_type(back, make_browser, caplog):
+    browser = make_browser(urls={"/toys": Back(back)})
+    browser.post("/auth/toys", headers=BROWSER, status=405)
+    page = browser.get("/auth/toys/none", headers=BROWSER, status=404)
+    assert page.html.h1
+    assert missing(caplog)
+    if back != WRONG_BACKS["no frame"]:
+        page = browser.get("/auth/confirm?next=/auth/toys", headers=BROWSER, status=200)
+        assert "/auth/account" in [each["href"] for each in page.html.select("main a[href]")]
+        assert "the words about the step after a proof" in missing(caplog)
+
+
+@pytest.mark.parametrize("words", [None, 7, ["Toys"], "\ud800"])
+def test_a_proof_leads_on_without_words_of_a_wrong_type(words, make_browser, caplog):
+    toys = Place(None)
+    toys.step_in_words = lambda arguments, user: words
+    browser = make_browser(urls={"/toys": toys})
+    page = browser.get("/auth/confirm?next=/auth/toys", headers=BROWSER, status=200)
+    assert "/auth/account" in [each["href"] for each in page.html.select("main a[href]")]
+    assert missing(caplog) == ["the words about the step after a proof"]
+
+
+def test_an_error_page_needs_no_page_that_is_perhaps_not_offered(make_browser, caplog):
+    answers = iter([True])
+    browser = make_browser(urls={"/toys": Place(None, is_offered=lambda: next(answers))})
+    page = browser.get("/auth/toys/none", headers=BROWSER, status=404)
+    assert "/auth/account" in page.text
+    browser.get("/auth/confirm?next=/auth/toys", headers=BROWSER, status=200)
+    assert missing(caplog) == ["the page of Place"]
+
+
+@pytest.mark.parametrize("permissions", [[None], "toys.buy", ["toys"]])
+def test_a_permission_of_a_wrong_form_ends_the_start(permissions, make_browser):
+    with pytest.raises(ConfigurationError, match="The feature toys asks for the permission"):
+        make_browser(permissions=lambda settings: permissions)
 
 
 PAGES = {

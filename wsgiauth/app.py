@@ -12,6 +12,7 @@ import peewee
 
 from wsgiauth.access import refuse_failed
 from wsgiauth.accounts import known_permissions
+from wsgiauth.accounts.names import is_permission
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
 from wsgiauth.endpoints.confirm import Confirm
@@ -26,9 +27,10 @@ from wsgiauth.endpoints.register import Register
 from wsgiauth.endpoints.sessions import Sessions
 from wsgiauth.endpoints.username import Username
 from wsgiauth.events import actors
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.exceptions import (
     ApplicationError,
+    ConfigurationError,
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
     NotFoundError,
@@ -40,7 +42,7 @@ from wsgiauth.exceptions import (
 )
 from wsgiauth.feature import Feature, confirmations_of, endpoints_of, owners_of
 from wsgiauth.features.registry import FEATURES, page_samples
-from wsgiauth.forms.endpoint import Endpoint, Handler, SiteMap
+from wsgiauth.forms.endpoint import BackLink, Endpoint, Handler, Place, SiteMap
 from wsgiauth.forms.registration import check_registration
 from wsgiauth.messages import _, list_of
 from wsgiauth.site import Site
@@ -140,7 +142,7 @@ class AuthApp:
 
     Raises:
         ConfigurationError: A template of the site, or of a feature that is not ours, is wrong; the
-            message names file and line.
+            message names file and line. Or a feature asks for a permission of another form.
     """
 
     def __init__(self, site: Site) -> None:
@@ -149,6 +151,11 @@ class AuthApp:
         self.probes = self._routes.probes
         for feature in site.features:
             for permission in feature.permissions(site.settings):
+                if not is_permission(permission):
+                    raise ConfigurationError(
+                        f"The feature {feature.name} asks for the permission {permission!r}; its"
+                        ' form must be "<app>.<action>", such as "reports.publish".'
+                    )
                 known_permissions.register(permission)
         routes = {
             path: _Route.of(path, endpoint.variant(site.settings))
@@ -253,14 +260,21 @@ class AuthApp:
         if caller.user is None or caller.session_id is None:
             return PLAIN
         of_user = (caller.user, self._site.settings)
-        endpoint, arguments = self._routes.map.nearest(environ.get("PATH_INFO", ""), *of_user)
-        back = endpoint.back.filled(arguments)
+        place = self._routes.map.nearest(environ.get("PATH_INFO", ""), *of_user)
+        back = self._back_from(place)
         if code == "not_found":  # perhaps the page that it leads back to does not exist, either
-            endpoint, arguments = self._routes.map.nearest(f"/{back.path}", *of_user)
-            back = endpoint.back.filled(arguments)
-        with feature_code(self._routes.map.owner(endpoint), "the frame of an error page"):
-            return endpoint.around(environ, caller.user, back)
+            place = self._routes.map.nearest(f"/{back.path}", *of_user)
+            back = self._back_from(place)
+        with feature_code(self._routes.map.owner(place[0]), "the frame of an error page"):
+            return checked(Around, place[0].around(environ, caller.user, back))
         return PLAIN
+
+    def _back_from(self, place: Place) -> BackLink:
+        """Return the link back from a page; if it fails, that of most pages."""
+        endpoint, arguments = place
+        with feature_code(self._routes.map.owner(endpoint), "the link back from its page"):
+            return checked(BackLink, endpoint.back).filled(arguments)
+        return Endpoint.back
 
     def _respond(self, environ: WSGIEnvironment) -> Response:
         path = environ.get("PATH_INFO", "")

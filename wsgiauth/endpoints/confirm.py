@@ -9,11 +9,11 @@ from wsgiauth.authentication.email_codes import REQUEST, SEND, EmailCodes
 from wsgiauth.authentication.federated_logins import FederatedLogins
 from wsgiauth.authentication.freshness import confirm
 from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
-from wsgiauth.events.actors import feature_code
+from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
 from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
-from wsgiauth.forms.endpoint import SiteMap
+from wsgiauth.forms.endpoint import BackLink, Endpoint, SiteMap
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import forgot_url, hand_over_renewed
 from wsgiauth.forms.proofs import (
@@ -208,11 +208,13 @@ class Confirm(MemberForm):
         if found is None or site.identifier.identify(environ).lacking is not None:
             return NextStep(back_url=f"{root_url(environ)}/")
         endpoint, arguments = found
-        back = endpoint.back.filled(arguments)
-        step = NextStep(back_url=f"{mount}/{back.path}", back_text=back.text)
+        step = NextStep(back_url=f"{mount}/{Endpoint.back.path}", back_text=Endpoint.back.text)
         with feature_code(self._map.owner(endpoint), "the words about the step after a proof"):
+            back = checked(BackLink, endpoint.back).filled(arguments)
+            step = NextStep(back_url=f"{mount}/{back.path}", back_text=back.text)
             words = endpoint.step_in_words(arguments, submission.member.user)
-            return step._replace(words=words, subject=endpoint.name_in(arguments))
+            subject = endpoint.name_in(arguments)
+            return checked(NextStep, step._replace(words=words, subject=subject))
         return step
 
 

@@ -12,6 +12,7 @@ from wsgiauth.authentication.federated_logins import Connected
 from wsgiauth.authentication.identity import UserSession
 from wsgiauth.authentication.second_factors import Factor
 from wsgiauth.events import actors, kinds
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import (
     InsufficientAuthenticationError,
     KeyNotAcceptedError,
@@ -233,9 +234,11 @@ class SiteMap:
     def find(self, path: str, user: User, settings: Settings) -> Place | None:
         """Return the endpoint at a path, or None if it does not exist for the user."""
         found = self._router.find(path)
-        if found is None or not found[0].is_offered(settings):
+        if found is None or (found[0].is_for_staff and not user.is_staff):
             return None
-        return None if found[0].is_for_staff and not user.is_staff else found
+        with feature_code(self.owner(found[0]), f"the page of {type(found[0]).__name__}"):
+            return found if found[0].is_offered(settings) else None
+        return None
 
     def nearest(self, path: str, user: User, settings: Settings) -> Place:
         """Return the endpoint at a path, or at the nearest one above it."""
