@@ -139,3 +139,13 @@ def test_processes_that_disconnect_at_the_same_time_leave_one(
     results = in_processes(disconnect_own, settings.DATABASE_URL, range(8))
     assert results.count("disconnected") == 1
     assert Identity.select().count() == 1
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize("answer", ["no", 1, None, (False,)])
+def test_a_way_that_returns_no_boolean_counts_as_none(without_password, answer, caplog):
+    ways = WaysIn([("badges", lambda user, settings: answer)], site())
+    assert not ways.has_one(without_password)
+    assert "a function of badges failed" in caplog.text
+    with pytest.raises(TypeError):
+        ways.can_log_in(without_password)

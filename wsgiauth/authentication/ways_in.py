@@ -49,12 +49,18 @@ class WaysIn:
 
     def can_log_in(self, user: User) -> bool:
         """Return the same, or raise the exception of a way that fails: for all users in turn."""
-        return self.has_password(user) or any(way(user, self._settings) for _, way in self._ways)
+        return self.has_password(user) or any(self._answer(user, way) for _, way in self._ways)
 
     def _has(self, user: User, feature: str, way: WayIn) -> bool:
         with feature_code(feature, f"a way in of user {user.id}"):
-            return way(user, self._settings)
+            return self._answer(user, way)
         return False
+
+    def _answer(self, user: User, way: WayIn) -> bool:
+        answer = way(user, self._settings)
+        if not isinstance(answer, bool):  # such as a coroutine, which is true
+            raise TypeError(f"it returned {answer!r}")
+        return answer
 
     def require_one(self, user: User) -> None:
         """Refuse (409) a removal that leaves no way to log in; call this in its transaction."""
