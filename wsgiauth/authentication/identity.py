@@ -246,14 +246,16 @@ class Identifier:
             return ANONYMOUS
         try:
             found = kind.find(credentials, int(self._tokens.now()))
+            if found is None:
+                return _REJECTED
+            user, key_id = found
+            if not (isinstance(user, User) and isinstance(key_id, str)):
+                raise TypeError("it returned no user with the id of an API key")
         except Exception as error:
             if is_outage(error):
                 raise
             report("the credentials of %s failed: 500", kind.feature)
             raise ApplicationError(f"the credentials of {kind.feature} failed") from error
-        if found is None:
-            return _REJECTED
-        user, key_id = found
         return user, None, None, key_id, None
 
     def login_cookie(
