@@ -4,11 +4,12 @@
 """
 
 from dataclasses import replace
+from http import HTTPStatus
 from itertools import count
 from urllib.parse import urlsplit
 
 import pytest
-from peewee import OperationalError
+from peewee import SQL, OperationalError, fn
 from webtest import TestApp
 
 from tests import test_admission as admission
@@ -20,7 +21,7 @@ from tests.test_admission import FORWARDED, OF_FEATURE, PERMISSION, SCRIPT, Scen
 from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.events.models import RecordedEvent
-from wsgiauth.exceptions import ApplicationError
+from wsgiauth.exceptions import ApplicationError, ConfigurationError, UnmetDemandError
 from wsgiauth.feature import Feature
 from wsgiauth.storage import context
 from wsgiauth.testing import (
@@ -50,6 +51,14 @@ class FailingForDerived(FailingBadge):
     """Fails for the grants of apps, too."""
 
     concerns_derived = True
+
+
+class AnsweringNo(Badge):
+    """Returns a string, which is true, instead of False."""
+
+    def is_met(self, user, values):
+        """Answer in words."""
+        return bool(values[0]) or "no"
 
 
 class BrokenScene(Scene):
@@ -328,7 +337,9 @@ def scenes():
     return {}
 
 
-@pytest.fixture(params=(FailingBadge, FailingForDerived), ids=lambda each: each.__name__)
+@pytest.fixture(
+    params=(FailingBadge, FailingForDerived, AnsweringNo), ids=lambda each: each.__name__
+)
 def scene(request, scenes):
     """Return the scene of each demand."""
     if request.param not in scenes:
@@ -456,6 +467,129 @@ def test_a_guard_answers_500_if_the_demand_begins_to_fail(monkeypatch):
     require_failed(scene.program().get("/login", headers=headers, status="*"))
 
 
+def badge_site(**attributes):
+    """Return a site with a demand that has other attributes than `Badge`."""
+    feature = demanding(type("Other", (Badge,), attributes)())
+    return AuthMiddleware(echo, make_settings(FEATURES=(feature,)))
+
+
+async def in_future(self, user, values):
+    """Return False, to those who wait."""
+    return False
+
+
+def one_by_one(self, user, values):
+    """Yield False."""
+    yield False
+
+
+ANSWERS = {
+    "a coroutine": in_future,
+    "a generator": one_by_one,
+    "a tuple": lambda *given: (False, "no badge"),
+    "a number": lambda *given: 1,
+    "None": lambda *given: None,
+    "another object": lambda *given: object(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize("is_met", ANSWERS.values(), ids=ANSWERS)
+def test_only_true_admits_a_session(is_met, caplog):
+    site = badge_site(is_met=is_met)
+    TestApp(site).get("/", headers=bearer(site, make_user(site)), status=500)
+    assert "TypeError: is_met returned " in caplog.text
+
+
+def test_a_demand_that_is_false_itself_still_ends_grants():
+    attributes = {"concerns_derived": True, "__len__": lambda self: 0}
+    demand = type("Empty", (Badge,), attributes)()
+    with replace(OF_FEATURE, features=(demanding(demand),)).on():
+        scene = Scene(replace(OF_FEATURE, features=(demanding(demand),), is_derived=True))
+    user, app = scene.user(), scene.app
+    browser = scene.browser(user)
+    scene.arrange(user, is_met=True)
+    tokens = app.log_in(browser)
+    scene.arrange(user, is_met=False)
+    bearing = {"Authorization": f"Bearer {tokens['access_token']}"}
+    scene.program().get(USERINFO, headers=bearing, status=401)
+
+
+def test_columns_that_are_more_than_they_seem_shift_no_value_of_another_demand(caplog):
+    greedy = type("Greedy", (Badge,), {"error": "greedy", "keyword": "greedy"})()
+    greedy.columns = lambda proof: [SQL("1, 1")]
+    greedy.is_met = lambda user, values: True
+    site = AuthMiddleware(echo, make_settings(FEATURES=(demanding(greedy, Badge()),)))
+    headers = bearer(site, make_user(site))
+    for path in ("/", "/auth/me"):
+        TestApp(site).get(path, headers=headers, status=500)
+    assert "the values are not as many as the columns of the demands" in caplog.text
+
+
+@pytest.mark.parametrize("column", [User, User.alias(), "username", 1, None])
+def test_a_column_that_is_none_is_refused_at_start(column):
+    with pytest.raises(ConfigurationError, match=f"^The columns of the demand {BADGE} must be "):
+        badge_site(columns=lambda self, proof: (column,))
+
+
+def test_columns_can_be_a_generator():
+    site = badge_site(columns=lambda self, proof: (each for each in Badge.columns(self, proof)))
+    TestApp(site).get(
+        "/auth/sessions", headers=bearer(site, make_user(site), badge=False), status=403
+    )
+
+
+def test_a_session_that_has_ended_is_none_to_a_demand_that_counts():
+    """An aggregate makes a row of no sessions."""
+    site = badge_site(
+        columns=lambda self, proof: (fn.COUNT(proof.user),), is_met=lambda *given: True
+    )
+    user = make_user(site)
+    headers, client = bearer(site, user), TestApp(site)
+    assert client.get("/", headers=headers).json["user"] == user.username
+    client.post_json("/auth/logout", {}, headers=headers)
+    assert client.get("/", headers=headers).json["user"] is None
+    client.get("/auth/me", headers=headers, status=401)
+
+
+@pytest.mark.parametrize("paths", ["/terms", {"terms"}, {None}, None, {"/terms": True}])
+def test_open_paths_are_a_collection_of_paths(paths):
+    """The characters of a string would open the path of a single slash."""
+    with pytest.raises(ConfigurationError, match="must have a set of paths such as /terms as"):
+        badge_site(open_paths=paths)
+
+
+def leading(**arguments):
+    """Return a method `refusal`."""
+    return lambda *given: UnmetDemandError(HTTPStatus.FORBIDDEN, BADGE, "No.", **arguments)
+
+
+REFUSALS = {
+    "a string of paths": leading(page="/badge", reachable="/me"),
+    "no page": leading(page=None),
+    "another site": leading(page="https://badges.example"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_without_a_path_leads_nowhere(refusal, caplog):
+    site = badge_site(refusal=refusal)
+    browser = logged_in(site, badge=False)
+    page = browser.get("/auth/account", headers=BROWSER, status=403)
+    assert "An error occurred on this site." in page
+    assert "so it leads nowhere" in caplog.text
+
+
+@pytest.mark.parametrize("page", ["/account", "/sessions", "/login"])
+def test_a_page_that_is_not_reachable_does_not_lead_to_itself(page):
+    browser = logged_in(badge_site(refusal=leading(page=page)), badge=False)
+    answer = browser.get("/auth/account", headers=BROWSER, status="*")
+    if answer.status_int == 302:
+        answer = answer.follow(headers=BROWSER, status="*")
+    assert answer.status_int == 403
+    assert "No." in answer
+
+
 class Asking(Badge):
     """Sends a statement that is wrong."""
 
@@ -487,12 +621,22 @@ def find_nothing(credentials, now):
     raise RuntimeError("broken")
 
 
+def find_truth(credentials, now):
+    """Admit without a user."""
+    return True
+
+
+def find_name(credentials, now):
+    """Return the name of a user."""
+    return "ada", "k"
+
+
 def lose_database(credentials, now):
     """Fail without a database."""
     raise OperationalError("away")
 
 
-@pytest.mark.parametrize("find", [find_nothing, lose_database])
+@pytest.mark.parametrize("find", [find_nothing, find_truth, find_name, lose_database])
 @pytest.mark.parametrize("path", ["/", "/auth/me", "/auth/check", "/auth/sessions"])
 def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, monkeypatch, caplog):
     monkeypatch.setattr("wsgiauth.events.actors.can_go_on", lambda opened: False)
@@ -501,7 +645,7 @@ def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, monke
     site = AuthMiddleware(
         echo, make_settings(FEATURES=(feature,), FORWARD_AUTH=True, LANGUAGES=("en", "de"))
     )
-    client, status = TestApp(site), 500 if find is find_nothing else 503
+    client, status = TestApp(site), 503 if find is lose_database else 500
     for headers in ({}, BROWSER):
         client.get(path, headers={**headers, "Authorization": "Toy 7"}, status=status)
     assert caplog.text.count("the credentials of toys failed: 500") == (status == 500)

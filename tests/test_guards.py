@@ -960,6 +960,19 @@ def test_a_function_decides_whom_the_guard_of_a_feature_admits(site, stage):
     assert 'error="insufficient_scope"' in refused.headers["WWW-Authenticate"]
 
 
+async def admit_later(environ, user):
+    raise ForbiddenError("Never run.")
+
+
+@pytest.mark.promise(105)
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+@pytest.mark.parametrize("check", [lambda environ, user: False, admit_later])
+def test_a_check_that_returns_something_admits_no_user(site, stage, check):
+    stage.view = make_guard(check)(echo)
+    with pytest.raises(TypeError, match=r"of a guard returned "):
+        TestApp(site).get("/", headers=bearer(site, make_user(site)))
+
+
 def test_the_guard_of_a_feature_asks_nothing_about_a_stranger(site, stage):
     stage.view = make_guard(admit_ada, redirect_url="/auth/login")(echo)
     assert TestApp(site).get("/hidden", status=401).headers["WWW-Authenticate"] == CHALLENGE

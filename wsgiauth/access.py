@@ -15,7 +15,7 @@ from wsgiauth import events, storage
 from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import check_permission
-from wsgiauth.authentication.demands import DemandError
+from wsgiauth.authentication.demands import DemandError, are_paths
 from wsgiauth.authentication.freshness import methods_of
 from wsgiauth.authentication.identity import LACKING, LackingSession
 from wsgiauth.authentication.methods import has_second_factor
@@ -116,8 +116,9 @@ class Guard(NamedTuple):
             confirm_url = f"{site.pages.mount}/confirm"
             return ask_to_confirm(environ, confirm_url, site.freshness.max_age)
         try:
-            if self.check is not None:
-                self.check(environ, user)
+            # False would be no refusal, and a coroutine would never have been run.
+            if self.check is not None and (answer := self.check(environ, user)) is not None:
+                raise TypeError(f"the check {self.check!r} of a guard returned {answer!r}")
         except KeyNotAcceptedError as error:
             return refuse_key(environ, error.detail)
         except RequestError as error:
@@ -156,6 +157,8 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
         refusal = session.demand.refusal(session.user, environ)
         if not isinstance(refusal, UnmetDemandError):
             raise TypeError(f"it returned {refusal!r}")
+        if not are_paths([refusal.page, *refusal.reachable]):
+            raise TypeError(f"{refusal.page!r} or one of {refusal.reachable} is no path")
         return refusal
     except DATABASE_ERRORS:
         raise

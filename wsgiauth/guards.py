@@ -120,7 +120,8 @@ def make_guard(
 
     Args:
         check: Called with the environ of a request and its user, who can have sent an API key. It
-            raises a `RequestError`, such as `NotFoundError`, to refuse the request.
+            raises a `RequestError`, such as `NotFoundError`, to refuse the request, and returns
+            None to admit the user; any other value is a TypeError.
         redirect_url: See `login_required`.
 
     Raises:

@@ -131,6 +131,15 @@ class Demand(ABC):
         """
 
 
+def are_paths(value: object) -> bool:
+    """Return whether a value is a collection of paths; each character of a string is a string."""
+    return isinstance(value, set | frozenset | tuple | list) and all(map(_is_path, value))
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("/")
+
+
 class DemandError(ApplicationError):
     """A demand failed, so nothing knows whether a session meets it. The error is logged.
 
@@ -170,14 +179,18 @@ class Chain:
         self._places: list[tuple[Demand, slice]] = []
         for each in demands:
             start = after + len(self.columns)
-            self.columns += each.columns(proof)
+            self.columns += _checked_columns(each, proof)
             self._places.append((each, slice(start, after + len(self.columns))))
+        self._width = after + len(self.columns)
         self.parameters: list[Any] = [
             value for each in self.columns for value in peewee.Context().sql(each).query()[1]
         ]
 
-    def unmet(self, user: User, row: Sequence[Any]) -> Demand | None:
+    def unmet(self, user: User, row: Sequence[Any], further: int = 0) -> Demand | None:
         """Return the first demand that is not met; it alone decides what the session can reach.
+
+        Args:
+            further: The number of other columns after those of the demands in `row`.
 
         Raises:
             DemandError: A demand failed.
@@ -185,8 +198,13 @@ class Chain:
         """
         for demand, place in self._places:
             try:
-                if demand.is_met(user, row[place]):
+                if len(row) != self._width + further:  # of SQL that is several columns
+                    raise TypeError("the values are not as many as the columns of the demands")
+                answer = demand.is_met(user, row[place])
+                if answer is True:
                     continue
+                if answer is not False:  # such as a coroutine, which is true
+                    raise TypeError(f"is_met returned {answer!r}")
             except Exception as error:
                 if is_outage(error):
                     raise
@@ -195,6 +213,18 @@ class Chain:
                 raise DemandError(user, demand) from error
             return demand
         return None
+
+
+def _checked_columns(demand: Demand, proof: Any) -> list[peewee.Node]:
+    """Return the columns of a demand. Peewee selects several columns for a model."""
+    columns = [*demand.columns(proof)]
+    for each in columns:
+        if not isinstance(each, peewee.ColumnBase | peewee.SelectBase):
+            raise ConfigurationError(
+                f"The columns of the demand {demand.error} must be columns or subqueries;"
+                f" {each!r} is neither."
+            )
+    return columns
 
 
 @dataclass(frozen=True)
@@ -206,7 +236,7 @@ class Admission:
         features: The names of their features, by the `error` of the demand.
 
     Raises:
-        ConfigurationError: Two demands have the same name.
+        ConfigurationError: Two demands have the same name, or the paths of one are no paths.
     """
 
     demands: tuple[Demand, ...] = ()
@@ -218,6 +248,12 @@ class Admission:
             for name in named:
                 if named.count(name) > 1:
                     raise ConfigurationError(f"Two demands have the {attribute} {name}.")
+        for each in self.demands:
+            if not are_paths(each.open_paths):
+                raise ConfigurationError(
+                    f"The demand {each.error} must have a set of paths such as /terms as"
+                    f" open_paths, not {each.open_paths!r}."
+                )
 
     @cached_property
     def errors(self) -> frozenset[str]:

@@ -228,7 +228,10 @@ _FURTHER = _USE + 1
 
 
 def _callers(which: peewee.Expression, *further: Any) -> Any:
-    """Select the users of valid sessions, the cases of `_accept`, and further columns."""
+    """Select the users of valid sessions, the cases of `_accept`, and further columns.
+
+    If a demand has an aggregate as a column, there is a row without a user, of no session.
+    """
     cases = [*_uses_of(0), (_is_due(0), peewee.SQL(f"{_MOVE_END}"))]
     return (
         User.select(*CALLER, peewee.Case(None, cases), *further)
@@ -300,14 +303,16 @@ class Sessions:
             row = rows[0] if rows else None
         else:
             row = self._find.fetchone(*parameters)
-        if row is None or (row[_USE] and not _accept(row[_USE], claims, now)):
+        if row is None or row[0] is None or (row[_USE] and not _accept(row[_USE], claims, now)):
             return None
         user = from_row(user_id, row)
         if with_groups:
             keep_group_names(user, [name for *_, name in rows if name is not None])
         session_id = claims.session_id
         try:
-            return user, session_id, self._chain.unmet(user, row) if self._is_demanding else None
+            if not self._is_demanding:
+                return user, session_id, None
+            return user, session_id, self._chain.unmet(user, row, further=int(with_groups))
         except DemandError as error:
             error.session_id = session_id
             raise
@@ -319,7 +324,7 @@ class Sessions:
         """
         named = claims.session_id, claims.user_id
         row = self._find.fetchone(*[claims.generation] * _USES, now, *self._values, *named, now)
-        if row is None:
+        if row is None or row[0] is None:
             return None
         if row[_USE] not in (None, _MOVE_END) and not _accept(row[_USE], claims, now):
             return None
@@ -342,8 +347,10 @@ class Sessions:
         """
         parameters = *[0] * _USES, now, *self._derived.parameters, authenticated_at, user_id, now
         for row in self._statements.find_proven_at.fetchall(*parameters):
+            if row[0] is None:
+                continue
             user = from_row(user_id, row)
-            if self._derived.unmet(user, row) is None:
+            if self._derived.unmet(user, row, further=1) is None:
                 yield user, row[-1]
 
 

@@ -29,7 +29,7 @@ from wsgiauth.web.failures import SWITCH, restriction
 from wsgiauth.web.pages import Page, ProviderButton
 from wsgiauth.web.request import query_field
 from wsgiauth.web.responses import Header, Response, json_response, redirect
-from wsgiauth.web.urls import leads_to, mount_url, path_below, root_url, with_next
+from wsgiauth.web.urls import ROUTE, leads_to, mount_url, path_below, root_url, with_next
 
 _DEAD_ENDS = ("/logout", "/login", "/second", "/confirm")
 REFRESH = "refresh"  # a field in JSON: whether to return a refresh token, too
@@ -66,6 +66,8 @@ class GuestForm(PublicForm):
         identity = site.identifier.identify(environ)
         if identity.lacking is not None and not identity.lacking.demand.is_met_by_login:
             unmet = refusal_of(identity.lacking, environ)
+            if unmet.page == environ[ROUTE]:  # this page would lead to itself without end
+                raise unmet
             return redirect(HTTPStatus.SEE_OTHER, _page_of_demand(environ, site, unmet, wanted))
         if identity.session is None:
             return super().get(environ, site)

@@ -256,10 +256,11 @@ def refuse_key(environ: WSGIEnvironment, detail: str) -> Response:
 
 def refuse_unmet(environ: WSGIEnvironment, error: UnmetDemandError) -> Response:
     """Return a redirect to the page on which a user meets a demand, or the error that names it."""
-    if error.is_final:
-        return unmet_failure(environ, error, error.detail)
     mount = environ["wsgiauth.site"].pages.mount
     url = f"{root_url(environ)}{mount}{error.page}"
+    # A page that refuses the session itself would lead to itself without end.
+    if error.is_final or url.partition("?")[0] == path_asked_for(environ).partition("?")[0]:
+        return unmet_failure(environ, error, error.detail)
     resend = RESEND if error.says_unsent else ""
     location = _there_and_back(environ, url, resend) if _is_browser(environ) else ""
     if location and not _is_htmx(environ):

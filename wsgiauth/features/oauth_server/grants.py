@@ -306,7 +306,7 @@ class Grants:
         """
         times = int(now), int(now), int(now)
         row = self._find.fetchone(*self._chain.parameters, *times, grant_id)
-        if row is None:
+        if row is None or row[0] is None:  # see `sessions`
             return None
         values = values_of(Grant, row[_OF_GRANT])
         values["user"] = from_row(values["user"], row)
@@ -314,7 +314,7 @@ class Grants:
         granted = values["resource"]
         values["resource"] = find_equal(granted, self._settings.SERVICES)
         is_offered = not granted or values["resource"]
-        if not is_offered or self._chain.unmet(values["user"], row):
+        if not is_offered or self._chain.unmet(values["user"], row) is not None:
             return None
         return Grant(**values)
 
