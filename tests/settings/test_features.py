@@ -217,6 +217,56 @@ def test_two_features_cannot_have_the_same_setting(features, problem):
     assert str(caught.value) == problem
 
 
+def having(**attributes):
+    """Return a class of settings with further attributes."""
+    made = type("FurtherSettings", (FeatureSettings,), attributes)
+    return dataclass(frozen=True, kw_only=True)(made)
+
+
+def do_nothing(*given, **named):
+    """Replace a function that does something."""
+
+
+ATTRIBUTES = ("__post_init__", "__new__", "__getattribute__", "__bool__", "risks", "secret_keys")
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize("name", [*ATTRIBUTES, "_contradictions", "from_mapping"])
+def test_settings_of_a_feature_replace_no_attribute_of_ours(name):
+    feature = Declaration(name="badge", settings=having(**{name: do_nothing}))
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(FEATURES=(feature,), LINK_MINUTES=1)
+    problem = f"Two features have {name} among the attributes of settings: wsgiauth and badge."
+    assert str(caught.value) == problem
+
+
+@pytest.mark.promise(105)
+def test_settings_of_a_feature_replace_no_attribute_of_another_one():
+    features = [
+        Declaration(name=name, settings=having(shape=property(lambda self: "round")))
+        for name in ("badge", "medal")
+    ]
+    assert Settings(FEATURES=features[:1]).shape == "round"
+    with pytest.raises(ConfigurationError, match=r"have shape among .*: badge and medal\."):
+        Settings(FEATURES=features)
+
+
+class Safe:
+    """A base that another class of settings can have, too."""
+
+    def risks(self):
+        """Name none."""
+        return []
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize("bases", [(Safe, FeatureSettings), (FeatureSettings, Safe)])
+def test_a_further_base_of_settings_replaces_no_attribute_of_ours(bases):
+    kind = dataclass(frozen=True, kw_only=True)(type("FurtherSettings", bases, {}))
+    with pytest.raises(ConfigurationError, match="have risks among"):
+        Settings(FEATURES=[Declaration(name="badge", settings=kind)])
+
+
 def test_folders_of_a_feature_are_those_that_there_are(tmp_path):
     (tmp_path / "templates").mkdir()
     feature = Declaration(name="badge", folder=tmp_path)

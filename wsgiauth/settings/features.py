@@ -1,7 +1,7 @@
 """The setting FEATURES: further features, each imported by its name, and the settings of them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
 from importlib import import_module
@@ -165,6 +165,23 @@ def with_settings_of(kind: type[_Settings], entries: object) -> type[_Settings]:
     return _widened(kind, tuple(kinds.items())) if kinds else kind
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Usual(FeatureSettings):
+    """Has the attributes that Python and `dataclass` give to every class of settings."""
+
+    FIELD: int = 0
+
+
+_USUAL = frozenset({*vars(FeatureSettings), *vars(_Usual)})
+
+
+def _own_attributes(kind: type[FeatureSettings]) -> Iterator[str]:
+    """Yield the attributes beside the fields. They take precedence over those of `Settings`."""
+    of_fields = {each.name for each in fields(kind)}
+    for base in set(kind.__mro__) - {FeatureSettings, object}:
+        yield from (name for name in vars(base) if name not in of_fields | _USUAL)
+
+
 @cache
 def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ...]) -> type[Any]:
     owners = dict.fromkeys(declarations(kind), PACKAGE)
@@ -179,6 +196,12 @@ def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ..
                     f"The setting {field.name} of the feature {name} must begin with {prefix}, and"
                     " a function of wsgiauth.extend must declare it."
                 )
+    for name, each in kinds:
+        for attribute in _own_attributes(each):
+            is_ours = hasattr(kind, attribute) or attribute.startswith("__")
+            owner = owners.setdefault(attribute, PACKAGE if is_ours else name)
+            if owner != name:
+                raise conflict(f"{attribute} among the attributes of settings", owner, name)
     return make_dataclass(
         kind.__name__,
         (),

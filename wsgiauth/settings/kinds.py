@@ -75,7 +75,8 @@ class FeatureSettings:
 
     Its fields are declared by the functions of this module. The name of each begins with the name
     of the feature, in upper case. The settings of a site that has the feature are an object of this
-    class, too.
+    class, too. So a further method or property must have a name that no other class of settings
+    has, and `__post_init__` is not allowed.
 
     Example:
         @dataclass(frozen=True, kw_only=True)
