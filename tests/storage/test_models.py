@@ -2,11 +2,13 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
+import peewee
 import pytest
 
 from tests.support.sites import EMAIL, USERNAME
 from wsgiauth.accounts.models import User
-from wsgiauth.storage.models import BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.storage.models import BcryptHashField, Model, UTCDateTimeField, utc_now
 
 SALT, DIGEST = "Habn84NOMbJTHnvKyPs8te", "BdZtUj8DmEjU8y5okYMVrT8f2IEN5Sa"
 HASH = f"$2b$12${SALT}{DIGEST}"
@@ -71,3 +73,41 @@ def test_this_moment_is_in_utc_and_whole_seconds():
     assert now.tzinfo is UTC
     assert now.microsecond == 0
     assert before - timedelta(seconds=1) < now <= datetime.now(UTC)
+
+
+def model_of(base, field):
+    """Return a model that refers to another one."""
+    return type(base)("Sticker", (base,), {"owner": field})
+
+
+NAMES = ("groups", "permissions", "sessions", "is_staff", "is_superuser", "has_permission", "email")
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize("base", [Model, peewee.Model])
+@pytest.mark.parametrize("name", [*NAMES, "database", "save"])
+def test_another_model_replaces_no_attribute_of_users(base, name):
+    former = vars(User).get(name)
+    with pytest.raises(ConfigurationError) as caught:
+        model_of(base, peewee.ForeignKeyField(User, backref=name))
+    assert str(caught.value) == (
+        f"The backref {name} of Sticker would replace the attribute {name} of User:"
+        ' choose another name, or "+" for none.'
+    )
+    assert vars(User).get(name) is former
+
+
+@pytest.mark.promise(105)
+def test_a_relation_of_many_to_many_replaces_no_attribute_of_users():
+    with pytest.raises(ConfigurationError, match="The backref groups of Sticker would replace"):
+        model_of(Model, peewee.ManyToManyField(User, backref="groups"))
+
+
+def test_a_backref_can_have_a_name_of_its_own():
+    class Owner(Model):
+        """A model of which others are."""
+
+    for _ in range(2):  # such as a module that is imported again
+        model_of(Model, peewee.ForeignKeyField(Owner, backref="stickers"))
+        model_of(Model, peewee.ManyToManyField(Owner, backref="shared"))
+    assert {"stickers", "shared"} <= set(dir(Owner))

@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from inspect import getattr_static
 from typing import Any
 
 import peewee
 
 from wsgiauth import storage
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import context
 
 # Version, cost, 22 characters of salt, 31 of digest. The last character of the salt carries two
@@ -18,7 +20,24 @@ BCRYPT_HASH = re.compile(
 )
 
 
-class Model(peewee.Model):
+_FROM_OTHERS = (peewee.BackrefAccessor, peewee.ManyToManyFieldAccessor)
+
+
+class _ModelType(peewee.ModelBase):
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse a `backref` of another model with the name of an attribute, such as `is_staff`."""
+        if isinstance(value, _FROM_OTHERS):
+            former = getattr_static(self, name, value)
+            if not isinstance(former, (*_FROM_OTHERS, peewee.Field)):
+                other = value.rel_model.__name__
+                raise ConfigurationError(
+                    f"The backref {name} of {other} would replace the attribute {name} of"
+                    f' {self.__name__}: choose another name, or "+" for none.'
+                )
+        super().__setattr__(name, value)
+
+
+class Model(peewee.Model, metaclass=_ModelType):
     """A model of the account database.
 
     Example:
