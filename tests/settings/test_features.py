@@ -114,8 +114,9 @@ def test_a_wrong_setting_of_a_feature_is_named_beside_ours(values, problem):
 
 EXPECTED = "FEATURES must be names of features such as organisations.feature:FEATURE"
 ENTRIES = {
-    "no name in the module": ("badges", EXPECTED),
-    "no entry": ((3,), EXPECTED),
+    "no name in the module": ("json badges", f"{EXPECTED}, between spaces; 'json' is none."),
+    "a comma": ("a:A,b:B", f"{EXPECTED}, between spaces; 'a:A,b:B' is none."),
+    "no entry": ((3,), f"{EXPECTED}, between spaces; 3 is neither a name nor a Feature."),
     "no list": (BADGE, EXPECTED),
     "a missing module": (
         "no_such_module:FEATURE",
@@ -177,11 +178,21 @@ class Undeclared(FeatureSettings):
     BADGE_COLOURS: int = 3
 
 
-@pytest.mark.parametrize("kind", [NamedAnyhow, Undeclared])
-def test_a_setting_of_a_feature_begins_with_its_name_and_is_declared(kind):
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [
+        (NamedAnyhow, "The setting COLOURS of the feature badge must begin with BADGE_."),
+        (
+            Undeclared,
+            "The setting BADGE_COLOURS of the feature badge must be declared by a function of"
+            " wsgiauth.extend, such as whole_number.",
+        ),
+    ],
+)
+def test_a_setting_of_a_feature_begins_with_its_name_and_is_declared(kind, problem):
     with pytest.raises(ConfigurationError) as caught:
         Settings(FEATURES=(Declaration(name="badge", settings=kind),))
-    assert "of the feature badge must begin with BADGE_, and a function of" in str(caught.value)
+    assert str(caught.value) == problem
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -475,7 +475,7 @@ ALONE = (
         "SHELVES_CARD: bool",
         "CARD: bool",
         "declaration: the start of a site with shelves: The setting CARD of the feature shelves"
-        " must begin with SHELVES_, and a function of wsgiauth.extend must declare it.",
+        " must begin with SHELVES_.",
         id="the name of a setting",
     ),
     edit(

@@ -379,7 +379,7 @@ class Declared:
     FEATURES: tuple[features.Entry, ...] = objects(
         "further features, each by its module and its name in it",
         expected=features.EXPECTED,
-        is_valid=features.is_entry,
+        is_valid=features.check_entry,
     )
 
     # Type checkers read the arguments of the dataclass.

@@ -93,6 +93,14 @@ def is_entry(entry: object) -> bool:
     return is_name or isinstance(entry, Declaration)
 
 
+def check_entry(entry: object) -> bool:
+    """Return True for an entry, or raise the ConfigurationError that shows the wrong one."""
+    if is_entry(entry):
+        return True
+    reason = "is none" if isinstance(entry, str) else "is neither a name nor a Feature"
+    raise wrong_setting("FEATURES", f"{EXPECTED}; {entry!r} {reason}")
+
+
 def valid(entries: object) -> tuple[Entry, ...]:
     """Return the value of FEATURES; an invalid one, which has an error of its own, is empty."""
     if isinstance(entries, tuple | list) and all(map(is_entry, entries)):
@@ -191,10 +199,13 @@ def _widened(kind: type[Any], kinds: tuple[tuple[str, type[FeatureSettings]], ..
                 raise conflict(f"the setting {field.name}", owners[field.name], name)
             owners[field.name] = name
             prefix = f"{name.upper()}_"
-            if not (field.name.startswith(prefix) and "setting" in field.metadata):
+            setting = f"The setting {field.name} of the feature {name}"
+            if not field.name.startswith(prefix):
+                raise ConfigurationError(f"{setting} must begin with {prefix}.")
+            if "setting" not in field.metadata:
                 raise ConfigurationError(
-                    f"The setting {field.name} of the feature {name} must begin with {prefix}, and"
-                    " a function of wsgiauth.extend must declare it."
+                    f"{setting} must be declared by a function of wsgiauth.extend, such as"
+                    " whole_number."
                 )
     for name, each in kinds:
         for attribute in _own_attributes(each):
