@@ -510,6 +510,27 @@ def test_check_names_a_feature_whose_question_fails(settings, monkeypatch, capsy
         assert main(["check", "--strict"]) == 1
 
 
+SAYS = Feature(
+    name="toys",
+    questions=(Question(lambda site: ["No toys."], needs_database=False, is_for_panel=True),),
+)
+
+
+def test_a_question_that_yields_a_string_fails_alone(settings, monkeypatch, capsys):
+    from wsgiauth.cli import main
+
+    panel = make_settings(DATABASE_URL=settings.DATABASE_URL, FEATURES=(SAYS,), ADMIN_PANEL=True)
+    site = AuthMiddleware(lambda *_: [], panel)
+    browser = logged_in(site, make_user(site, is_staff=True, is_superuser=True))
+    browser.get("/auth/admin", headers=BROWSER, status=200)
+    values = {"SECRET_KEY": SECRET_KEY, "DATABASE_URL": settings.DATABASE_URL}
+    values["FEATURES"] = f"{__name__}:SAYS"
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    assert main(["check"]) == 0
+    assert "warning: A question of toys failed (TypeError).\n" in capsys.readouterr().out
+
+
 def test_the_command_warns_of_a_list_that_fails(site, boss, settings, monkeypatch, capsys):
     from wsgiauth.cli import main
 

@@ -25,6 +25,15 @@ def questions_of(site: Site) -> tuple[Question, ...]:
     return (*_QUESTIONS, *site.questions)
 
 
+def findings_of(question: Question, site: Site) -> list[Finding]:
+    """Return what a question finds; raise TypeError for anything else that it yields."""
+    found = [*question.ask(site)]
+    for each in found:
+        if not isinstance(each, Finding):
+            raise TypeError(f"a question must yield objects of Finding, not {each!r}")
+    return found
+
+
 def note(sentence: str) -> Finding:
     """Return a finding that is no warning."""
     return Finding(sentence, is_risk=False)

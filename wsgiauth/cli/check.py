@@ -15,7 +15,7 @@ from wsgiauth.events.actors import feature_code
 from wsgiauth.feature import Finding
 from wsgiauth.features.registry import features_of
 from wsgiauth.messages import counted
-from wsgiauth.questions import note, questions_of
+from wsgiauth.questions import findings_of, note, questions_of
 from wsgiauth.settings import Settings
 from wsgiauth.settings.misspelt import misspelt_settings
 from wsgiauth.site import Site
@@ -98,7 +98,7 @@ def _answers(site: Site, *, needs_database: bool) -> Iterator[Finding]:
     for question in questions_of(site):
         if question.needs_database == needs_database:
             with feature_code(question.feature, "a question of `check`") as outcome:
-                yield from [*question.ask(site)]
+                yield from findings_of(question, site)
             if outcome.error is not None:
                 reason = type(outcome.error).__name__
                 yield Finding(f"A question of {question.feature} failed ({reason}).")
