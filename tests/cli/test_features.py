@@ -21,6 +21,10 @@ from wsgiauth.testing import make_settings
 BADGES = "tests.support.badges.feature:FEATURE"
 CLASHING = Feature(name="clashing", commands={"check": Command("x", "x")})
 SECOND = Feature(name="second", commands=FEATURE.commands)
+TOYS = Feature(
+    name="toys",
+    commands={name: Command("toy_commands", "list toys") for name in ("toys", "toyshop")},
+)
 APP = """\
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, Settings
@@ -111,6 +115,46 @@ def test_two_commands_of_the_same_name_are_refused(wsgiauth, monkeypatch):
     )
     with pytest.raises(ConfigurationError, match=r"the command badges: badges and second\."):
         AuthMiddleware(echo, make_settings(FEATURES=[FEATURE, SECOND]))
+
+
+UNUSABLE = {
+    "no Python": ("1 +\n", "fails (SyntaxError: invalid syntax ("),
+    "an exception": ("1 / 0\n", "fails (ZeroDivisionError: division by zero)\n"),
+    "no function": ("", "has no attribute 'add_commands')\n"),
+    "another name": (
+        "def add_commands(parser): parser.command('toy', print)\n",
+        "fails (LookupError: no command 'toy' is declared, only: toys, toyshop)\n",
+    ),
+    "one of two": (
+        "def add_commands(parser): parser.command('toys', print)\n",
+        "does not add toyshop\n",
+    ),
+    "a mistake in the settings": (
+        "from wsgiauth.exceptions import ConfigurationError\n"
+        "raise ConfigurationError('pip install toys[shop]')\n",
+        "wsgiauth: pip install toys[shop]\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "problem"), UNUSABLE.values(), ids=UNUSABLE)
+def test_commands_that_cannot_be_used_are_named_with_their_feature(
+    wsgiauth, monkeypatch, tmp_path, source, problem
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "toy_commands", raising=False)
+    (tmp_path / "toy_commands.py").write_text(source)
+    monkeypatch.setenv("FEATURES", f"{__name__}:TOYS")
+    status, output, errors = wsgiauth("toys")
+    assert (status, output) == (1, "")
+    assert problem in errors
+    *traceback, last = errors.splitlines()
+    if "pip" not in problem:
+        assert last.startswith("wsgiauth: the commands of toys cannot be used: toy_commands ")
+    assert (traceback[:1] == ["Traceback (most recent call last):"]) is ("fails (" in last)
+    assert wsgiauth("secret")[0] == 0
+    with pytest.raises(SystemExit, match="0"):
+        wsgiauth("--help")
 
 
 # The other commands.

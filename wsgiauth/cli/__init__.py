@@ -21,6 +21,7 @@ from wsgiauth.console.command import (
     CommandError,
     UsageError,
     from_current_folder,
+    print_cause,
     read_database_option,
 )
 from wsgiauth.console.output import print_error
@@ -29,6 +30,7 @@ from wsgiauth.events import Recorder, actors
 from wsgiauth.exceptions import ConfigurationError, InUseError, LastSuperuserError, ValidationError
 from wsgiauth.feature import Command, commands_of, personal_data_of
 from wsgiauth.figures.event_counts import Tally
+from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
 
@@ -114,6 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser = make_parser(typed)
         except ConfigurationError as error:
             return max(map(_print_refusal, error.problems))
+        except CommandError as error:
+            print_cause(error)
+            return _print_refusal(str(error))
         return _run(parser, typed)
 
 
@@ -257,5 +262,35 @@ def make_parser(typed: Sequence[str]) -> Parser:
             subparsers.add_parser(name, help=text, description=text, allow_abbrev=False)
     parser.commands = subparsers.choices
     if chosen:
-        import_module(chosen).add_commands(parser)
+        own = [name for name, each in known.items() if each.module == chosen]
+        _add_commands(parser, chosen, own)
     return parser
+
+
+def _add_commands(parser: Parser, module: str, names: Sequence[str]) -> None:
+    """Import the module of commands, which adds them.
+
+    Raises:
+        CommandError: It fails, or does not add one of them; it can be of a feature of FEATURES.
+    """
+    try:
+        import_module(module).add_commands(parser)
+    except ConfigurationError:
+        raise
+    except Exception as error:  # the module is a program, which can raise anything
+        reason = f"fails ({type(error).__name__}: {error})"
+        raise CommandError(f"{_commands_in(module)} {reason}") from error
+    for each in names:
+        added = parser.commands[each]
+        if added.get_default("run") is None and not added.commands:
+            raise CommandError(f"{_commands_in(module)} does not add {each}")
+
+
+def _commands_in(module: str) -> str:
+    """Return the subject of a sentence about the module of a feature's commands."""
+    from wsgiauth.features.registry import features_of_process  # here, as in `all_commands`
+
+    modules = {
+        command.module: of.name for of in features_of_process() for command in of.commands.values()
+    }
+    return f"the commands of {modules.get(module, KERNEL)} cannot be used: {module}"

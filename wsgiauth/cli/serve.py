@@ -25,6 +25,7 @@ from wsgiauth.console.command import (
     UsageError,
     environment,
     import_application,
+    print_cause,
 )
 from wsgiauth.console.output import print_error, print_line
 from wsgiauth.console.parser import Parser, natural, positive
@@ -173,8 +174,7 @@ def _imported(path: str) -> WSGIApplication:
     try:
         application = import_application(path)
     except CommandError as error:
-        if error.__cause__ is not None:  # a mistake in the application's code: show where
-            sys.excepthook(type(error.__cause__), error.__cause__, error.__cause__.__traceback__)
+        print_cause(error)
         raise
     if not callable(application):
         raise CommandError(

@@ -237,6 +237,12 @@ def import_application(path: str) -> object:
     return getattr(module, name) if name else module
 
 
+def print_cause(error: CommandError) -> None:
+    """Print the traceback of a mistake in the code of others, to show where it is."""
+    if error.__cause__ is not None:
+        sys.excepthook(type(error.__cause__), error.__cause__, error.__cause__.__traceback__)
+
+
 @contextmanager
 def from_current_folder() -> Iterator[None]:
     """Import from the current folder, too, as `python -m` does, and a script does not."""

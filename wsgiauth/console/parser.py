@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
 
         Its help ends with the details, and with the examples, which are arguments.
         """
-        added = self.commands[name]
+        added = self._declared(name)
         added.set_defaults(run=run, parser=added)
         added.share("--database", "--log", *shared)
         lines = "".join(f"\n  {added.prog} {each}".rstrip(" ") for each in examples)
@@ -76,7 +76,7 @@ class Parser(argparse.ArgumentParser):
 
     def with_actions(self, name: str, actions: Mapping[str, str]) -> "Parser":
         """Return the parser of a command whose `commands` are these actions, with their help."""
-        added = self.commands[name]
+        added = self._declared(name)
         subparsers = added.add_subparsers(
             metavar="ACTION", required=True, help="what to do; each action has --help"
         )
@@ -84,6 +84,12 @@ class Parser(argparse.ArgumentParser):
             subparsers.add_parser(action, help=text, description=text, allow_abbrev=False)
         added.commands = subparsers.choices
         return added
+
+    def _declared(self, name: str) -> "Parser":
+        if name not in self.commands:
+            declared = ", ".join(self.commands)
+            raise LookupError(f"no command {name!r} is declared, only: {declared}")
+        return self.commands[name]
 
     def share(self, *names: str) -> None:
         """Add arguments of `SHARED`."""
