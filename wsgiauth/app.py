@@ -166,13 +166,13 @@ class AuthApp:
         self._shared = Router(
             {path: (each.cross_origin, each) for path, each in routes.items() if each.cross_origin}
         )
-        # Our own templates are tested.
-        is_replacing = site.settings.TEMPLATES is not None
-        further = (each for of in site.features if of not in FEATURES for each in of.pages())
-        pages = page_samples(site.features) if is_replacing else [*further]
-        for page in pages:
-            site.pages.check(page)
-        if is_replacing:
+        for feature in site.features:
+            for page in () if feature in FEATURES else feature.pages():  # our own are tested
+                site.pages.check(page, feature.name)
+        if site.settings.TEMPLATES is not None:
+            pages = page_samples(site.features)
+            for page in pages:
+                site.pages.check(page)
             check_registration(pages, site)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -486,7 +486,12 @@ def owners_of(features: Iterable[Feature]) -> dict["Endpoint", str]:
 
 def letter_samples_of(features: Iterable[Feature]) -> list[Letter]:
     """Return the examples of emails."""
-    return [sample for each in features for sample in each.letter_samples]
+    return [sample for _feature, sample in letters_by_feature(features)]
+
+
+def letters_by_feature(features: Iterable[Feature]) -> list[tuple[str, Letter]]:
+    """Return the examples of emails, each after the name of its feature."""
+    return [(each.name, sample) for each in features for sample in each.letter_samples]
 
 
 def ways_in_of(features: Iterable[Feature]) -> list[tuple[str, WayIn]]:

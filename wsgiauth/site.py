@@ -39,7 +39,7 @@ from wsgiauth.feature import (
     figures_of,
     headlines_of,
     id_claims_of,
-    letter_samples_of,
+    letters_by_feature,
     named,
     personal_data_of,
     questions_of,
@@ -225,7 +225,7 @@ class Site:
             Clients(),
             Throttle(settings),
             HashSlots(settings),
-            make_outbox(settings, composers_of(features), letter_samples_of(features), send_mail),
+            make_outbox(settings, composers_of(features), letters_by_feature(features), send_mail),
             (registration or Registration()).with_asked(
                 field for each in features for field in each.registration_fields(settings)
             ),

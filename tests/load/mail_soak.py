@@ -21,7 +21,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP
 
 from tests.conftest import insert_users
-from tests.support.declared import COMPOSERS, LETTER_SAMPLES
+from tests.support.declared import COMPOSERS
 from tests.support.mails import MAIL
 from tests.support.sites import FORKSERVER, SECRET_KEY, free_port, spawned
 from wsgiauth import Settings, storage
@@ -105,7 +105,7 @@ def send(settings):
     logging.getLogger("wsgiauth").setLevel(logging.ERROR)
     outboxes.RETRIES, outboxes.LEASE = RETRIES, LEASE
     storage.open_database(settings.DATABASE_URL)
-    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
+    outbox = make_outbox(settings, COMPOSERS, ())
     while True:
         with suppress(*DATABASE_ERRORS):
             outbox.deliver()
@@ -122,7 +122,7 @@ def started(settings):
 def fill(settings, number):
     """Insert mails, each for a user of its own."""
     insert_users(number)
-    outbox = make_outbox(settings, COMPOSERS, LETTER_SAMPLES)
+    outbox = make_outbox(settings, COMPOSERS, ())
     outbox.keep_messages()  # in this process, none is sent
     with database.atomic():
         for index in range(number):

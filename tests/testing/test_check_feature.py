@@ -452,7 +452,7 @@ ALONE = (
         "templates/shelf.html",
         "{{ each }}",
         "{{ each.isbn }}",
-        "declaration: the start of a site with shelves: TEMPLATES: ",
+        "declaration: the start of a site with shelves: The feature shelves: ",
         id="an undefined value",
     ),
     edit(

@@ -113,6 +113,58 @@ def test_a_start_checks_what_a_site_makes_of_the_emails(templates):
         page_of(FEATURE, TEMPLATES=templates, MAIL_URL="memory:")
 
 
+# Mistakes in templates of a feature.
+
+MISTAKES = {
+    "a value": ("{{ page.colour }}", ", line 1: ", "has no attribute 'colour'"),
+    "a template that there is not": (
+        '{% include "colour.html" %}',
+        ", line 1: there is no colour.html",
+        "",
+    ),
+    "no template": ("{% if %}", ", line 1: ", ""),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("template", ["badges.html", "mail/badge.txt"])
+def test_a_start_names_the_feature_with_a_mistake(copy, template, mistake):
+    source, place, reason = MISTAKES[mistake]
+    source = source.replace("page", "page" if template == "badges.html" else "letter")
+    (copy.templates / template).write_text(source)
+    with pytest.raises(ConfigurationError) as caught:
+        page_of(copy, MAIL_URL="memory:")
+    found = str(caught.value)
+    assert found.startswith(f"The feature badges: {copy.templates / template}{place}")
+    assert found.endswith(reason)
+
+
+@pytest.mark.parametrize("template", ["badges.html", "mail/badge.txt"])
+def test_a_start_names_the_feature_that_lacks_a_template(copy, template, tmp_path):
+    (copy.templates / template).unlink()
+    advice = ": check that its declaration has `folder`, and its package the template."
+    shutil.copytree(copy.templates, tmp_path / "site")
+    for settings in ({}, {"TEMPLATES": tmp_path / "site"}):
+        with pytest.raises(ConfigurationError) as caught:
+            page_of(copy, MAIL_URL="memory:", **settings)
+        assert str(caught.value) == (
+            f"The feature badges has no template {template} in {copy.templates}{advice}"
+        )
+
+
+def test_a_start_names_the_feature_that_lacks_its_folder():
+    with pytest.raises(ConfigurationError, match=r"^The feature badges has no template \S+: check"):
+        page_of(replace(FEATURE, folder=None, pages=lambda: ()), MAIL_URL="memory:")
+
+
+def test_a_start_names_the_feature_whose_email_has_no_subject(copy):
+    (copy.templates / "mail/badge.txt").write_text("A badge.")
+    with pytest.raises(
+        ConfigurationError, match=r"^The feature badges: mail/badge\.txt: the first line must be"
+    ):
+        page_of(copy, MAIL_URL="memory:")
+
+
 # A name is that of one template.
 
 
@@ -178,5 +230,8 @@ def test_a_site_replaces_the_script(templates):
 
 def test_a_script_that_is_missing_is_named(copy, templates):
     (copy.templates / "badges.js").unlink()
-    with pytest.raises(ConfigurationError, match=r"^badges\.html needs badges\.js, which is not"):
+    with pytest.raises(
+        ConfigurationError,
+        match=r"^The feature badges: badges\.html needs badges\.js, which is not",
+    ):
         page_of(copy, TEMPLATES=templates)

@@ -8,7 +8,7 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
-from wsgiauth.feature import composers_of, letter_samples_of
+from wsgiauth.feature import composers_of, letters_by_feature
 from wsgiauth.features.registry import features_of
 from wsgiauth.mail.outbox import Mail
 from wsgiauth.mail.site_outbox import make_outbox
@@ -27,7 +27,7 @@ def send(arguments: Arguments) -> None:
     if settings.LOGIN_CODES:  # the codes are made with SECRET_KEY
         settings = Settings.for_server(environment(arguments))
     features = features_of(settings)
-    outbox = make_outbox(settings, composers_of(features), letter_samples_of(features))
+    outbox = make_outbox(settings, composers_of(features), letters_by_feature(features))
     if outbox is None:
         raise CommandError("MAIL_URL must be set, because it says how emails are sent")
     outbox.deliver()

@@ -225,8 +225,12 @@ class Letters:
         self.check(letter)
         return self.message(Addressed(letter, "ada@example.org", None))
 
-    def check(self, letter: Letter) -> None:
-        """Render an example, to find a mistake in its template at the start."""
+    def check(self, letter: Letter, feature: str = "") -> None:
+        """Render an example, to find a mistake in its template at the start.
+
+        Args:
+            feature: The feature of others that has the email.
+        """
         shown, link = letter, ""
         if isinstance(letter, LinkLetter):
             link = f"{letter.link}-shown"  # a template cannot have it by chance
@@ -234,11 +238,11 @@ class Letters:
         language = self._languages.default
         frame = self._frame(Addressed(shown, "ada@example.org", None), language)
         text = self._templates.check(
-            letter.template, language, letter=shown, site=self._site, why=frame.foot
+            letter.template, language, feature, letter=shown, site=self._site, why=frame.foot
         )
         problem = _problem(text, link)
         if problem is not None:
-            raise ConfigurationError(f"TEMPLATES: {letter.template}: {problem}")
+            raise self._templates.mistake(letter.template, f": {problem}")
         self._html.check("Subject", text.partition("\n\n")[2], language, frame)
         try:
             self.message(Addressed(letter, "ada@example.org", None))

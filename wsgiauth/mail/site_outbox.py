@@ -2,7 +2,7 @@
 
 import secrets
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from copy import copy
 from email.message import EmailMessage
 from functools import partial
@@ -14,16 +14,20 @@ from wsgiauth.mail.letters import Letter, Letters, plain_text_of
 from wsgiauth.mail.outbox import Composer, Outbox
 from wsgiauth.mail.transports import Kept, Transport
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import load
 from wsgiauth.settings.mail import CALLABLE, parse_mail_url
 
 
 def make_outbox(
     settings: Settings,
     composers: Mapping[str, Composer],
-    samples: Sequence[Letter],
+    samples: Iterable[tuple[str, Letter]],
     send_mail: Transport | None = None,
 ) -> Outbox | None:
-    """Return the outbox of a site, whose templates `samples` check; None without MAIL_URL.
+    """Return the outbox of a site; None without MAIL_URL.
+
+    Args:
+        samples: The examples of emails that check templates, each after the name of its feature.
 
     Raises:
         ConfigurationError: A template of an email is wrong, or MAIL_URL needs a `send_mail`.
@@ -32,9 +36,11 @@ def make_outbox(
     if transport is None:
         return None
     letters = Letters(settings)
-    # Our own templates are tested; one letter shows whether the settings make headers.
-    for sample in samples if settings.TEMPLATES else samples[:1]:
-        letters.check(sample)
+    others = {each.name for each in load(settings.FEATURES)}
+    for number, (feature, sample) in enumerate(samples):
+        # Our own templates are tested; one letter shows whether the settings make headers.
+        if settings.TEMPLATES or feature in others or number == 0:
+            letters.check(sample, feature if feature in others else "")
     return Outbox(settings, transport, composers)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.web.colours import BLACK, WHITE, Colour, contrast, mix
 from wsgiauth.web.templates import Templates
 
@@ -105,7 +104,7 @@ def _css(templates: Templates, name: str) -> str:
     if problem is not None:
         position, reason = problem
         line = css.count("\n", 0, position) + 1
-        raise ConfigurationError(f"TEMPLATES: {name}, line {line}: {reason}.")
+        raise templates.mistake(name, f", line {line}: {reason}.")
     return css
 
 

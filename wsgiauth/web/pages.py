@@ -341,8 +341,11 @@ class Pages:
         further = (each.source_after(destination, page.mount) for each in self._onward)
         return origin_of(destination) or next(filter(None, further), "")
 
-    def check(self, page: Page) -> str:
+    def check(self, page: Page, feature: str = "") -> str:
         """Return an example of a page, to find a mistake in its template at start.
+
+        Args:
+            feature: The feature of others that has the page.
 
         Raises:
             ConfigurationError: The template raises an exception, its script is missing, or a form
@@ -352,12 +355,17 @@ class Pages:
 
         scripts = self._scripts.get(page.script)
         if scripts is None:
-            raise ConfigurationError(f"{page.template} needs {page.script}, which is not beside it")
+            owner = f"The feature {feature}: " if feature else ""
+            raise ConfigurationError(
+                f"{owner}{page.template} needs {page.script}, which is not beside it"
+            )
         page = page.replaced(
             mount=self.mount, home_url="/", reader=EXAMPLE, shown_to=EXAMPLE, person="ada"
         )
         html, *own = (
-            each.check(page.template, page=page, site=self._branding, scripts=scripts)
+            each.check(
+                page.template, ENGLISH, feature, page=page, site=self._branding, scripts=scripts
+            )
             for each in (self._templates, *self._own_templates)
         )
         for path in forms_without_account(html, *own) if own else ():

@@ -3,6 +3,7 @@
 import os
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -73,8 +74,13 @@ class Templates:
         with speaking(language):
             return self._environment.get_template(name).render(values)
 
-    def check(self, name: str, language: Language = ENGLISH, **values: object) -> str:
+    def check(
+        self, name: str, language: Language = ENGLISH, feature: str = "", /, **values: object
+    ) -> str:
         """Render an example, to find a mistake in its template at start.
+
+        Args:
+            feature: The feature of others that has the template.
 
         Raises:
             ConfigurationError: The template is wrong; the message names the file and the line.
@@ -84,19 +90,40 @@ class Templates:
         try:
             return self.render(name, language, **values)
         except jinja2.TemplateSyntaxError as error:
-            raise _mistake(f"{error.filename or error.name}, line {error.lineno}", error) from None
+            file, reason = error.filename or error.name or name, f", line {error.lineno}: {error}"
         except jinja2.TemplateNotFound as error:
-            where = _line_of(error) or name
-            raise ConfigurationError(f"TEMPLATES: {where}: there is no {error.name}") from None
+            file, line = _line_of(error, name)
+            if feature and not line:
+                raise self._missing(name, feature) from None
+            reason = f"{line}: there is no {error.name}"
         except Exception as error:  # a template is a program, which can raise anything
-            raise _mistake(_line_of(error) or name, error) from None
+            file, line = _line_of(error, name)
+            reason = f"{line}: {error}"
+        raise self.mistake(file, reason)
 
     def read(self, name: str) -> str:
         """Return the source of a template, or raise a ConfigurationError."""
         try:
             return self._path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ConfigurationError(f"TEMPLATES: {name} cannot be read: {error}") from None
+            raise self.mistake(name, f" cannot be read: {error}") from None
+
+    def mistake(self, file: str, reason: str) -> ConfigurationError:
+        """Return the error about a file; `reason` follows its name. It names the file's feature."""
+        owner = "TEMPLATES"
+        with suppress(OSError):  # of the folder of the site
+            path = self._path(file)
+            for name, folder in self._features.items():
+                if path.is_relative_to(folder):
+                    owner = f"The feature {name}"
+        return ConfigurationError(f"{owner}: {file}{reason}")
+
+    def _missing(self, name: str, feature: str) -> ConfigurationError:
+        folder = self._features.get(feature)
+        return ConfigurationError(
+            f"The feature {feature} has no template {name}{f' in {folder}' if folder else ''}:"
+            " check that its declaration has `folder`, and its package the template."
+        )
 
     def is_ours(self, name: str) -> bool:
         """Return whether a template is one of wsgiauth's own, which the folder does not replace."""
@@ -122,12 +149,8 @@ def _refuse_same_names(features: Mapping[str, Path]) -> None:
                 )
 
 
-def _line_of(error: Exception) -> str | None:
-    """Return the file and the line of the template that raised an error, or None."""
+def _line_of(error: Exception, name: str) -> tuple[str, str]:
+    """Return the file of the template that raised an error, and its line; `name` if unknown."""
     frames = reversed(traceback.extract_tb(error.__traceback__))
     frame = next((each for each in frames if each.filename.endswith(_SUFFIXES)), None)
-    return frame and f"{frame.filename}, line {frame.lineno}"
-
-
-def _mistake(where: str, error: Exception) -> ConfigurationError:
-    return ConfigurationError(f"TEMPLATES: {where}: {error}")
+    return (name, "") if frame is None else (frame.filename, f", line {frame.lineno}")

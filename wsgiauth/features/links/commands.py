@@ -18,7 +18,7 @@ from wsgiauth.console.command import (
 )
 from wsgiauth.console.output import print_line, print_list
 from wsgiauth.console.parser import PERMISSIONS, Parser
-from wsgiauth.feature import composers_of, letter_samples_of
+from wsgiauth.feature import composers_of, letters_by_feature
 from wsgiauth.features.links.invitations import HOURS, Invitation, InvitedGroup
 from wsgiauth.features.links.letters import issue_invitation
 from wsgiauth.features.links.open_invitations import (
@@ -96,7 +96,7 @@ def send_invitation(arguments: Arguments) -> None:
     refuse_username(arguments)
     settings = open_database(arguments)
     features = features_of(settings)
-    outbox = make_outbox(settings, composers_of(features), letter_samples_of(features))
+    outbox = make_outbox(settings, composers_of(features), letters_by_feature(features))
     invitation = Invitation(
         email=arguments.email,
         username=arguments.username or "",
