@@ -6,7 +6,7 @@ import pytest
 from webtest import TestApp
 
 from tests.support.sites import BROWSER, echo
-from wsgiauth import AuthMiddleware
+from wsgiauth import AuthMiddleware, storage
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
 from wsgiauth.features.registry import FEATURES
@@ -102,6 +102,21 @@ def test_it_cannot_have_what_another_one_has(settings, feature, problem):
 def test_a_declaration_alone_is_no_feature(settings):
     with pytest.raises(ConfigurationError, match=r"Declaration\(.*\) is no Feature"):
         AuthMiddleware(echo, replace(settings, FEATURES=(Declaration(name="badges"),)))
+
+
+class Lost(Endpoint):
+    """Sends a statement about a table that there is not."""
+
+    def get(self, environ, site):
+        """Fail."""
+        storage.current().execute_sql("SELECT * FROM badges_badge")
+
+
+def test_its_wrong_statement_can_be_found_by_the_log(settings, caplog):
+    feature = Feature(name="badges", urls={"/badges": Lost()})
+    site = AuthMiddleware(echo, replace(settings, FEATURES=(feature,)))
+    TestApp(site).get("/auth/badges", status=503)
+    assert f'File "{__file__}"' in caplog.text
 
 
 class BadgesPage(Page):

@@ -1,6 +1,7 @@
 """What the log and the client are told when the database fails."""
 
 import re
+import sqlite3
 from types import SimpleNamespace
 
 import peewee
@@ -52,6 +53,38 @@ def test_a_name_that_is_taken_is_not_logged(database, caplog):
     (message,) = caplog.messages
     assert re.search("(?i)duplicate|unique", message)
     assert not re.search("'ada'|a@b", message)
+
+
+WRONG = {
+    "a column": "SELECT missing FROM wsgiauth_user WHERE username = {}",
+    "a table": "SELECT username FROM missing WHERE username = {}",
+    "no SQL": "no SQL {}",
+    "a missing value": "INSERT INTO wsgiauth_user (username) VALUES ({})",
+}
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("sql", WRONG.values(), ids=WRONG)
+def test_a_wrong_statement_is_logged_with_the_lines_of_code_alone(sql, database, caplog):
+    def send_it():
+        database.execute_sql(sql.format(database.param), (HASH,))
+
+    with pytest.raises(peewee.DatabaseError) as refused:
+        send_it()
+    report_failure(refused.value)
+    (message,) = caplog.messages
+    first, *lines = message.splitlines()
+    assert first.startswith("the account database failed: ")
+    assert any(line.endswith(", in send_it") for line in lines)
+    assert "HASH" in message
+    assert HASH not in caplog.text
+
+
+def test_a_wrong_statement_is_recognized_in_an_error_that_peewee_does_not_convert(database, caplog):
+    with pytest.raises(sqlite3.OperationalError) as refused:
+        database.connection().execute("no SQL")
+    report_failure(refused.value)
+    assert __file__ in caplog.text
 
 
 @pytest.mark.promise(28)

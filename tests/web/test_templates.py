@@ -232,6 +232,6 @@ def test_a_script_that_is_missing_is_named(copy, templates):
     (copy.templates / "badges.js").unlink()
     with pytest.raises(
         ConfigurationError,
-        match=r"^The feature badges: badges\.html needs badges\.js, which is not",
+        match=r"feature badges: badges\.html needs badges\.js, which",
     ):
         page_of(copy, TEMPLATES=templates)

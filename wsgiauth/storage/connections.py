@@ -10,6 +10,7 @@ import os
 import re
 import sqlite3
 import threading
+import traceback
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -32,6 +33,14 @@ DATABASE_ERRORS = (
 )
 
 logger = logging.getLogger("wsgiauth")
+
+_OF_STATEMENTS = (
+    peewee.DataError,
+    peewee.IntegrityError,
+    peewee.NotSupportedError,
+    peewee.ProgrammingError,
+)
+_WRONG_COLUMN = ((1054,), (1364,))  # MariaDB: unknown; without a value
 
 _DUPLICATE = re.compile("Duplicate entry '.*'(?= for key )")
 
@@ -159,6 +168,19 @@ def reason_of(failure: BaseException) -> str:
     # line shows a name that is taken.
     reason = (str(failure).strip().splitlines() or [""])[0].strip()
     return _DUPLICATE.sub("Duplicate entry", reason)
+
+
+def is_of_statement(failure: Exception) -> bool:
+    """Return whether a statement is wrong, so that another try fails, too."""
+    if isinstance(failure, _OF_STATEMENTS) or failure.args[:1] in _WRONG_COLUMN:
+        return True
+    cause = getattr(failure, "orig", None) or failure  # Peewee does not convert all
+    return getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
+
+
+def frames_of(failure: BaseException) -> str:
+    """Return the lines of code that led to an error, without its message, which can show a row."""
+    return "".join(traceback.format_tb(failure.__traceback__)).rstrip()
 
 
 def roll_back_forgotten(database: AccountDatabase) -> None:

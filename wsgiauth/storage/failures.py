@@ -1,4 +1,4 @@
-"""Report a failed account database: a line in the log, and a 503."""
+"""Report a failed account database: in the log, and by a 503."""
 
 import logging
 from http import HTTPStatus
@@ -6,7 +6,12 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.messages import _
 from wsgiauth.storage import current
-from wsgiauth.storage.connections import discard_connection, reason_of
+from wsgiauth.storage.connections import (
+    discard_connection,
+    frames_of,
+    is_of_statement,
+    reason_of,
+)
 from wsgiauth.web.failures import failure
 from wsgiauth.web.readers import LANGUAGE_OF_USER
 from wsgiauth.web.responses import Response
@@ -17,8 +22,14 @@ logger = logging.getLogger("wsgiauth")
 
 
 def report_failure(error: Exception) -> None:
-    """Log in one line that the database failed, and close this thread's connection."""
-    logger.error("the account database failed: %s: %s", type(error).__name__, reason_of(error))
+    """Log that the database failed, and close this thread's connection.
+
+    For a wrong statement, the log shows the lines of code that sent it.
+    """
+    lines = f"\n{frames_of(error)}" if is_of_statement(error) else ""
+    logger.error(
+        "the account database failed: %s: %s%s", type(error).__name__, reason_of(error), lines
+    )
     discard_connection(current())
 
 
