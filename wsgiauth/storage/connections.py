@@ -42,7 +42,7 @@ _OF_STATEMENTS = (
 )
 _WRONG_COLUMN = ((1054,), (1364,))  # MariaDB: unknown; without a value
 
-_DUPLICATE = re.compile("Duplicate entry '.*'(?= for key )")
+_VALUE = re.compile("(Duplicate entry|near) '.*'(?= for key | at line )")
 
 BUSY_TIMEOUT = 5  # seconds to wait for a lock: SQLite's write lock, a server's row or table lock
 
@@ -165,9 +165,9 @@ class AccountDatabase(peewee.Database):
 def reason_of(failure: BaseException) -> str:
     """Return why a database failed, in one line that shows no row."""
     # PostgreSQL's second line can show the rejected row with its password hash; MariaDB's first
-    # line shows a name that is taken.
+    # line shows a name that is taken, or the statement with its values.
     reason = (str(failure).strip().splitlines() or [""])[0].strip()
-    return _DUPLICATE.sub("Duplicate entry", reason)
+    return _VALUE.sub(r"\1", reason)
 
 
 def is_of_statement(failure: Exception) -> bool:
