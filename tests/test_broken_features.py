@@ -2,21 +2,27 @@
 
 import json
 import math
+import sys
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import peewee
 import pytest
 from webtest import TestApp
 
+from tests.support.demands import Badge
 from tests.support.sites import BROWSER, SECRET_KEY
 from wsgiauth import AuthMiddleware, User, storage
 from wsgiauth.accounts.personal_data import Records
+from wsgiauth.accounts.registration import FeatureField
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature, Question
 from wsgiauth.figures import Figure, Waiting
 from wsgiauth.forms.endpoint import LOGIN, AccountLink, BackLink, Endpoint, State
+from wsgiauth.openapi.answers import JSON, Answer, Operation
+from wsgiauth.openapi.schemas import schema, text
 from wsgiauth.staff.event_reasons import EventReasons
 from wsgiauth.staff.user_lists import UserList, UserRow
 from wsgiauth.storage.models import utc_now
@@ -490,8 +496,102 @@ def test_the_document_lacks_what_a_feature_does_not_describe(module, caplog):
     assert "/toys" not in paths
     assert "/login" in paths
     assert "the OpenAPI document lacks /toys: toys does not describe it" in caplog.text
-    what = f"the OpenAPI module {module}"
-    assert missing(caplog) == ([what] if module else [])
+    assert missing(caplog) == (["its part of the OpenAPI document"] if module else [])
+
+
+class Toy(FeatureField):
+    """A field whose schema is that of a test."""
+
+    made: object = None
+
+    def record(self, user, value):
+        """Store nothing."""
+
+    def schema(self):
+        """Return the schema of the test."""
+        return self.made if self.made else fail.now()
+
+
+class ToyDemand(Badge):
+    """A demand that everyone meets, with an error that the document cannot describe."""
+
+    error, keyword, problem = "toy_required", "toy", "a toy"
+
+    def is_met(self, user, values):
+        """Return True."""
+        return True
+
+
+def wrong_schema(made):
+    field = Toy("toy", "Toy")
+    field.made = made
+    return {"registration_fields": lambda settings: [field]}
+
+
+GET = Operation(
+    "listToys", "The toys", answers=(Answer(status=200, about="Them.", content={JSON: text()}),)
+)
+OURS = replace(
+    GET, answers=(Answer(status=200, about="Toys.", content={JSON: schema("Problem", text())}),)
+)
+WRONG_PARTS = {
+    "no operations": {"OPERATIONS": None},
+    "a list of operations": {"OPERATIONS": [Place]},
+    "a string as an operation": {"OPERATIONS": {Place: {"get": "The toys"}}},
+    "a sentence that is no string": {"OPERATIONS": {Place: {"get": replace(GET, about={7})}}},
+    "what cannot be sent": {"OPERATIONS": {Place: {"get": replace(GET, about="\ud800")}}},
+    "the name of a schema of ours": {"OPERATIONS": {Place: {"get": OURS}}},
+    "members that are no mapping": {"OPERATIONS": {}, "MEMBERS": {"Profile": 7}},
+    "an exit": {"OPERATIONS": property(leave)},
+}
+WRONG_FURTHER = {
+    "no schema of a field": wrong_schema(None),
+    "a schema that is no JSON": wrong_schema({7}),
+    "a problem that is a string": {"demands": lambda settings: [ToyDemand()]},
+}
+
+
+def require_lack(site, caplog):
+    """Assert that the document has only what is ours, and is made once."""
+    client = TestApp(site)
+    for _ in range(2):
+        document = client.get("/auth/openapi.json", status=200).json
+        assert "/login" in document["paths"]
+        assert "/toys" not in document["paths"]
+        assert "toy" not in str(document["paths"]["/register"])
+    assert missing(caplog) == ["its part of the OpenAPI document"]
+
+
+@pytest.mark.parametrize("attributes", WRONG_PARTS.values(), ids=WRONG_PARTS)
+def test_the_document_lacks_a_part_of_wrong_types(attributes, make_browser, monkeypatch, caplog):
+    described = {"OPERATIONS": {Place: {"get": GET}}, **attributes}
+    monkeypatch.setitem(sys.modules, "toys_described", type("Module", (), described)())
+    browser = make_browser(urls={"/toys": Place(LINK)}, openapi="toys_described")
+    require_lack(browser.app, caplog)
+
+
+@pytest.mark.parametrize("declared", WRONG_FURTHER.values(), ids=WRONG_FURTHER)
+def test_the_document_lacks_a_field_or_an_error_of_a_wrong_type(declared, make_browser, caplog):
+    require_lack(make_browser(**declared).app, caplog)
+
+
+def test_the_document_has_what_another_feature_describes(settings, monkeypatch, caplog):
+    described = SimpleNamespace(OPERATIONS={Place: {"get": GET}})
+    monkeypatch.setitem(sys.modules, "toys_described", described)
+    good = Feature(name="balls", urls={"/balls": Place(LINK)}, openapi="toys_described")
+    bad = Feature(name="toys", urls={"/toys": Stateless()}, openapi=__name__)
+    for features in ((good, bad), (bad, good)):
+        site = AuthMiddleware(lambda *_: [], make_settings(FEATURES=features))
+        paths = TestApp(site).get("/auth/openapi.json").json["paths"]
+        assert paths["/balls"]["get"]["summary"] == "The toys"
+        assert "/toys" not in paths
+
+
+def test_the_document_lacks_a_page_that_is_perhaps_not_offered(make_browser, caplog):
+    answers = iter([True])
+    browser = make_browser(urls={"/toys": Place(None, is_offered=lambda: next(answers))})
+    assert "/login" in browser.get("/auth/openapi.json").json["paths"]
+    assert missing(caplog) == ["/toys in the OpenAPI document"]
 
 
 def test_check_names_a_feature_whose_question_fails(settings, monkeypatch, capsys, database):

@@ -5,21 +5,23 @@ directions. `x-browser` says how a form is answered, where it is not only 303 to
 docs/endpoints.md is made from the document.
 """
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.events.actors import feature_code
+from wsgiauth.feature import Feature
 from wsgiauth.forms import Form
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.languages import SHIPPED
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.parts import KERNEL
 from wsgiauth.settings import Settings
+from wsgiauth.settings.features import load
 from wsgiauth.site import Site
 from wsgiauth.web.cookies import shared_prefix
 from wsgiauth.web.responses import Response, json_response
@@ -73,43 +75,54 @@ class OpenApi(Endpoint):
         return make_document(self._endpoints, self._modules.values(), described)
 
     def _document_of(self, site: Site) -> dict[str, Any]:
+        """Return the document without the features of FEATURES that describe themselves wrongly."""
+        settings, offered = site.settings, {}
+        for path, endpoint in self._endpoints.items():
+            with feature_code(
+                self._owners.get(endpoint, KERNEL), f"{path} in the OpenAPI document"
+            ):
+                if endpoint.is_offered(settings):
+                    offered[path] = endpoint.variant(settings)
+        others = {each.name for each in load(settings.FEATURES)}
+        left_out = [each for each in site.features if each.name in others]
+        document = self._made(site, offered, left_out)
+        for feature in [*left_out]:
+            with feature_code(feature.name, "its part of the OpenAPI document"):
+                document = self._made(site, offered, [each for each in left_out if each != feature])
+                left_out.remove(feature)
+        for path in offered.keys() - document["paths"].keys():
+            owner = self._owners.get(self._endpoints[path], KERNEL)
+            logger.warning("the OpenAPI document lacks %s: %s does not describe it", path, owner)
+        return document
+
+    def _made(
+        self, site: Site, offered: Mapping[str, Endpoint], left_out: Iterable[Feature]
+    ) -> dict[str, Any]:
+        """Return the document without these features."""
         from wsgiauth.endpoints.document import Described, make_document
 
-        settings = site.settings
-        modules = self._kinds_by_module()
-        kinds = frozenset[type]().union(*modules.values())
-        offered = {
-            path: endpoint.variant(settings)
-            for path, endpoint in self._endpoints.items()
-            if endpoint.is_offered(settings) and self._is_described(path, endpoint, kinds)
+        settings, admission = site.settings, site.admission
+        names = {each.name for each in left_out}
+        endpoints = {
+            path: each
+            for path, each in offered.items()
+            if self._owners.get(self._endpoints[path]) not in names
         }
+        modules = [name for feature, name in self._modules.items() if feature not in names]
+        fields = {field.name for each in left_out for field in each.registration_fields(settings)}
         asked = {
-            path: tuple(each for each in site.registration.fields if each.name in asked)
-            for path, form in offered.items()
+            path: tuple(each for each in site.registration.fields if each.name in asked - fields)
+            for path, form in endpoints.items()
             if isinstance(form, Form)
             and (asked := {*form.strings(site)} - {each.name for each in form.fields})
         }
+        demands = (each for each in admission.demands if admission.feature_of(each) not in names)
         languages = tuple(each.name for each in site.pages.readers.languages)
-        described = Described(tuple(site.admission.demands), asked, languages, settings)
-        document = make_document(offered, modules, described)
+        described = Described(tuple(demands), asked, languages, settings)
+        document = make_document(endpoints, modules, described)
         _name_cookies(document["components"]["securitySchemes"], settings)
+        json.dumps(document, ensure_ascii=False).encode()  # which otherwise fails in the response
         return document
-
-    def _kinds_by_module(self) -> dict[str, frozenset[type]]:
-        """Return the classes that the modules describe, without modules that fail."""
-        found: dict[str, frozenset[type]] = {}
-        for feature, name in self._modules.items():
-            with feature_code(feature, f"the OpenAPI module {name}"):
-                found[name] = frozenset(import_module(name).OPERATIONS)
-        return found
-
-    def _is_described(self, path: str, endpoint: Endpoint, kinds: frozenset[type]) -> bool:
-        """Return whether a module describes a URL, which is left out otherwise."""
-        if kinds.isdisjoint(type(endpoint).__mro__):
-            feature = self._owners.get(endpoint, KERNEL)
-            logger.warning("the OpenAPI document lacks %s: %s does not describe it", path, feature)
-            return False
-        return True
 
 
 def _name_cookies(schemes: Mapping[str, dict[str, str]], settings: Settings) -> None:
