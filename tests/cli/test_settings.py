@@ -106,6 +106,18 @@ def test_no_secret_is_shown(listed):
     assert "BADGES_KEY (set)\n" in listed()[1]
 
 
+PARAMETERS = ("token", "api_key", "X-Amz-Signature", "client_secret", "pwd", "ACCESS_TOKEN", "sig")
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+def test_no_secret_in_the_query_of_a_url_is_shown(parameter, listed):
+    url = f"https://hook.example.org/?room=7&{parameter}=hidden"
+    for options in ((), ("--json",)):
+        assert "hidden" not in listed(*options, SECRET_KEY=SECRET_KEY, SUPPORT_URL=url)[1]
+    shown = "https://example.org/?room=7#contact"
+    assert shown in listed(SECRET_KEY=SECRET_KEY, SUPPORT_URL=shown)[1]
+
+
 def test_json_has_what_is_declared(listed):
     environ = {"SECRET_KEY": SECRET_KEY, "FEATURES": BADGES, "BADGES_COLOURS": "7"}
     found = documents(listed("--json", **environ))

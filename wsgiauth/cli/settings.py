@@ -19,8 +19,10 @@ from wsgiauth.settings.features import Declaration, load, valid
 from wsgiauth.settings.kinds import Setting, declarations
 
 _MAX_WIDTH = 100  # characters of a line
-# A username or a password in a URL, perhaps of a setting that should have none.
-_SECRET_IN_URL = re.compile(r"://\S*@|[?&]pass(word|wd)=")
+# A username, a password or another secret in a URL, perhaps of a setting that should have none.
+_SECRET_IN_URL = re.compile(
+    r"://\S*@|[?&#;][^=&\s]*(pass|pwd|secret|token|key|sig|auth|cred|code)[^=&\s]*=", re.IGNORECASE
+)
 
 
 class _Listed(NamedTuple):
