@@ -1,14 +1,16 @@
 """The setting FEATURES, and the settings of the features that it names."""
 
 import sys
+import traceback
 from dataclasses import dataclass, fields, replace
 
 import pytest
 
+from tests.support.sites import SECRET_KEY
 from wsgiauth import Settings
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.settings.features import Declaration
-from wsgiauth.settings.kinds import FeatureSettings, switch, whole_number
+from wsgiauth.settings.kinds import FeatureSettings, string, switch, whole_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,34 @@ def test_a_feature_is_imported_by_its_name(module):
     made = Settings.from_mapping({"FEATURES": f"{name}:BADGE", "BADGE_COLOURS": "7"})
     assert BadgeSettings.of(made).BADGE_COLOURS == 7
     assert BadgeSettings.of(made).BADGE_GOLD is False
+
+
+def fail(value):
+    """Fail with the value in the message."""
+    raise ValueError(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretSettings(FeatureSettings):
+    """Checked by functions that fail."""
+
+    SECRET_BADGE: str = string("", "a badge", is_secret=True, is_valid=fail)
+    SECRET_RISK: str = string("", "a badge", is_secret=True, risk=fail)
+
+
+SECRET = Declaration(name="secret", settings=SecretSettings)
+
+
+@pytest.mark.promise(105)
+def test_a_check_of_a_setting_that_fails_shows_no_value():
+    with pytest.raises(ConfigurationError) as caught:
+        Settings(FEATURES=(SECRET,), SECRET_BADGE=SECRET_KEY)
+    assert caught.value.problems == (
+        "SECRET_BADGE must be a non-empty string or unset; its check fails (ValueError).",
+    )
+    assert SECRET_KEY not in "".join(traceback.format_exception(caught.value))
+    (risk,) = Settings(FEATURES=(SECRET,), SECRET_RISK=SECRET_KEY).risks()
+    assert risk == "SECRET_RISK cannot be checked for risks (ValueError)."
 
 
 def test_code_can_name_the_feature_itself():

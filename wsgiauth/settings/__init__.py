@@ -71,7 +71,9 @@ class Settings(Declared):
 
     def risks(self) -> list[str]:
         """Return the security risks of these settings, as sentences for an operator. Internal."""
-        found = {name: each.risk(getattr(self, name)) for name, each in declarations(self).items()}
+        found = {
+            name: each.risk_of(getattr(self, name)) for name, each in declarations(self).items()
+        }
         return [f"{name} {risk}" for name, risk in found.items() if risk is not None]
 
 

@@ -53,6 +53,22 @@ class Setting(NamedTuple):
 
     def checked(self, name: str, value: object) -> object:
         """Return the value to keep; an invalid one is a ConfigurationError."""
+        try:
+            return self._checked(name, value)
+        except ConfigurationError:
+            raise
+        except (Exception, SystemExit) as error:  # of a feature
+            reason = f"{self.expected}; its check fails ({type(error).__name__})"
+            raise wrong_setting(name, reason) from None  # the message can show a secret
+
+    def risk_of(self, value: object) -> str | None:
+        """Return the risk of a valid value, as `risk` does."""
+        try:
+            return self.risk(value)
+        except (Exception, SystemExit) as error:  # of a feature
+            return f"cannot be checked for risks ({type(error).__name__})."
+
+    def _checked(self, name: str, value: object) -> object:
         kept = self.convert(value)
         if not self.is_valid(kept):
             raise wrong_setting(name, f"{self.expected}{self._instead_of(kept)}")
