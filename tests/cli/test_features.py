@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tests.support.badges.feature import BADGE_GIVEN, FEATURE, Badge, give
+from tests.support.later import ROOT
 from tests.support.mails import MAIL
 from tests.support.sites import SECRET_KEY, echo
 from wsgiauth import AuthMiddleware, events
@@ -235,25 +236,53 @@ def test_personal_data_has_its_rows(wsgiauth, named, table, person, monkeypatch)
 
 # Modules in the current folder.
 
-PROGRAMS = {  # the script is without the current folder in the path
-    "script": ["-P", "-c", "from wsgiauth.cli import main; raise SystemExit(main())"],
-    "module": ["-m", "wsgiauth"],
-}
+SCRIPT = "from wsgiauth.cli import main; raise SystemExit(main())"
+PROGRAMS = {"script": ["bin/wsgiauth"], "module": ["-m", "wsgiauth"]}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return the current folder of a program, with a feature."""
+    shutil.copytree(FEATURE.folder, tmp_path / "badges")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/wsgiauth").write_text(f"{SCRIPT}\n")
+    return tmp_path
+
+
+def run_in(folder, **further):
+    """Return the arguments of `subprocess` for a program in that folder."""
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "FEATURES": "badges.feature:FEATURE"}
+    return {"cwd": folder, "env": {**environ, "BADGES_COLOURS": "5", **further}, "text": True}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_both_programs_find_a_feature_in_the_current_folder(name, tmp_path):
-    program = [sys.executable, *PROGRAMS[name]]
-    shutil.copytree(FEATURE.folder, tmp_path / "badges")
-    environ = {**os.environ, "FEATURES": "badges.feature:FEATURE", "BADGES_COLOURS": "5"}
-    run = {"cwd": tmp_path, "env": environ, "text": True}
+def test_both_programs_find_a_feature_in_the_current_folder(name, folder):
+    program, run = [sys.executable, *PROGRAMS[name]], run_in(folder)
     assert subprocess.check_output([*program, "badges"], **run) == "5 colours\n"
     assert "BADGES_COLOURS=5" in subprocess.check_output([*program, "settings"], **run)
-    (tmp_path / "badges/feature.py").write_text("raise RuntimeError('broken')\n")
+    (folder / "badges/feature.py").write_text("raise RuntimeError('broken')\n")
     done = subprocess.run([*program, "badges"], **run, capture_output=True, check=False)
     assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, "", 1)
     assert "badges.feature:FEATURE fails (RuntimeError: broken)" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.promise(105)
+def test_the_script_imports_nothing_else_from_the_current_folder(folder):
+    for name in ("argparse", "peewee", "bcrypt", "sqlite3"):
+        (folder / f"{name}.py").write_text("raise RuntimeError('planted')\n")
+    program = [sys.executable, *PROGRAMS["script"]]
+    assert subprocess.check_output([*program, "badges"], **run_in(folder)) == "5 colours\n"
+
+
+@pytest.mark.slow
+def test_the_script_heeds_that_python_keeps_the_current_folder_out(folder):
+    run = run_in(folder, PYTHONSAFEPATH="1")
+    program = [sys.executable, *PROGRAMS["script"], "badges"]
+    done = subprocess.run(program, **run, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "No module named 'badges'" in done.stderr
 
 
 def test_the_current_folder_is_in_the_path_for_features_alone(wsgiauth, named):

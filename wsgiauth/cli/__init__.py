@@ -8,7 +8,6 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from importlib import import_module
 
 from wsgiauth.accounts.former import FormerHash
@@ -20,7 +19,7 @@ from wsgiauth.console.command import (
     Arguments,
     CommandError,
     UsageError,
-    from_current_folder,
+    features_of_current_folder,
     print_cause,
     read_database_option,
 )
@@ -110,8 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
     typed = sys.argv[1:] if argv is None else argv
-    # A feature of FEATURES can be a module of the current folder.
-    with from_current_folder() if os.environ.get("FEATURES") else nullcontext():
+    with features_of_current_folder():
         try:
             parser = make_parser(typed)
         except ConfigurationError as error:

@@ -253,6 +253,22 @@ def from_current_folder() -> Iterator[None]:
         sys.path.remove("")
 
 
+@contextmanager
+def features_of_current_folder() -> Iterator[None]:
+    """Import features of FEATURES from the current folder, too, but nothing that is elsewhere.
+
+    Not if Python keeps that folder out of the path: `python -P` and PYTHONSAFEPATH.
+    """
+    is_needed = bool(os.environ.get("FEATURES")) and not sys.flags.safe_path and "" not in sys.path
+    if is_needed:
+        sys.path.append("")
+    try:
+        yield
+    finally:
+        if is_needed:
+            sys.path.remove("")
+
+
 def _read_url() -> str:
     if sys.stdin.isatty():
         return getpass.getpass("Database URL: ").strip()
