@@ -2,6 +2,7 @@
 
 import json
 
+import peewee
 import pytest
 from webtest import TestApp
 
@@ -10,6 +11,12 @@ from tests.storage.conftest import HASH, run_python
 from tests.support.later import ROOT
 from tests.support.sites import SECRET_KEY, USERNAME
 from wsgiauth import User, storage
+from wsgiauth.accounts.tables import Session
+from wsgiauth.authentication import sessions
+from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.events.models import RecordedEvent
+from wsgiauth.feature import Feature
+from wsgiauth.storage.models import Model
 from wsgiauth.testing import bearer
 
 NAME = f"{award.__module__}:FEATURE"
@@ -87,8 +94,67 @@ def test_purge_deletes_expired_rows(wsgiauth):
 @pytest.mark.usefixtures("awarded")
 def test_restored_deletes_what_the_feature_has_issued(wsgiauth):
     status, output, _ = wsgiauth("restored", "--yes")
-    assert (status, "2 badges," in output) == (0, True)
+    assert (status, "2 badges." in output) == (0, True)
     assert Badge.select().count() == 0
+
+
+class Lost(Model):
+    """Has no table."""
+
+    expires_at = peewee.BigIntegerField()
+
+    class Meta:
+        table_name = "lost_toy"
+
+
+LOST = Feature(name="lost", expiring={"lost toy": Lost}, at_restore={"lost toy": Lost})
+
+
+@pytest.fixture
+def failing(wsgiauth, awarded, monkeypatch):
+    """Let a feature fail before the other one."""
+    monkeypatch.setenv("FEATURES", f"{__name__}:LOST {NAME}")
+
+
+def require_lost(answer):
+    """Assert that a command names the rows that stay, and return its output."""
+    status, output, errors = answer
+    assert status == 1
+    assert errors.startswith("wsgiauth: these rows stay, because their feature fails: ")
+    assert len(errors.splitlines()) == 1
+    return output
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(105)
+@pytest.mark.usefixtures("failing")
+def test_purge_deletes_all_but_the_rows_of_a_feature_that_fails(wsgiauth):
+    RecordedEvent.create(name="login", time=0, actor="user 1")
+    output = require_lost(wsgiauth("purge"))
+    assert "1 expired badge," in output
+    assert "and 1 event of the audit trail" in output
+    assert Badge.select().count() == 1
+
+
+@pytest.mark.usefixtures("failing")
+def test_without_a_database_purge_names_no_feature(wsgiauth, monkeypatch):
+    monkeypatch.setattr("wsgiauth.events.actors.can_go_on", lambda opened: False)
+    status, _, errors = wsgiauth("purge")
+    assert status == 1
+    assert "lost_toy" in errors
+    assert "these rows stay" not in errors
+
+
+@pytest.mark.every_database
+@pytest.mark.promise(104)
+@pytest.mark.promise(105)
+@pytest.mark.usefixtures("failing")
+def test_restored_deletes_all_but_the_rows_of_a_feature_that_fails(wsgiauth, settings):
+    sessions.start(User.get(), Tokens(settings))
+    output = require_lost(wsgiauth("restored", "--yes"))
+    assert "1 session, " in output
+    assert "2 badges." in output
+    assert Session.select().count() == Badge.select().count() == 0
 
 
 @pytest.mark.every_database

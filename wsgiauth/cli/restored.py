@@ -5,17 +5,19 @@ numbers of users who came since to other people.
 
 The order matters if the command is killed. First, the numbers move, because MariaDB commits that by
 itself. Then one transaction raises all stamps, which ends everything that carries one, and deletes
-the API keys, which carry none. Deletions follow in batches. Another run completes them.
+the API keys, which carry none. Deletions follow in batches, those of features last, because their
+models can fail. Another run completes them.
 """
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from wsgiauth import events, storage
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import RECOVERY, Key, OneTimeSecret, Session, TrustedBrowser
+from wsgiauth.cli.upkeep import delete_of_features, refuse_failed
 from wsgiauth.console.command import Arguments, UsageError, open_database
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser, positive
@@ -26,7 +28,7 @@ from wsgiauth.mail.outbox import Mail
 from wsgiauth.messages import counted
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.models import Model, from_timestamp, utc_text
+from wsgiauth.storage.models import from_timestamp, utc_text
 from wsgiauth.storage.upkeep import delete_all
 
 SKIP = 1_000_000
@@ -66,12 +68,15 @@ def end_all(arguments: Arguments) -> None:
     newest = _newest_event()
     skipped = _skip_numbers(arguments.skip)
     issued = at_restore_of(features_of(settings))
-    ended = dict(_end(arguments.skip, issued, end_recovery_codes=arguments.end_recovery_codes))
+    failed: list[str] = []
+    ended = dict(_end(arguments.skip, end_recovery_codes=arguments.end_recovery_codes))
+    ended |= delete_of_features(issued, delete_all, failed)
     counts = ", ".join(counted(number, name) for name, number in ended.items())
     events.emit(kinds.RESTORED, reason=counts)
     print_line(f"Deleted {counts}.")
     print_line(f"New numbers begin after {skipped}.")
     _print_unknown(newest)
+    refuse_failed(failed)
 
 
 def _newest_event() -> str:
@@ -91,22 +96,14 @@ def _skip_numbers(skip: int) -> str:
     return ", ".join(f"{number} ({name})" for name, number in last.items())
 
 
-def _end(
-    skip: int, issued: Mapping[str, type[Model]], *, end_recovery_codes: bool
-) -> Iterator[tuple[str, int]]:
-    """Delete what was issued; yield what a row is, and how many there were.
-
-    Args:
-        issued: The models of the features.
-    """
+def _end(skip: int, *, end_recovery_codes: bool) -> Iterator[tuple[str, int]]:
+    """Delete what was issued; yield what a row is, and how many there were."""
     yield "API key", _raise_stamps(skip)
     # These can have no user, and so no stamp. An email gets a new link when it is sent.
     yield "waiting email", delete_all(Mail)
     yield "one-time secret", delete_all(OneTimeSecret, OneTimeSecret.purpose != RECOVERY)
     if end_recovery_codes:
         yield "recovery code", delete_all(OneTimeSecret)
-    for name, model in issued.items():
-        yield name, delete_all(model)
     yield "trusted browser", delete_all(TrustedBrowser)
     yield "session", delete_all(Session)
 
