@@ -23,7 +23,7 @@ from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.figures import Figure, Waiting, WaitingCount, figures_of_waiting
 from wsgiauth.mail.letters import Letter
-from wsgiauth.mail.outbox import Composer
+from wsgiauth.mail.outbox import Composer, FeatureComposer
 from wsgiauth.parts import KERNEL, PartFactories, conflict
 from wsgiauth.personal_data import TABLES
 from wsgiauth.settings import Settings
@@ -338,11 +338,17 @@ def headlines_of(features: Iterable[Feature]) -> dict[str, str]:
     return joined(features, "the headline", lambda each: each.headlines)
 
 
-def composers_of(features: Iterable[Feature]) -> dict[str, Composer]:
+def composers_of(features: Iterable[Feature]) -> dict[str, FeatureComposer]:
     """Return the composers by the kind of the email."""
     features = tuple(features)
     factors = partial(SecondFactors, [kind for each in features for kind in each.factor_kinds])
-    return joined(features, "the email", lambda each: each.composers(factors))
+    return joined(
+        features,
+        "the email",
+        lambda of: {
+            kind: FeatureComposer(of.name, each) for kind, each in of.composers(factors).items()
+        },
+    )
 
 
 def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:

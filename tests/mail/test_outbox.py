@@ -13,9 +13,11 @@ from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
+from wsgiauth.feature import Feature, composers_of
 from wsgiauth.features.links.letters import request_address_link, request_invitation, request_reset
 from wsgiauth.features.notices.notices import Notices
 from wsgiauth.mail import outbox as outboxes
+from wsgiauth.mail.letters import Addressed, Letter
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 from wsgiauth.mail.transports import DeliveryError, MailServerError
 
@@ -272,9 +274,53 @@ def test_a_mail_that_was_not_sent_in_a_day_is_given_up(outbox, post, ada, clock,
     assert failures(heard) == [(None, "reset: too late")]
 
 
-def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada):
-    enqueue(outbox, "of a newer version", user=ada, data={})
+def test_a_mail_of_an_unknown_kind_is_tried_again(outbox, ada, caplog):
+    ask(outbox)
+    Mail.update(kind="of a newer version").execute()
     assert outbox.deliver() == 60
+    assert caplog.messages == [
+        "an email was not sent, next attempt in 1 minute: no feature has it in its `composers` (of"
+        " a newer version)"
+    ]
+
+
+def test_code_cannot_ask_for_a_mail_of_an_unknown_kind(outbox, ada):
+    with pytest.raises(LookupError, match="no feature has the email 'toy' in its `composers`"):
+        enqueue(outbox, "toy", user=ada, data={})
+    assert not Mail.select().exists()
+
+
+class ToyLetter(Letter):
+    """A letter without a template."""
+
+    template = "mail/toy.txt"
+
+
+def fail_to_compose(mail, settings, now):
+    raise ValueError(EMAIL)
+
+
+@pytest.mark.parametrize(
+    ("compose", "reason"),
+    [
+        (fail_to_compose, "ValueError (toy of toys)"),
+        (lambda *_: Addressed(ToyLetter(), EMAIL, None), "mail/toy.txt (toy of toys)"),
+    ],
+    ids=["an exception", "a missing template"],
+)
+def test_the_log_names_the_feature_of_a_mail_and_the_line_that_fails(
+    settings, post, ada, caplog, compose, reason
+):
+    toys = Feature(name="toys", composers=lambda _: {"toy": compose})
+    outbox = Outbox(with_mail(settings), post, composers_of([toys]))
+    enqueue(outbox, "toy", user=ada, data={})
+    outbox.deliver()
+    (message,) = caplog.messages
+    first, *lines = message.splitlines()
+    assert first.endswith(reason)
+    assert ("in fail_to_compose" in message) is ("ValueError" in reason)
+    assert any(line.startswith('  File "') for line in lines)
+    assert EMAIL not in caplog.text
 
 
 def test_a_mail_server_that_is_away_gets_one_mail_a_minute_and_loses_none(

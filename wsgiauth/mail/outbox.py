@@ -34,6 +34,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.connections import frames_of
 from wsgiauth.storage.models import Model
 
 MINUTE = 60  # seconds
@@ -87,6 +88,17 @@ class Mail(Model):
 Composer = Callable[[Mail, Settings, float], Addressed | None]
 
 
+class FeatureComposer:
+    """The composer of a feature, whose name is for the log."""
+
+    def __init__(self, feature: str, compose: Composer) -> None:
+        self.feature, self._compose = feature, compose
+
+    def __call__(self, mail: Mail, settings: Settings, now: float) -> Addressed | None:
+        """Return the letter."""
+        return self._compose(mail, settings, now)
+
+
 class Outbox(Queue):
     """Keeps emails and sends them.
 
@@ -134,6 +146,11 @@ class Outbox(Queue):
             return MINUTE
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
         return None if next_due is None else max(next_due - self.now(), 0)
+
+    def check_kind(self, kind: str) -> None:
+        """Raise a LookupError if no feature of this site writes emails of a kind."""
+        if kind not in self._composers:
+            raise LookupError(f"no feature has the email {kind!r} in its `composers`")
 
     def keep_messages(self) -> list[EmailMessage]:
         """Send nothing from now on, for tests; return the list to which `deliver` adds messages."""
@@ -196,6 +213,8 @@ class Outbox(Queue):
         data = json.loads(row.data)
         earlier = data.pop(_DIGEST, None)
         row.data = json.dumps(data)
+        if row.kind not in self._composers:  # perhaps another version, or its command, sends it
+            raise DeliveryError("no feature has it in its `composers`")
         try:
             addressed = self._composers[row.kind](row, self._settings, self.now())
         except (peewee.IntegrityError, User.DoesNotExist):
@@ -210,8 +229,9 @@ class Outbox(Queue):
 
     def _failed(self, row: Mail, user_id: int | None, error: BaseException) -> None:
         reason, is_final = type(error).__name__, False  # the text of an error can have an address
+        lines = f"\n{frames_of(error)}"
         if isinstance(error, DeliveryError):
-            reason, is_final = str(error), error.is_final
+            reason, is_final, lines = str(error), error.is_final, ""
         if is_final or row.attempts > len(RETRIES):
             _delete(row)
             events.emit(kinds.MAIL_FAILED, user_id=user_id, reason=f"{row.kind}: {reason}")
@@ -220,12 +240,24 @@ class Outbox(Queue):
         _postpone(row, int(self.now()) + wait, row.attempts)
         if abs(self.now() - self._warned_at) >= MINUTE:  # a server can refuse thousands
             self._warned_at = self.now()
+            composer = self._composers.get(row.kind)
+            owner = f" of {composer.feature}" if isinstance(composer, FeatureComposer) else ""
+            template = _missing_template(error)
             logger.warning(
-                "an email was not sent, next attempt in %s: %s (%s)",
+                "an email was not sent, next attempt in %s: %s (%s%s)%s",
                 counted(wait // MINUTE, "minute"),
-                reason,
+                f"{reason}: {template}" if template else reason,
                 row.kind,
+                owner,
+                lines,
             )
+
+
+def _missing_template(error: BaseException) -> str:
+    """Return the name of the template that there is not, or an empty string."""
+    from jinja2 import TemplateNotFound  # here: few processes send emails
+
+    return str(error.name) if isinstance(error, TemplateNotFound) else ""
 
 
 def enqueue(
@@ -239,10 +271,15 @@ def enqueue(
 ) -> None:
     """Insert an email to send after this transaction; without an outbox, another process does.
 
+    Raises:
+        LookupError: No feature has a composer for this kind.
+
     Example:
         with database.atomic():
             enqueue(site.outbox, "badges", user=user, data={"name": "early"})
     """
+    if outbox is not None:
+        outbox.check_kind(kind)
     now = int(time.time() if outbox is None else outbox.now())
     Mail.insert(
         id=secrets.token_hex(16),
