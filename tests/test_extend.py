@@ -97,6 +97,7 @@ FEATURE = Feature(
     settings=surroundings.BadgeSettings,
     urls={"/example": RUNNING},
     events=(surroundings.BADGE_GIVEN,),
+    composers=lambda factors: {"badge": lambda mail, settings, now: None},
 )
 
 

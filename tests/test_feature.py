@@ -20,6 +20,7 @@ from wsgiauth.authentication.identity import BEARER, CredentialKind
 from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import (
+    ConfirmationWay,
     Feature,
     claims_of,
     composers_of,
@@ -172,7 +173,10 @@ def sections(*names):
         ),
         pytest.param("the row x", expiring_of, *[{"expiring": {"x": object}}] * 2, id="rows"),
         pytest.param(
-            "the field x", confirmations_of, *[{"confirmations": {"x": nothing}}] * 2, id="field"
+            "the field x",
+            confirmations_of,
+            *[{"confirmations": {"x": ConfirmationWay(nothing)}}] * 2,
+            id="field",
         ),
         pytest.param(
             "the table x",

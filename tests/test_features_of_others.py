@@ -7,11 +7,13 @@ from webtest import TestApp
 
 from tests.support.sites import BROWSER, echo
 from wsgiauth import AuthMiddleware, storage
+from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint, require_login
 from wsgiauth.settings.features import Declaration
+from wsgiauth.settings.kinds import FeatureSettings
 from wsgiauth.testing import logged_in
 from wsgiauth.web.pages import Page
 from wsgiauth.web.responses import json_response
@@ -90,6 +92,51 @@ CONFLICTS = {
         "Two features have the URL /account: the kernel and badges.",
     ),
 }
+
+
+WRONG = {
+    "a function as a question": (
+        {"questions": (print,)},
+        "questions must be a tuple of Question, such as (one,) for one.",
+    ),
+    "one event without a comma": (
+        {"events": Change("badge_given", "Badge given")},
+        "events must be a tuple of EventKind, such as (one,) for one.",
+    ),
+    "a list for a function": ({"pages": []}, "pages must be a function."),
+    "a list for a dict": ({"expiring": []}, "expiring must be a dict."),
+    "a string as a command": (
+        {"commands": {"badges": "badges.commands"}},
+        "commands must have objects of Command as its values.",
+    ),
+    "a string as the folder": (
+        {"folder": "badges"},
+        "folder must be a Path, such as Path(__file__).parent.",
+    ),
+    "an object for the settings": (
+        {"settings": FeatureSettings()},
+        "settings must be a class.",
+    ),
+    "a class as an endpoint": (
+        {"urls": {"/badges": Badges}},
+        "urls, '/badges' must be an object: Badges().",
+    ),
+    "a URL without a slash": (
+        {"urls": {"badges": Badges()}},
+        "urls, 'badges' must be a path below the mount, such as \"/badges\".",
+    ),
+    "a URL with the mount": (
+        {"urls": {"/auth/badges": Badges()}},
+        "urls, '/auth/badges' must be a path below the mount, such as \"/badges\".",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "problem"), WRONG.values(), ids=WRONG)
+def test_a_wrong_declaration_is_refused_by_feature_and_attribute(values, problem):
+    with pytest.raises(ConfigurationError) as caught:
+        Feature(name="badges", **values)
+    assert str(caught.value) == f"The feature badges: {problem}"
 
 
 @pytest.mark.parametrize(("feature", "problem"), CONFLICTS.values(), ids=CONFLICTS)

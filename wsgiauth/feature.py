@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from wsgiref.types import WSGIEnvironment
 
@@ -21,6 +22,7 @@ from wsgiauth.authentication.second_factors import FactorKind, SecondFactors
 from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
+from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.figures import Figure, Waiting, WaitingCount, figures_of_waiting
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, FeatureComposer
@@ -258,6 +260,74 @@ class Feature(Declaration):
     commands: Mapping[str, Command] = field(default_factory=dict)
     questions: tuple[Question, ...] = ()
     openapi: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what would fail later, without a word about the feature.
+
+        Raises:
+            ConfigurationError: An attribute has the wrong type, or a URL is not a path.
+        """
+        for name in _FUNCTIONS:
+            if not callable(getattr(self, name)):
+                raise self._wrong(name, "be a function")
+        for name, kind in _TUPLES.items():
+            found = getattr(self, name)
+            if not (isinstance(found, tuple) and all(isinstance(each, kind) for each in found)):
+                raise self._wrong(name, f"be a tuple of {kind.__name__}, such as (one,) for one")
+        for name, kind in _MAPPINGS.items():
+            found = getattr(self, name)
+            if not isinstance(found, Mapping):
+                raise self._wrong(name, "be a dict")
+            if not all(isinstance(each, kind) for each in found.values()):
+                raise self._wrong(name, f"have objects of {kind.__name__} as its values")
+        if not (self.folder is None or isinstance(self.folder, Path)):
+            raise self._wrong("folder", "be a Path, such as Path(__file__).parent")
+        if not (self.settings is None or isinstance(self.settings, type)):
+            raise self._wrong("settings", "be a class")
+        for path, endpoint in self.urls.items():
+            if not path.startswith("/") or path.startswith(_MOUNT):
+                raise self._wrong(f"urls, {path!r}", 'be a path below the mount, such as "/badges"')
+            if isinstance(endpoint, type):
+                raise self._wrong(f"urls, {path!r}", f"be an object: {endpoint.__name__}()")
+
+    def _wrong(self, what: str, expected: str) -> ConfigurationError:
+        return ConfigurationError(f"The feature {self.name}: {what} must {expected}.")
+
+
+_FUNCTIONS = (
+    "well_known",
+    "permissions",
+    "parts",
+    "credential_kinds",
+    "demands",
+    "registration_fields",
+    "is_way_in",
+    "staff_sections",
+    "pages",
+    "composers",
+    "recorder",
+    "figures",
+    "waiting",
+)
+_TUPLES: Mapping[str, type] = {
+    "factor_kinds": FactorKind,
+    "events": EventKind,
+    "letter_samples": Letter,
+    "questions": Question,
+}
+_MAPPINGS: Mapping[str, type] = {
+    "urls": object,
+    "claims": object,
+    "id_claims": object,
+    "headlines": str,
+    "event_reasons": Mapping,
+    "confirmations": ConfirmationWay,
+    "personal_data": Records,
+    "expiring": type,
+    "at_restore": type,
+    "commands": Command,
+}
+_MOUNT = "/auth/"  # the usual one, which a path of `urls` does not repeat
 
 
 def joined(

@@ -111,7 +111,10 @@ class FeatureSettings:
             TypeError: The site does not have the feature.
         """
         if not isinstance(settings, cls):
-            raise TypeError(f"FEATURES has no feature with the settings {cls.__name__}")
+            raise TypeError(
+                f"FEATURES has no feature with the settings {cls.__name__}: add the feature, or"
+                f" `settings={cls.__name__}` to its declaration"
+            )
         return settings
 
     def contradictions(self) -> Iterable[tuple[str, str]]:
