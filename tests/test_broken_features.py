@@ -125,8 +125,8 @@ FEATURE = Feature(
     parts=lambda settings: {Toys: lambda _: Toys(), ToyNames: lambda _: ToyNames()},
     personal_data={
         "toys": Records("toys", rows),
-        "toys_again": Records("unreadable_toys", lambda user, settings: ["\ud800"]),
-        "toys_bought": Records("bought_toys", lambda user, settings: ["a ball"]),
+        "again": Records("unreadable_toys", lambda user, settings: ["\ud800"]),
+        "bought": Records("bought_toys", lambda user, settings: ["a ball"]),
     },
     figures=lambda settings: [Figure("toys", "Toys.", lambda now: fail.now())],
     waiting=lambda settings: {"toys": lambda: fail.now()},

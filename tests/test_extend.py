@@ -97,7 +97,7 @@ FEATURE = Feature(
     settings=surroundings.BadgeSettings,
     urls={"/example": RUNNING},
     events=(surroundings.BADGE_GIVEN,),
-    composers=lambda factors: {"badge": lambda mail, settings, now: None},
+    composers=lambda factors: dict.fromkeys(("badge", "badges"), lambda mail, settings, now: None),
 )
 
 

@@ -330,6 +330,13 @@ _MAPPINGS: Mapping[str, type] = {
 _MOUNT = "/auth/"  # the usual one, which a path of `urls` does not repeat
 
 
+def own_tables(feature: Feature) -> set[str]:
+    """Return the tables that a feature of others declares."""
+    models = (*feature.expiring.values(), *feature.at_restore.values())
+    tables = {*feature.personal_data, *(each._meta.table_name for each in models)}
+    return {each for each in tables if each.startswith(f"{feature.name}_")}
+
+
 def joined(
     features: Iterable[Feature],
     what: str,

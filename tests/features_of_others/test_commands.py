@@ -82,6 +82,15 @@ def test_a_command_brings_a_file_up_to_date(wsgiauth, database):
 
 
 @pytest.mark.every_database
+def test_check_warns_of_a_table_that_the_database_lacks(wsgiauth, migrate, database):
+    migrate(FEATURE)
+    warning = "warning: The database lacks the table badges_badge of the feature badges"
+    assert warning not in wsgiauth("check")[1]
+    database.execute_sql("DROP TABLE badges_badge")
+    assert warning in wsgiauth("check")[1]
+
+
+@pytest.mark.every_database
 @pytest.mark.usefixtures("awarded")
 def test_purge_deletes_expired_rows(wsgiauth):
     status, output, _ = wsgiauth("purge")

@@ -2,12 +2,14 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import peewee
 import pytest
 
 from tests.features_of_others.badges_1.feature import FEATURE as BADGES
 from wsgiauth import storage
+from wsgiauth.accounts.personal_data import Records
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
 from wsgiauth.settings.features import Declaration
@@ -165,3 +167,18 @@ def test_a_declaration_alone_is_no_feature(make_site):
 def test_two_features_cannot_have_one_name(make_site):
     with pytest.raises(ConfigurationError, match="badges is in it twice"):
         make_site(BADGES, Feature(name="badges"))
+
+
+def test_a_feature_with_tables_must_have_migrations(make_site, tmp_path):
+    advice = ": check that its declaration has `folder`, and its package the migrations."
+    for folder in (None, tmp_path):
+        with pytest.raises(ConfigurationError) as caught:
+            make_site(replace(BADGES, folder=folder))
+        assert str(caught.value) == (
+            f"The feature badges has the table badges_badge, but no folder `migrations`{advice}"
+        )
+
+
+def test_data_in_tables_of_wsgiauth_needs_no_migrations(make_site):
+    more = Records("more_about_badges", lambda user, settings: [])
+    assert make_site(Feature(name="badges", personal_data={"more": more}))

@@ -30,7 +30,7 @@ TEXTS = (
 def feature(tmp_path):
     """Return the feature with a German catalogue, in a folder of its own."""
     folder = tmp_path / "badges"
-    shutil.copytree(FEATURE.templates, folder / "templates")
+    shutil.copytree(FEATURE.folder, folder)
     translated(folder / "locale", "de", *TEXTS, domain="badges")
     return replace(FEATURE, folder=folder)
 

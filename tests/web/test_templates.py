@@ -23,7 +23,7 @@ from wsgiauth.web.pages import Pages, StaffSection
 def copy(tmp_path):
     """Return the feature in a folder of its own, whose files a test can change."""
     folder = tmp_path / "badges"
-    shutil.copytree(FEATURE.templates, folder / "templates")
+    shutil.copytree(FEATURE.folder, folder)
     return replace(FEATURE, folder=folder)
 
 
@@ -154,7 +154,10 @@ def test_a_start_names_the_feature_that_lacks_a_template(copy, template, tmp_pat
 
 def test_a_start_names_the_feature_that_lacks_its_folder():
     with pytest.raises(ConfigurationError, match=r"^The feature badges has no template \S+: check"):
-        page_of(replace(FEATURE, folder=None, pages=lambda: ()), MAIL_URL="memory:")
+        page_of(
+            replace(FEATURE, folder=None, pages=lambda: (), expiring={}, personal_data={}),
+            MAIL_URL="memory:",
+        )
 
 
 def test_a_start_names_the_feature_whose_email_has_no_subject(copy):

@@ -1,7 +1,7 @@
 """The command that checks the settings and the database as a server start does."""
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import fields
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from wsgiauth.console.command import Arguments, CommandError, environment
 from wsgiauth.console.output import print_line
 from wsgiauth.console.parser import Parser
 from wsgiauth.events.actors import feature_code
-from wsgiauth.feature import Finding
+from wsgiauth.feature import Finding, own_tables
 from wsgiauth.features.registry import features_of
 from wsgiauth.messages import counted
 from wsgiauth.questions import findings_of, note, questions_of
@@ -125,7 +125,17 @@ def _check_database(site: Site) -> Iterator[Finding]:
         migrations = ", ".join(pending)
         yield note(f"Migrations to apply: {migrations}. The next start will do so.")
     else:
+        yield from _missing_tables(site, {*opened.get_tables()})
         yield from _answers(site, needs_database=True)
+
+
+def _missing_tables(site: Site, found: Set[str]) -> Iterator[Finding]:
+    for feature in site.features:
+        for table in sorted(own_tables(feature) - found):
+            yield Finding(
+                f"The database lacks the table {table} of the feature {feature.name}, which none of"
+                " its applied migrations has made."
+            )
 
 
 def _empty_settings(environ: Mapping[str, str], settings: Settings) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from wsgiauth.accounts.former import FormerHash
 from wsgiauth.events import Recorder
-from wsgiauth.feature import Feature
+from wsgiauth.exceptions import ConfigurationError
+from wsgiauth.feature import Feature, own_tables
 from wsgiauth.features.audit.feature import FEATURE as AUDIT
 from wsgiauth.features.factors.feature import FEATURE as FACTORS
 from wsgiauth.features.former_passwords.feature import FEATURE as FORMER_PASSWORDS
@@ -60,7 +61,8 @@ def features_of(settings: Settings) -> tuple[Feature, ...]:
     """Return the features of a site: wsgiauth's own, then those of the setting FEATURES.
 
     Raises:
-        ConfigurationError: One of the latter is no `Feature`, or has the name of one of the former.
+        ConfigurationError: One of the latter is no `Feature`, has the name of one of the former, or
+            has tables without migrations.
     """
     return _with_own(settings.FEATURES)
 
@@ -85,6 +87,12 @@ def _checked(found: object) -> Feature:
         raise wrong_setting("FEATURES", f"names of features; {found!r} is no Feature")
     if found.name in {each.name for each in FEATURES}:
         raise wrong_setting("FEATURES", f"further features; wsgiauth itself has {found.name}")
+    tables = own_tables(found)
+    if tables and found.migrations is None:
+        raise ConfigurationError(
+            f"The feature {found.name} has the table {min(tables)}, but no folder `migrations`:"
+            " check that its declaration has `folder`, and its package the migrations."
+        )
     return found
 
 
