@@ -86,6 +86,7 @@ def test_check_warns_of_a_table_that_the_database_lacks(wsgiauth, migrate, datab
     migrate(FEATURE)
     warning = "warning: The database lacks the table badges_badge of the feature badges"
     assert warning not in wsgiauth("check")[1]
+    storage.discard_connection(storage.current())
     database.execute_sql("DROP TABLE badges_badge")
     assert warning in wsgiauth("check")[1]
 

@@ -116,6 +116,34 @@ def test_after_a_kill_between_two_statements_the_next_run_applies_the_migration(
     assert tables_of(database) == {"badges_badge", "badges_migration", "badges_more"}
 
 
+COLUMN = "migrator.add_column('badges_badge', 'colour', peewee.IntegerField(null=True))"
+EXECUTED = {
+    "by migrate": f"    migrator.migrate({COLUMN})\n",
+    "by itself": f"    {COLUMN}.run()\n",
+    "with others": f"    made = [{COLUMN}]\n    migrator.migrate(*made)\n",
+}
+
+
+@pytest.mark.every_database
+@pytest.mark.parametrize("lines", EXECUTED.values(), ids=EXECUTED)
+def test_an_operation_that_a_migration_does_not_execute_is_an_error(
+    lines, feature, migrate, database
+):
+    write(feature, "0001_tables.py", UP + TABLE.format("badge"))
+    source = f"import peewee\n{UP}    assert migrator.database is db\n"
+    write(feature, "0002_colour.py", f"{source}    {COLUMN}\n")
+    for _ in range(2):
+        with pytest.raises(ConfigurationError) as caught:
+            migrate(feature)
+        assert str(caught.value) == (
+            "The migration 0002_colour of the feature badges does not execute its add_column: write"
+            " `migrator.migrate(migrator.add_column(...))`."
+        )
+    write(feature, "0002_colour.py", source + lines)
+    assert migrate(feature) == ["badges: 0002_colour"]
+    assert "colour" in {each.name for each in database.get_columns("badges_badge")}
+
+
 @pytest.mark.every_database
 @pytest.mark.parametrize("table", ["medals", "badges", "badgesmedals", "wsgiauth_more"])
 def test_a_table_must_begin_with_the_name_of_its_feature(table, feature, migrate, database):

@@ -9,11 +9,12 @@ Each sequence is recorded in a table of its own, which other versions of the oth
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from types import MethodType
+from typing import Any, NamedTuple
 
 import peewee
 
@@ -180,24 +181,36 @@ def _apply_pending(database: AccountDatabase) -> list[str]:
     return labels
 
 
-def _apply(database: AccountDatabase, sequence: Sequence, name: str) -> list[str]:
-    """Apply a migration; return an empty list if another process has applied it meanwhile."""
+def _runner(database: AccountDatabase, sequence: Sequence) -> Any:
     from playhouse.migrations import Runner  # few starts need it
 
-    names: list[str] = Runner(database, str(sequence.folder), sequence.table).up(name)
+    return Runner(database, str(sequence.folder), sequence.table)
+
+
+def _apply(database: AccountDatabase, sequence: Sequence, name: str) -> list[str]:
+    """Apply a migration; return an empty list if another process has applied it meanwhile."""
+    names: list[str] = _runner(database, sequence).up(name)
     return names
 
 
 def _apply_of_feature(database: AccountDatabase, sequence: Sequence, name: str) -> list[str]:
     """Apply a migration of a feature, a program which can raise anything."""
     owner, before = sequence.owner, {*database.get_tables()}
+    runner = _runner(database, sequence)
+    runner.migrator = watched = _WatchedMigrator(runner.migrator)
     try:
         with context.using(database):  # not the one of another site
-            names = _apply(database, sequence, name)
+            names: list[str] = runner.up(name)
     except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {reason_of(error)}"
         message = f"The migration {name} of the feature {owner} failed ({reason})."
         raise ConfigurationError(message) from error
+    for operation in watched.waiting.values():
+        _forget(database, sequence, name)
+        raise ConfigurationError(
+            f"The migration {name} of the feature {owner} does not execute its {operation}: write"
+            f" `migrator.migrate(migrator.{operation}(...))`."
+        )
     added, own = {*database.get_tables()} - before, (f"{owner}_", "sqlite_")  # of ANALYZE
     if wrong := [each for each in sorted(added) if not each.startswith(own)]:
         raise ConfigurationError(
@@ -205,6 +218,37 @@ def _apply_of_feature(database: AccountDatabase, sequence: Sequence, name: str) 
             f" its tables must begin with {owner}_."
         )
     return names
+
+
+def _forget(database: AccountDatabase, sequence: Sequence, name: str) -> None:
+    """Remove the record of a migration, which MariaDB does not roll back."""
+    delete = f"DELETE FROM {sequence.table} WHERE name = '{name}'"  # noqa: S608 - both are checked
+    database.execute_sql(delete)  # type: ignore[no-untyped-call]
+
+
+class _WatchedMigrator:
+    """A migrator of Peewee that knows which of the operations it made are not executed yet."""
+
+    def __init__(self, migrator: Any) -> None:
+        self._migrator = migrator
+        self.waiting: dict[object, str] = {}  # names
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._migrator, name)
+        return partial(self._call, name, found) if isinstance(found, MethodType) else found
+
+    def _call(self, name: str, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        from playhouse.migrate import Operation  # as above
+
+        made = function(*args, **options)
+        if isinstance(made, Operation):
+            self.waiting[made] = name
+            vars(made)["run"] = partial(self._run, made, made.run)
+        return made
+
+    def _run(self, operation: object, run: Callable[[], None]) -> None:
+        self.waiting.pop(operation, None)
+        run()
 
 
 def _check_server_settings(database: peewee.Database) -> None:
