@@ -147,17 +147,17 @@ class Outbox(Queue):
         next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
         return None if next_due is None else max(next_due - self.now(), 0)
 
-    def check_kind(self, kind: str) -> None:
-        """Raise a LookupError if no feature of this site writes emails of a kind."""
-        if kind not in self._composers:
-            raise LookupError(f"no feature has the email {kind!r} in its `composers`")
-
     def keep_messages(self) -> list[EmailMessage]:
         """Send nothing from now on, for tests; return the list to which `deliver` adds messages."""
         if not isinstance(self._transport, Kept):
             self.stop()
             self._transport = Kept()
         return self._transport
+
+    def _check_kind(self, kind: str) -> None:
+        """Raise a LookupError if no feature of this site writes emails of a kind."""
+        if kind not in self._composers:
+            raise LookupError(f"no feature has the email {kind!r} in its `composers`")
 
     def _wake(self, chosen: peewee.Database) -> None:
         if not isinstance(self._transport, Kept):
@@ -279,7 +279,7 @@ def enqueue(
             enqueue(site.outbox, "badges", user=user, data={"name": "early"})
     """
     if outbox is not None:
-        outbox.check_kind(kind)
+        outbox._check_kind(kind)
     now = int(time.time() if outbox is None else outbox.now())
     Mail.insert(
         id=secrets.token_hex(16),
