@@ -642,9 +642,8 @@ def test_credentials_of_a_feature_that_fail_identify_no_caller(find, path, monke
     monkeypatch.setattr("wsgiauth.events.actors.can_go_on", lambda opened: False)
     kinds = [CredentialKind("toy", find)]
     feature = Feature(name="toys", credential_kinds=lambda settings: kinds)
-    site = AuthMiddleware(
-        echo, make_settings(FEATURES=(feature,), FORWARD_AUTH=True, LANGUAGES=("en", "de"))
-    )
+    with replace(OF_FEATURE, features=(feature,)).on():
+        site = AuthMiddleware(echo, make_settings(FORWARD_AUTH=True, LANGUAGES=("en", "de")))
     client, status = TestApp(site), 503 if find is lose_database else 500
     for headers in ({}, BROWSER):
         client.get(path, headers={**headers, "Authorization": "Toy 7"}, status=status)

@@ -153,8 +153,8 @@ def test_an_answer_above_the_mount_that_fails_is_not_the_application_s(make_site
 
 
 def test_a_declaration_that_fails_ends_the_start(make_site):
-    for what in ("permissions", "staff_sections", "demands", "credential_kinds", "is_way_in"):
-        fails(make_site, changes={"PASSWORD_LOGIN": what != "is_way_in"}, **{what: broken})
+    for what in ("permissions", "staff_sections", "demands"):
+        fails(make_site, **{what: broken})
 
 
 @pytest.mark.every_database

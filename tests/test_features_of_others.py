@@ -146,6 +146,25 @@ def test_it_cannot_have_what_another_one_has(settings, feature, problem):
     assert str(caught.value) == problem
 
 
+INTERNAL = {
+    "replaces": frozenset({"/login"}),
+    "credential_kinds": lambda settings: [],
+    "way_in": lambda user, settings: True,
+    "is_way_in": lambda settings: True,
+    "factor_kinds": (None,),
+}
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize(("name", "value"), INTERNAL.items(), ids=INTERNAL)
+def test_it_has_no_internal_attribute(settings, name, value):
+    feature = Feature(name="badges", urls={"/login": Badges()}, **{name: value})
+    with pytest.raises(ConfigurationError) as caught:
+        AuthMiddleware(echo, replace(settings, FEATURES=(feature,)))
+    problem = f"FEATURES must be features without {name}, which is internal; badges has it."
+    assert str(caught.value) == problem
+
+
 def test_a_declaration_alone_is_no_feature(settings):
     with pytest.raises(ConfigurationError, match=r"Declaration\(.*\) is no Feature"):
         AuthMiddleware(echo, replace(settings, FEATURES=(Declaration(name="badges"),)))

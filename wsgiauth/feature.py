@@ -175,7 +175,7 @@ class Feature(Declaration):
         folder: The folder of its package; see `settings.features.Declaration`.
         urls: Its endpoints, by path below the mount.
         well_known: Returns what answers at its paths above the mount.
-        replaces: Those of these paths where the kernel or another feature also answers.
+        replaces: Internal: those of these paths where the kernel or another feature also answers.
         permissions: Returns the permissions that it asks for.
         parts: Returns the functions that make the objects that it adds to a site, by their
             classes; none if the feature is off. See `Parts`. A `Queue` among them sends in a
@@ -193,7 +193,7 @@ class Feature(Declaration):
             raises, the address is not proven.
         way_in: Internal: returns whether a user can log in by this feature. If it raises, the
             user cannot, so that the last other way in stays.
-        is_way_in: Returns whether a site with these settings offers logins by this feature.
+        is_way_in: Internal: returns whether a site with these settings offers logins by it.
         factor_kinds: Internal: the kinds of second factors that it adds.
         staff_sections: Returns its sections of the staff panel; see `staff.frame` for their URLs.
         pages: Returns an example of each of its pages, for the check of a site's templates.

@@ -552,7 +552,7 @@ ALONE = (
     edit(
         "card.py",
         "reachable=(_PAGE, ",
-        "reachable=(",
+        "reachable=(*(), ",
         "demands: card_required: its page /auth/shelf answers",
         id="a page that the user cannot reach",
     ),

@@ -56,13 +56,16 @@ FEATURES = (
     WEBHOOKS,
 )
 
+# A feature of FEATURES replaces no part of wsgiauth, and identifies no users.
+_OWN_ALONE = ("replaces", "credential_kinds", "way_in", "is_way_in", "factor_kinds")
+
 
 def features_of(settings: Settings) -> tuple[Feature, ...]:
     """Return the features of a site: wsgiauth's own, then those of the setting FEATURES.
 
     Raises:
         ConfigurationError: One of the latter is no `Feature`, has the name of one of the former, or
-            has tables without migrations.
+            an internal attribute, or tables without migrations.
     """
     return _with_own(settings.FEATURES)
 
@@ -87,6 +90,10 @@ def _checked(found: object) -> Feature:
         raise wrong_setting("FEATURES", f"names of features; {found!r} is no Feature")
     if found.name in {each.name for each in FEATURES}:
         raise wrong_setting("FEATURES", f"further features; wsgiauth itself has {found.name}")
+    for attribute in _OWN_ALONE:
+        if getattr(found, attribute) != getattr(Feature, attribute):
+            expected = f"features without {attribute}, which is internal; {found.name} has it"
+            raise wrong_setting("FEATURES", expected)
     tables = own_tables(found)
     if tables and found.migrations is None:
         raise ConfigurationError(
