@@ -17,11 +17,14 @@ from tests.support.sites import echo
 from wsgiauth import AuthMiddleware, Settings
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.authentication.identity import BEARER, CredentialKind
+from wsgiauth.endpoints.confirm import OWN_FIELDS
+from wsgiauth.events import kinds
 from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import (
     ConfirmationWay,
     Feature,
+    changes_of,
     claims_of,
     composers_of,
     confirmations_of,
@@ -29,6 +32,7 @@ from wsgiauth.feature import (
     endpoints_of,
     event_kinds_of,
     expiring_of,
+    figures_of,
     headlines_of,
     id_claims_of,
     named,
@@ -40,6 +44,7 @@ from wsgiauth.features.registry import FEATURES
 from wsgiauth.features.services.introspection import Introspector
 from wsgiauth.features.services.service_tokens import CLIENT_ID
 from wsgiauth.features.services.signed_tokens import SignedTokens
+from wsgiauth.figures import Figure
 from wsgiauth.forms.endpoint import Endpoint
 from wsgiauth.site import Site
 from wsgiauth.storage.models import utc_now
@@ -140,6 +145,18 @@ def endpoints(features):
     return endpoints_of(features, OWN, reserved=["/account"])
 
 
+def confirmations(features):
+    return confirmations_of(features, reserved=OWN_FIELDS)
+
+
+def figures(features):
+    return figures_of(features, None, {}, [])
+
+
+def giving(kind, *reasons):
+    return {"event_reasons": {kind: {each: each for each in reasons}}}
+
+
 def sections(*names):
     return lambda settings: [StaffSection(each, each) for each in names]
 
@@ -161,6 +178,16 @@ def sections(*names):
             *[{"urls": {"/login": Endpoint()}, "replaces": frozenset({"/login"})}] * 2,
             id="two that replace",
         ),
+        pytest.param(
+            "the URL /x/{id}",
+            endpoints,
+            {"urls": {"/x/7": Endpoint()}},
+            {"urls": {"/x/{id}": Endpoint()}},
+            id="a path that fits a pattern",
+        ),
+        pytest.param(
+            "the reason x of login", changes_of, *[giving(kinds.LOGIN, "x")] * 2, id="a reason"
+        ),
         pytest.param("the headline x", headlines_of, *[{"headlines": {"x": "X"}}] * 2, id="error"),
         pytest.param(
             "the event x", event_kinds_of, *[{"events": (Change("x", "X"),)}] * 2, id="event"
@@ -174,7 +201,7 @@ def sections(*names):
         pytest.param("the row x", expiring_of, *[{"expiring": {"x": object}}] * 2, id="rows"),
         pytest.param(
             "the field x",
-            confirmations_of,
+            confirmations,
             *[{"confirmations": {"x": ConfirmationWay(nothing)}}] * 2,
             id="field",
         ),
@@ -213,6 +240,36 @@ def test_what_two_features_declare_is_an_error_with_both_names(what, join, one, 
     with pytest.raises(ConfigurationError) as refused:
         join(features)
     assert str(refused.value) == f"Two features have {what}: a and b."
+
+
+OURS = {
+    "the headline not_found": (headlines_of, {"headlines": {"not_found": "x"}}),
+    "the field password": (confirmations, {"confirmations": {"password": nothing}}),
+    "the list sub": (personal_data_of, {"personal_data": {"x": Records("sub", nothing)}}),
+    "the figure requests_total": (
+        figures,
+        {"figures": lambda settings: [Figure("requests_total", "", nothing)]},
+    ),
+    "the reason all sessions of logout": (changes_of, giving(kinds.LOGOUT, "all sessions")),
+}
+
+
+@pytest.mark.promise(105)
+@pytest.mark.parametrize("what", OURS)
+def test_a_feature_declares_nothing_that_the_kernel_has(what):
+    join, declared = OURS[what]
+    with pytest.raises(ConfigurationError) as refused:
+        join([Feature(name="a", **declared)])
+    assert str(refused.value) == f"Two features have {what}: the kernel and a."
+
+
+def test_a_path_can_be_beside_a_pattern_that_it_does_not_fit():
+    features = [
+        Feature(name="a", urls={"/x/new": Endpoint()}),
+        Feature(name="b", urls={"/x/{id}": Endpoint()}),
+    ]
+    assert {"/x/new", "/x/{id}"} <= set(endpoints(features))
+    assert {"/x/new", "/x/{id}"} <= set(endpoints(features[::-1]))
 
 
 @pytest.mark.parametrize(

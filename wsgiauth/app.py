@@ -15,7 +15,7 @@ from wsgiauth.accounts import known_permissions
 from wsgiauth.accounts.names import is_permission
 from wsgiauth.endpoints.account import Account
 from wsgiauth.endpoints.close import Close
-from wsgiauth.endpoints.confirm import Confirm
+from wsgiauth.endpoints.confirm import OWN_FIELDS, Confirm
 from wsgiauth.endpoints.language import ChooseLanguage
 from wsgiauth.endpoints.login import LogIn
 from wsgiauth.endpoints.logout import Logout
@@ -97,7 +97,9 @@ class Routes:
         described = {
             **own,
             "/account": Account(own, owners),
-            "/confirm": Confirm(SiteMap(own, owners), confirmations_of(features)),
+            "/confirm": Confirm(
+                SiteMap(own, owners), confirmations_of(features, reserved=OWN_FIELDS)
+            ),
         }
         modules = {each.name: each.openapi for each in features if each.openapi}
         self.endpoints: Mapping[str, Endpoint] = MappingProxyType(

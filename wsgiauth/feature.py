@@ -11,7 +11,7 @@ from wsgiref.types import WSGIEnvironment
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.personal_data import Records
+from wsgiauth.accounts.personal_data import OF_ACCOUNT, Records
 from wsgiauth.accounts.registration import FeatureField
 from wsgiauth.authentication import claims
 from wsgiauth.authentication.claims import FeatureClaim
@@ -23,7 +23,7 @@ from wsgiauth.authentication.ways_in import WayIn
 from wsgiauth.events import Recorder, kinds
 from wsgiauth.events.kinds import Change, EventKind, Reasons
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.figures import Figure, Waiting, WaitingCount, figures_of_waiting
+from wsgiauth.figures import OF_PROCESS, Figure, Waiting, WaitingCount, figures_of_waiting
 from wsgiauth.mail.letters import Letter
 from wsgiauth.mail.outbox import Composer, FeatureComposer
 from wsgiauth.parts import KERNEL, PartFactories, conflict
@@ -32,6 +32,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.settings.features import Declaration
 from wsgiauth.storage.models import Model
 from wsgiauth.web.cors import ALL_ORIGINS, CrossOrigin, is_preflight
+from wsgiauth.web.failures import HEADLINES
 from wsgiauth.web.pages import Page, StaffSection
 from wsgiauth.web.responses import Response
 from wsgiauth.web.urls import overlap
@@ -381,12 +382,14 @@ def endpoints_of(
     """Return the endpoints by path; see `joined`.
 
     Raises:
-        ConfigurationError: Two features have the same path, or patterns that a path may fit both.
+        ConfigurationError: Two features have the same path, patterns that a path may fit both, or a
+            path and a pattern that it fits.
     """
     features = tuple(features)
-    patterns = [(path, of.name) for of in features for path in of.urls if "{" in path]
-    for (one, name), (other, other_name) in combinations(patterns, 2):
-        if name != other_name and overlap(one, other):
+    paths = [(path, of.name) for of in features for path in of.urls]
+    for (one, name), (other, other_name) in combinations(paths, 2):
+        has_pattern = "{" in one or "{" in other
+        if name != other_name and has_pattern and overlap(one, other):
             raise conflict(f"the URL {other}", name, other_name)
     return joined(features, "the URL", lambda of: of.urls, kernel=kernel, reserved=reserved)
 
@@ -403,16 +406,21 @@ def event_kinds_of(features: Iterable[Feature]) -> list[EventKind]:
 def changes_of(features: Collection[Feature]) -> dict[str, Change]:
     """Return the kinds of changes by name, with the words of all reasons."""
     changes = {each.name: each for each in event_kinds_of(features) if isinstance(each, Change)}
+    owners = {(each.name, reason): KERNEL for each in changes.values() for reason in each.reasons}
     for feature in features:
         for kind, reasons in feature.event_reasons.items():
             known = changes[kind.name]
+            for reason in reasons:
+                owner = owners.setdefault((kind.name, reason), feature.name)
+                if owner != feature.name:
+                    raise conflict(f"the reason {reason} of {kind.name}", owner, feature.name)
             changes[kind.name] = replace(known, reasons={**known.reasons, **reasons})
     return changes
 
 
 def headlines_of(features: Iterable[Feature]) -> dict[str, str]:
     """Return the headlines of error pages, by code."""
-    return joined(features, "the headline", lambda each: each.headlines)
+    return joined(features, "the headline", lambda each: each.headlines, reserved=HEADLINES)
 
 
 def composers_of(features: Iterable[Feature]) -> dict[str, FeatureComposer]:
@@ -437,6 +445,7 @@ def personal_data_of(features: Iterable[Feature]) -> dict[str, Records]:
         "the list",
         lambda of: {each.name: each for each in of.personal_data.values()},
         kernel=lists,
+        reserved=OF_ACCOUNT,
     )
     return joined(
         features,
@@ -471,7 +480,7 @@ def figures_of(
         "the figure",
         lambda of: {each.name: each._replace(feature=of.name) for each in of.figures(settings)},
         kernel=kernel,
-        reserved={each.name for each in about_waiting},
+        reserved={*OF_PROCESS, *(each.name for each in about_waiting)},
     )
     return [*declared.values(), *about_waiting]
 
@@ -502,9 +511,15 @@ def commands_of(features: Iterable[Feature], kernel: Mapping[str, Command]) -> d
     return joined(features, "the command", lambda each: each.commands, kernel=kernel)
 
 
-def confirmations_of(features: Iterable[Feature]) -> dict[str, ConfirmationWay]:
-    """Return the alternatives to the password at /auth/confirm, by the field of the button."""
-    return joined(features, "the field", lambda each: each.confirmations)
+def confirmations_of(
+    features: Iterable[Feature], *, reserved: Iterable[str]
+) -> dict[str, ConfirmationWay]:
+    """Return the alternatives to the password at /auth/confirm, by the field of the button.
+
+    Args:
+        reserved: The other fields of the form: a button with such a name would get a password.
+    """
+    return joined(features, "the field", lambda each: each.confirmations, reserved=reserved)
 
 
 def credential_kinds_of(features: Iterable[Feature], settings: Settings) -> list[CredentialKind]:

@@ -187,6 +187,20 @@ def test_a_feature_cannot_replace_a_template_of_ours(copy, name):
 
 
 @pytest.mark.promise(105)
+@pytest.mark.parametrize("prefix", ["wsgiauth", "other"])
+def test_a_feature_cannot_have_the_full_name_of_a_template_of_others(copy, tmp_path, prefix):
+    (tmp_path / "templates").mkdir()
+    (copy.templates / prefix).mkdir()
+    (copy.templates / prefix / "login.html").write_text("Mine")
+    with pytest.raises(ConfigurationError) as caught:
+        page_of(copy, Feature(name="other", folder=tmp_path))
+    assert str(caught.value) == (
+        f"The feature badges cannot have templates in {copy.templates / prefix}: the names of those"
+        f" of {prefix} begin with it."
+    )
+
+
+@pytest.mark.promise(105)
 def test_a_feature_cannot_replace_a_template_of_another_one(copy, tmp_path):
     other = Feature(name="other", folder=tmp_path)
     (tmp_path / "templates").mkdir()

@@ -62,6 +62,26 @@ class Records(NamedTuple):
             failed.append(self)
 
 
+# The members of the file that are no lists.
+OF_ACCOUNT = (
+    "sub",
+    "preferred_username",
+    "email",
+    "email_verified",
+    "email_verified_at",
+    "email_verified_by",
+    "locale",
+    "has_password",
+    "is_active",
+    "is_staff",
+    "is_superuser",
+    "created_at",
+    "last_login_at",
+    "application",
+    "incomplete",
+)
+
+
 class PersonalData(NamedTuple):
     """What a site stores about a person.
 

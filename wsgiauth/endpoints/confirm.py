@@ -12,7 +12,7 @@ from wsgiauth.authentication.methods import ONE_TIME_CODE, PASSWORD
 from wsgiauth.events.actors import checked, feature_code
 from wsgiauth.exceptions import UnauthenticatedError, ValidationError
 from wsgiauth.feature import ConfirmationWay
-from wsgiauth.forms import MemberForm, MemberSubmission, Refusal
+from wsgiauth.forms import NEXT, MemberForm, MemberSubmission, Refusal
 from wsgiauth.forms.endpoint import BackLink, Endpoint, SiteMap
 from wsgiauth.forms.fields import Text
 from wsgiauth.forms.handover import forgot_url, hand_over_renewed
@@ -94,6 +94,9 @@ _WRONG_PROOF = Problem(
     },
     headers={"WWW-Authenticate": CHALLENGE},
 )
+
+# The others are of features, as buttons.
+OWN_FIELDS = ("password", CODE, CREDENTIAL, NEXT)
 
 
 class Confirm(MemberForm):

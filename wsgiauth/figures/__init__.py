@@ -25,6 +25,16 @@ LIMIT = 2.0  # seconds for all figures together
 Value = float | Mapping[str, float]  # by the value of the label, if the figure has one
 
 
+# Further metrics, of the answering process; `requests` is the family of the second one.
+OF_PROCESS = (
+    "hash_slots_free",
+    "requests_total",
+    "requests",
+    "process_start_time_seconds",
+    "figures_age_seconds",
+)
+
+
 class Figure(NamedTuple):
     """A figure of the database.
 

@@ -138,6 +138,12 @@ class Templates:
 
 def _refuse_same_names(features: Mapping[str, Path]) -> None:
     for number, (feature, folder) in enumerate(features.items()):
+        for prefix in {"wsgiauth", *features} - {feature}:
+            if (folder / prefix).exists():  # "wsgiauth/login.html" is the name of ours
+                raise ConfigurationError(
+                    f"The feature {feature} cannot have templates in {folder / prefix}: the names"
+                    f" of those of {prefix} begin with it."
+                )
         others = [*FOLDERS, *list(features.values())[:number]]
         for path in sorted(folder.rglob("*")):
             name = path.relative_to(folder)

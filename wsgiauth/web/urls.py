@@ -239,7 +239,11 @@ class Router(Generic[_Target]):
 
 
 def overlap(one: str, other: str) -> bool:
-    """Return whether a path may fit both patterns of a `Router`."""
+    """Return whether a path may fit both patterns of a `Router`, or whether a path fits one."""
+    if "{" not in one:
+        return _compile(other).fullmatch(one) is not None
+    if "{" not in other:
+        return overlap(other, one)
     parts, others = one.split("/"), other.split("/")
     return len(parts) == len(others) and all(
         a == b or "{" in a or "{" in b for a, b in zip(parts, others, strict=True)

@@ -20,7 +20,7 @@ from wsgiauth.features.metrics.exposition import declared_metrics
 from wsgiauth.features.metrics.metrics import PERMISSION
 from wsgiauth.features.metrics.questions import QUESTIONS
 from wsgiauth.features.registry import FEATURES
-from wsgiauth.figures import Figures, Reading
+from wsgiauth.figures import OF_PROCESS, Figures, Reading
 from wsgiauth.testing import add_authenticator, api_key, bearer, logged_in, make_user
 
 PATH = "/auth/metrics"
@@ -106,6 +106,12 @@ def test_every_declared_metric_has_a_sample(site, scrape, ada):
     request_reset(site.site.outbox, USERNAME, mount="/auth")
     names = {each.partition("{")[0] for each in scrape()}
     assert names == {each.name for each in declared_metrics(site.site)}
+
+
+def test_the_names_that_no_feature_can_have_are_those_of_metrics_without_a_table(site):
+    declared = {each.name.removeprefix("wsgiauth_") for each in declared_metrics(site.site)}
+    of_tables = {each.name for each in site.site.require(Figures).declared}
+    assert declared - of_tables == {*OF_PROCESS} - {"requests"}
 
 
 @pytest.mark.every_database

@@ -10,7 +10,7 @@ from tests.support import features
 from tests.support.schema import MODELS
 from wsgiauth import storage
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.personal_data import PersonalData
+from wsgiauth.accounts.personal_data import OF_ACCOUNT, PersonalData
 from wsgiauth.feature import personal_data_of
 from wsgiauth.features.registry import FEATURES
 
@@ -48,6 +48,11 @@ def test_every_table_of_the_database_is_in_the_file(database):
     assert LISTED.keys() <= tables() - ABOUT_NO_USER.keys()
     # The tests of the records read the tables of all models.
     assert {each._meta.table_name for each in MODELS} <= tables()
+
+
+def test_the_names_that_no_list_can_have_are_those_of_the_members_of_the_account(ada, settings):
+    of_account = NOTHING.of_account(ada, settings)
+    assert (*of_account, "application", "incomplete") == OF_ACCOUNT
 
 
 @pytest.mark.every_database
