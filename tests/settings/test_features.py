@@ -3,6 +3,7 @@
 import sys
 import traceback
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -155,6 +156,14 @@ ENTRIES = {
     "a missing name": ("json:FEATURE", "; json:FEATURE fails (AttributeError: module 'json'"),
     "another object": ("json:loads", "; json:loads is of the type function, not Feature"),
     "the same feature twice": ((PLAIN, PLAIN), "different features; plain is in it twice"),
+    "a name that SQLite reserves": (
+        (Declaration(name="sqlite"),),
+        "features whose tables SQLite allows; sqlite is its own name",
+    ),
+    "a folder that does not exist": (
+        (Declaration(name="badge", folder=Path("/no/such/folder")),),
+        "features whose folders exist; /no/such/folder of badge does not",
+    ),
     "an unusable name": (
         (Declaration(name="Bad-Ge"),),
         "features with names such as organisations, in lower case; 'Bad-Ge' is none",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXPECTED = "names of features such as organisations.feature:FEATURE, between spaces"
 PACKAGE = "wsgiauth"  # a prefix of its own tables
 MAX_NAME = 30  # characters
+_OF_SQLITE = "sqlite_"  # names that begin with it are SQLite's own
 
 _ENTRY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _NAME = re.compile(rf"[a-z][a-z0-9_]{{0,{MAX_NAME - 1}}}")
@@ -151,7 +152,7 @@ def with_settings_of(kind: type[_Settings], entries: object) -> type[_Settings]:
 
     Raises:
         ConfigurationError: A feature cannot be imported; or a name of a feature or of a setting is
-            invalid, or given twice.
+            invalid, or given twice; or a folder does not exist.
     """
     if _WIDENED in vars(kind):  # dataclasses.replace copies settings
         return kind
@@ -165,6 +166,12 @@ def with_settings_of(kind: type[_Settings], entries: object) -> type[_Settings]:
             )
         if each.name.startswith(PACKAGE):
             expected = f"features whose names do not begin with {PACKAGE}; {each.name} does"
+            raise wrong_setting("FEATURES", expected)
+        if f"{each.name}_".startswith(_OF_SQLITE):
+            expected = f"features whose tables SQLite allows; {each.name} is its own name"
+            raise wrong_setting("FEATURES", expected)
+        if each.folder is not None and not each.folder.is_dir():
+            expected = f"features whose folders exist; {each.folder} of {each.name} does not"
             raise wrong_setting("FEATURES", expected)
         if each.name in known:
             raise wrong_setting("FEATURES", f"different features; {each.name} is in it twice")
