@@ -32,7 +32,7 @@ class Purpose(NamedTuple):
 
     Attributes:
         name: Selects the keys. Two modules never have the same name, so a value of one purpose is
-            never valid for another.
+            never valid for another. That of a feature begins with the feature's name.
         is_secret: Whether values are encrypted, too. A value then hides all but its length.
         max_length: Longer values are refused, in characters. A Cookie header has no more.
 

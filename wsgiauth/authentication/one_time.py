@@ -33,6 +33,9 @@ def issue(
 ) -> str:
     """Return a new secret that can be part of a URL; see `OneTimeSecret` for the arguments.
 
+    A purpose of a feature begins with the feature's name: with another one, such as `reset`, the
+    secret opens what the secrets of that purpose open.
+
     Raises:
         peewee.IntegrityError: The user has been deleted.
 

@@ -48,6 +48,8 @@ _TOO_MANY = _("There were too many attempts.")
 class Limit:
     """How many attempts are free, and how long the following ones must wait.
 
+    Limits of the same name share their counts, so that of a feature begins with the feature's name.
+
     Example:
         limit = Limit("badges", free=10, waits=(3600,), window=3600)
     """
