@@ -532,6 +532,36 @@ def test_a_column_that_is_none_is_refused_at_start(column):
         badge_site(columns=lambda self, proof: (column,))
 
 
+def test_the_class_of_a_demand_is_refused_at_start():
+    with pytest.raises(ConfigurationError, match=r"Badge'> is no Demand\.$"):
+        AuthMiddleware(echo, make_settings(FEATURES=(demanding(Badge),)))
+
+
+class Alike(Badge):
+    """All such demands are equal."""
+
+    def __init__(self, is_met):
+        self._column = SQL("1") if is_met else SQL("0")
+
+    def __eq__(self, other):
+        return isinstance(other, Alike)
+
+    def __hash__(self):
+        return 7
+
+    def columns(self, proof):
+        """Return a constant."""
+        return (self._column,)
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_demands_that_seem_equal_have_values_of_their_own(order):
+    for is_met in order:
+        site = AuthMiddleware(echo, make_settings(FEATURES=(demanding(Alike(is_met)),)))
+        seen = TestApp(site).get("/", headers=bearer(site, make_user(site))).json["user"]
+        assert (seen is not None) is is_met
+
+
 def test_columns_can_be_a_generator():
     site = badge_site(columns=lambda self, proof: (each for each in Badge.columns(self, proof)))
     TestApp(site).get(

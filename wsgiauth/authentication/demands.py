@@ -168,6 +168,7 @@ class Chain:
 
     Attributes:
         columns: Of all demands.
+        sql: That of each column, which demands that count as equal can have different.
         parameters: The values in `columns`, in the order of the SQL.
     """
 
@@ -182,9 +183,9 @@ class Chain:
             self.columns += _checked_columns(each, proof)
             self._places.append((each, slice(start, after + len(self.columns))))
         self._width = after + len(self.columns)
-        self.parameters: list[Any] = [
-            value for each in self.columns for value in peewee.Context().sql(each).query()[1]
-        ]
+        rendered = [peewee.Context().sql(each).query() for each in self.columns]
+        self.sql: tuple[str, ...] = tuple(sql for sql, _values in rendered)
+        self.parameters: list[Any] = [value for _sql, values in rendered for value in values]
 
     def unmet(self, user: User, row: Sequence[Any], further: int = 0) -> Demand | None:
         """Return the first demand that is not met; it alone decides what the session can reach.
@@ -243,6 +244,9 @@ class Admission:
     features: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        for each in self.demands:
+            if not isinstance(each, Demand):  # such as a class, which has the same attributes
+                raise ConfigurationError(f"{each!r} is no Demand.")
         for attribute in ("error", "keyword"):
             named = [getattr(each, attribute) for each in self.demands]
             for name in named:

@@ -249,7 +249,7 @@ class _Statements(NamedTuple):
 
 
 @lru_cache(maxsize=16)  # the SQL of sites with the same demands is built once
-def _statements(admission: Admission) -> _Statements:
+def _statements(admission: Admission, _sql: tuple[str, ...]) -> _Statements:
     columns, is_named = admission.chain(Session).columns, Session.id == ""
     derived, is_proven = admission.derived_chain(Session).columns, Session.authenticated_at == 0
     return _Statements(
@@ -272,9 +272,9 @@ class Sessions:
     def __init__(self, tokens: Tokens, admission: Admission) -> None:
         self.admission: Admission = admission
         self._tokens = tokens
-        self._statements = _statements(admission)
-        self._find = self._statements.find
         self._chain = admission.chain(Session, after=_FURTHER)
+        self._statements = _statements(admission, self._chain.sql)
+        self._find = self._statements.find
         self._values = self._chain.parameters
         self._derived = admission.derived_chain(Session, after=_FURTHER)
         self._is_demanding = bool(admission.demands)

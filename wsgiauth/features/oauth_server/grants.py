@@ -281,7 +281,7 @@ class Grants:
         self._settings = settings
         self._sessions = sessions
         self._chain = sessions.admission.derived_chain(Grant, after=_OF_CLIENT.stop)
-        self._find = _statement(sessions.admission)
+        self._find = _statement(sessions.admission, self._chain.sql)
 
     def redeem(self, code: Code, client: Client, now: float) -> Grant | None:
         """Use a code, and return its grant; None if the code was used, or cannot be any more.
@@ -320,7 +320,7 @@ class Grants:
 
 
 @lru_cache(maxsize=16)  # see `Sessions`
-def _statement(admission: Admission) -> Statement:
+def _statement(admission: Admission, _sql: tuple[str, ...]) -> Statement:
     columns = admission.derived_chain(Grant).columns
     return Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT, *columns).where(Grant.id == ""))
 
