@@ -23,6 +23,7 @@ from wsgiauth.authentication.identity import CredentialKind
 from wsgiauth.events.models import RecordedEvent
 from wsgiauth.exceptions import ApplicationError, ConfigurationError, UnmetDemandError
 from wsgiauth.feature import Feature
+from wsgiauth.features.oauth_server.grants import Grants
 from wsgiauth.storage import context
 from wsgiauth.testing import (
     api_key,
@@ -572,7 +573,9 @@ def test_columns_can_be_a_generator():
 def test_a_session_that_has_ended_is_none_to_a_demand_that_counts():
     """An aggregate makes a row of no sessions."""
     site = badge_site(
-        columns=lambda self, proof: (fn.COUNT(proof.user),), is_met=lambda *given: True
+        columns=lambda self, proof: (fn.COUNT(proof.user),),
+        is_met=lambda *given: True,
+        concerns_derived=True,
     )
     user = make_user(site)
     headers, client = bearer(site, user), TestApp(site)
@@ -580,6 +583,10 @@ def test_a_session_that_has_ended_is_none_to_a_demand_that_counts():
     client.post_json("/auth/logout", {}, headers=headers)
     assert client.get("/", headers=headers).json["user"] is None
     client.get("/auth/me", headers=headers, status=401)
+    with context.using(site.database):
+        assert not site.site.sessions.lacks_nothing("ended", user.id, 0)
+        assert [*site.site.sessions.find_proven_at(user.id, 0, 0)] == []
+        assert Grants(site.site.settings, site.site.sessions).find("ended", 0) is None
 
 
 @pytest.mark.parametrize("paths", ["/terms", {"terms"}, {None}, None, {"/terms": True}])
