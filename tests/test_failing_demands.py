@@ -596,14 +596,15 @@ def test_open_paths_are_a_collection_of_paths(paths):
         badge_site(open_paths=paths)
 
 
-def leading(**arguments):
+def leading(status=HTTPStatus.FORBIDDEN, **arguments):
     """Return a method `refusal`."""
-    return lambda *given: UnmetDemandError(HTTPStatus.FORBIDDEN, BADGE, "No.", **arguments)
+    return lambda *given: UnmetDemandError(status, BADGE, "No.", **arguments)
 
 
 REFUSALS = {
     "a string of paths": leading(page="/badge", reachable="/me"),
     "no page": leading(page=None),
+    "a success": leading(page="/badge", status=HTTPStatus.OK),
     "another site": leading(page="https://badges.example"),
 }
 
@@ -615,6 +616,15 @@ def test_a_refusal_without_a_path_leads_nowhere(refusal, caplog):
     page = browser.get("/auth/account", headers=BROWSER, status=403)
     assert "An error occurred on this site." in page
     assert "so it leads nowhere" in caplog.text
+
+
+def test_a_refusal_with_the_status_of_a_success_does_not_let_a_proxy_admit():
+    feature = demanding(
+        type("Other", (Badge,), {"refusal": leading(page="/badge", status=HTTPStatus.OK)})()
+    )
+    site = AuthMiddleware(echo, make_settings(FEATURES=(feature,), FORWARD_AUTH=True))
+    headers = {**bearer(site, make_user(site), badge=False), **FORWARDED}
+    TestApp(site).get("/auth/check", headers=headers, status=403)
 
 
 @pytest.mark.parametrize("page", ["/account", "/sessions", "/login"])

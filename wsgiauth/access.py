@@ -159,6 +159,8 @@ def refusal_of(session: LackingSession, environ: WSGIEnvironment) -> UnmetDemand
             raise TypeError(f"it returned {refusal!r}")
         if not are_paths([refusal.page, *refusal.reachable]):
             raise TypeError(f"{refusal.page!r} or one of {refusal.reachable} is no path")
+        if not HTTPStatus.BAD_REQUEST <= refusal.status < 600:  # a proxy would admit 200
+            raise ValueError(f"{refusal.status!r} is the status of no error")
         return refusal
     except DATABASE_ERRORS:
         raise
