@@ -68,9 +68,9 @@ def test_the_trail_says_in_words_what_happened(site, staff):
     site.change("engines", "ada", "grace")
     delete_user(site.user("ada"))
     names = [each["name"] for each in staff.get("/auth/admin/events").json["events"]]
-    own = [each for each in names if each.startswith("organisation_")]
+    own = [each for each in names if each.startswith("organisations_")]
     ended = ("deleted", "left", "joined", "invited", "founded")
-    assert own[:5] == [f"organisation_{each}" for each in ended]
+    assert own[:5] == [f"organisations_{each}" for each in ended]
     page = staff.get("/auth/admin/events", headers=HTML)
     assert "Joined an organisation" in page.text
     assert "engines: Admin" in page.text

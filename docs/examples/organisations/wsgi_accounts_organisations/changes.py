@@ -11,7 +11,7 @@ def _with_role(slug: str, role: str) -> str:
 
 def _change(name: str, title: str, icon: str) -> Change:
     reasons = {"(.+) (member|admin|owner)": _with_role}
-    return Change(f"organisation_{name}", title, icon=icon, reasons=reasons)
+    return Change(f"organisations_{name}", title, icon=icon, reasons=reasons)
 
 
 FOUNDED = _change("founded", _("Organisation founded"), "users")

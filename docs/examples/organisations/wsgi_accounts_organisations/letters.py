@@ -18,7 +18,7 @@ NOTICE = "organisation notice"  # the kind of the emails
 class InvitationLetter(extend.LinkLetter):
     """The email with the link to join."""
 
-    template = "mail/organisation_invitation.txt"
+    template = "mail/organisations_invitation.txt"
     action = _("Join the organisation")
     slug: str
 
@@ -26,7 +26,7 @@ class InvitationLetter(extend.LinkLetter):
 class NoticeLetter(extend.Letter):
     """The email to a member about their new role, or their removal."""
 
-    template = "mail/organisation_notice.txt"
+    template = "mail/organisations_notice.txt"
     slug: str
     role: str  # in words; empty for a removal
 

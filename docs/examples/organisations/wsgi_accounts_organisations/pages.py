@@ -70,7 +70,7 @@ class OrganisationsPage(FormPage):
 class OrganisationPage(FormPage):
     """An organisation, with the forms of those who can change it."""
 
-    template = "organisation.html"
+    template = "organisations_one.html"
     typed = ("email",)
     organisations_url = UrlBelow("organisations")
     view: View
@@ -94,7 +94,7 @@ class OrganisationPage(FormPage):
 class JoinPage(FormPage):
     """The button that accepts an invitation."""
 
-    template = "organisation_join.html"
+    template = "organisations_join.html"
     join_url = UrlBelow("organisations/join")
     token: str
     name: str  # of the organisation
