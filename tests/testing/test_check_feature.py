@@ -81,7 +81,7 @@ def test_a_table_that_stays_empty_is_found(shelves):
 
 
 def test_a_text_can_choose_what_a_page_shows(shelves):
-    name = "templates/shelf.html"
+    name = "templates/shelves.html"
     chosen = '{{ {"Taken.": "", "": ""}[page.message] }}'
     feature = shelves((name, "{% block content %}", "{% block content %}" + chosen))
     assert lines(feature, ON, fill=fill) == []
@@ -96,7 +96,7 @@ def test_a_translation_without_its_placeholder_is_found(shelves):
 
 def test_a_language_without_a_catalogue_is_found_if_it_is_asked_for(shelves):
     found = lines(shelves(), ON, languages=["fr"])
-    assert "languages: shelf.html: translate 'Borrow' to fr" in found
+    assert "languages: shelves.html: translate 'Borrow' to fr" in found
     assert {each.rpartition(" ")[2] for each in found} == {"fr"}
 
 
@@ -117,10 +117,10 @@ def edit(file, old, new, *expected, id):
 
 TOGETHER = (
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         "{% block content %}",
         "{% block content %}{{ page.message|safe }}",
-        "pages: shelf.html: show values as text: one of the page becomes HTML, as by the filter"
+        "pages: shelves.html: show values as text: one of the page becomes HTML, as by the filter"
         " safe",
         id="a value that becomes HTML",
     ),
@@ -149,7 +149,7 @@ TOGETHER = (
     ),
     edit(
         "tables.py",
-        '"book_lent"',
+        '"shelves_lent"',
         '"Book lent"',
         "declaration: Book lent: name the event by at most 32 characters, as badges_given",
         id="the name of an event",
@@ -199,18 +199,18 @@ TOGETHER = (
         id="an expiry without an index",
     ),
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         "<ul role",
         '<ul onclick="x()" style="color: red" role',
-        "pages: shelf.html: the Content-Security-Policy blocks the style or handler of <ul"
+        "pages: shelves.html: the Content-Security-Policy blocks the style or handler of <ul"
         ' onclick="x()" role="list" style="color: red">',
         id="what the policy blocks",
     ),
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         '<input type="hidden" name="account" value="{{ page.shown_to }}">',
         "",
-        "forms: shelf.html: the form to /shelf needs the hidden field account, with page.shown_to",
+        "forms: shelves.html: the form to /shelf needs the hidden field account",
         id="a form without the account",
     ),
     edit(
@@ -265,17 +265,17 @@ TOGETHER = (
         id="a refusal that is not described",
     ),
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         '{{ _("Borrow") }}',
         "Take one",
-        "languages: shelf.html: mark these words of the page for translation: Take one",
+        "languages: shelves.html: mark these words of the page for translation: Take one",
         id="words of a page that are not marked",
     ),
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         '_("Title")',
         '_("The title")',
-        "languages: shelf.html: translate 'The title' to de",
+        "languages: shelves.html: translate 'The title' to de",
         id="a sentence of a template that is not translated",
     ),
     edit(
@@ -337,7 +337,7 @@ ALONE = (
     edit(
         "shelf.py",
         "class Shelf(ListForm):",
-        "from wsgiauth.openapi.answers import Problem\n\n\n"
+        "from wsgiauth.extend import Problem\n\n\n"
         "class Shelf(ListForm):\n"
         '    refusals = (Problem("Unreadable", 422, {"unreadable": "It cannot be read."}),)\n',
         "document: POST /shelf: describe the code invalid of 422 in a `Problem`",
@@ -346,7 +346,7 @@ ALONE = (
     edit(
         "feature.py",
         "FEATURE = Feature(",
-        "from wsgiauth.web.pages import StaffSection\n\n"
+        "from wsgiauth.extend import StaffSection\n\n"
         "FEATURE = Feature(\n"
         '    staff_sections=lambda settings: [StaffSection("shelves", "Shelves")],\n',
         "declaration: the title of the section shelves: mark 'Shelves' for translation",
@@ -437,18 +437,18 @@ ALONE = (
         "feature.py",
         '    letter_samples=(DueLetter(title="Emma"),),\n',
         "",
-        "pages: mail/due.txt: add an example to `pages`, or for an email to `letter_samples`",
+        "pages: mail/shelves_due.txt: add an example to `pages`",
         id="a template without an example",
     ),
     edit(
-        "templates/mail/due.txt",
+        "templates/mail/shelves_due.txt",
         "letter.title",
         "letter.name",
         "declaration: the start of a site with shelves: The feature shelves: ",
         id="an email with an undefined value",
     ),
     edit(
-        "templates/shelf.html",
+        "templates/shelves.html",
         "{{ each }}",
         "{{ each.isbn }}",
         "declaration: the start of a site with shelves: The feature shelves: ",
@@ -458,7 +458,7 @@ ALONE = (
         "feature.py",
         "events=(BOOK_LENT,),",
         "",
-        "declaration: tables.py: the event book_lent is not declared in `events`",
+        "declaration: tables.py: the event shelves_lent is not declared in `events`",
         id="an event that is not declared",
     ),
     edit(
@@ -497,7 +497,7 @@ ALONE = (
         "shelf.py",
         'Text("title", ',
         'Text("name", ',
-        "forms: shelf.html: the field 'title' of the form to /shelf is not in its `fields`",
+        "forms: shelves.html: the field 'title' of the form to /shelf is not in its `fields`",
         "forms: /shelf: no example of its page has the field 'name'",
         id="a field that is not declared",
     ),
@@ -505,7 +505,7 @@ ALONE = (
         "shelf.py",
         "class Shelf(ListForm):",
         "class Shelf(ListForm):\n    post = property()",
-        "forms: shelf.html: the form to /shelf is sent by POST, which the URL does not answer",
+        "forms: shelves.html: the form to /shelf is sent by POST, which the URL does not answer",
         "document: POST /shelf: no handler answers it",
         id="a form to a URL without POST",
     ),

@@ -5,11 +5,7 @@ from http import HTTPStatus
 import peewee
 from shelves.tables import LibraryCard
 
-from wsgiauth.accounts.models import User
-from wsgiauth.authentication.demands import Demand
-from wsgiauth.exceptions import UnmetDemandError
-from wsgiauth.messages import _
-from wsgiauth.openapi.answers import Problem
+from wsgiauth.extend import Demand, Problem, UnmetDemandError, User, _
 
 _PAGE = "/shelf"
 

@@ -2,8 +2,7 @@
 
 from shelves.tables import Book
 
-from wsgiauth.console.command import open_database
-from wsgiauth.console.output import print_line
+from wsgiauth.extend.console import open_database, print_line
 
 
 def add_commands(parser):

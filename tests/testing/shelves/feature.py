@@ -8,11 +8,7 @@ from shelves.shelf import Shelf, ShelfPage
 from shelves.tables import BOOK_LENT, Book, own_books, own_cards
 from shelves.tidy import Tidy
 
-from wsgiauth.accounts.personal_data import Records
-from wsgiauth.feature import Command, Feature
-from wsgiauth.mail.letters import Letter
-from wsgiauth.messages import _
-from wsgiauth.settings.kinds import FeatureSettings, switch
+from wsgiauth.extend import Command, Feature, FeatureSettings, Letter, Records, _, switch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +21,7 @@ class ShelfSettings(FeatureSettings):
 class DueLetter(Letter):
     """Asks for a book."""
 
-    template = "mail/due.txt"
+    template = "mail/shelves_due.txt"
     title: str
 
 

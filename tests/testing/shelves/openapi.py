@@ -3,8 +3,7 @@
 from shelves.shelf import Shelf
 from shelves.tidy import Tidy
 
-from wsgiauth.openapi.answers import Operation, answer, answer_or_page
-from wsgiauth.openapi.schemas import array, integer, obj, text
+from wsgiauth.extend.openapi import Operation, answer, answer_or_page, array, integer, obj, text
 
 SHELF = obj("Shelf", titles=array(text(), "The titles of the books."))
 BOOKS = obj("BookCount", books=integer("How many books are overdue."))

@@ -2,18 +2,22 @@
 
 from shelves.tables import MAX_TITLE, lend, titles
 
-from wsgiauth.exceptions import ValidationError
-from wsgiauth.forms import FormPage, ListForm
-from wsgiauth.forms.endpoint import SECURITY, AccountLink
-from wsgiauth.forms.fields import Text
-from wsgiauth.messages import _
-from wsgiauth.web.pages import UrlBelow
+from wsgiauth.extend import (
+    SECURITY,
+    AccountLink,
+    FormPage,
+    ListForm,
+    Text,
+    UrlBelow,
+    ValidationError,
+    _,
+)
 
 
 class ShelfPage(FormPage):
     """The books, and the form to borrow another one."""
 
-    template = "shelf.html"
+    template = "shelves.html"
     shelf_url = UrlBelow("shelf")
     tidy_url = UrlBelow("shelf/tidy")
     titles = ()

@@ -4,14 +4,9 @@ import time
 
 import peewee
 
-from wsgiauth import events
-from wsgiauth.accounts.models import User
-from wsgiauth.events.kinds import Change
-from wsgiauth.messages import _
-from wsgiauth.storage import database
-from wsgiauth.storage.models import Model
+from wsgiauth.extend import Change, Model, User, _, database, emit
 
-BOOK_LENT = Change("book_lent", _("Book lent"))
+BOOK_LENT = Change("shelves_lent", _("Book lent"))
 MAX_TITLE = 80  # characters
 _MONTH = 2_592_000  # seconds
 
@@ -41,7 +36,7 @@ def lend(user, title):
     """Let a user have a book."""
     with database.atomic():
         Book.create(user=user, title=title, expires_at=int(time.time()) + _MONTH)
-        events.emit(BOOK_LENT, user_id=user.id)
+        emit(BOOK_LENT, user_id=user.id)
 
 
 def titles(user):

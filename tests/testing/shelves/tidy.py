@@ -4,14 +4,14 @@ import time
 
 from shelves.tables import Book
 
-from wsgiauth.forms.endpoint import (
+from wsgiauth.extend import (
     Endpoint,
+    json_response,
     problems_of_session,
     require_login,
     require_same_origin,
 )
-from wsgiauth.openapi.callers import SESSION
-from wsgiauth.web.responses import json_response
+from wsgiauth.extend.openapi import SESSION
 
 
 class Tidy(Endpoint):
