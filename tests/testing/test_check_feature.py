@@ -36,16 +36,18 @@ def copy(parent, patch, *edits, german=GERMAN):
     """Return an edited copy of the feature.
 
     Args:
-        edits: Each the name of a file, and what is replaced by what in it.
+        edits: Each the name of a file, and what is replaced by what in it; "" in a new file.
         german: The German catalogue.
     """
     folder = parent / "shelves"
     shutil.copytree(SHELVES, folder)
     translated(folder / "locale", "de", *german.items(), domain="shelves")
     for name, old, new in edits:
-        text = (folder / name).read_text()
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text() if old else ""
         assert old in text, (name, old)
-        (folder / name).write_text(text.replace(old, new))
+        path.write_text(text.replace(old, new))
     patch.syspath_prepend(parent)
     for name in [each for each in sys.modules if each.partition(".")[0] == "shelves"]:
         patch.delitem(sys.modules, name)
@@ -165,8 +167,8 @@ TOGETHER = (
         "migrations/0001_books.py",
         "max_length=80, null=True",
         "max_length=90, null=True",
-        "tables: shelves_book: the migrations make the columns [ColumnMetadata(name='note',"
-        " data_type='VARCHAR(90)'",
+        "tables: shelves_book: the migrations do not make the column note VARCHAR(80), which the",
+        "tables: shelves_book: the model does not have the column note VARCHAR(90), which the",
         id="a column of another type",
     ),
     edit(
@@ -301,6 +303,54 @@ TOGETHER = (
     ),
 )
 ALONE = (
+    edit(
+        "migrations/0001_books.py",
+        "        note = peewee.CharField(max_length=80, null=True)\n",
+        "",
+        "tables: shelves_book: the migrations do not make the column note VARCHAR(80), which",
+        id="a column that no migration makes",
+    ),
+    edit(
+        "tables.py",
+        "    note = peewee.CharField(max_length=MAX_TITLE, null=True)\n",
+        "",
+        "tables: shelves_book: the model does not have the column note VARCHAR(80), which the",
+        id="a column that the model lacks",
+    ),
+    edit(
+        "migrations/0002_place.py",
+        "",
+        "import peewee\nfrom playhouse.migrate import migrate\n\n\n"
+        "def up(migrator, db):\n"
+        '    if "place" not in [each.name for each in db.get_columns("shelves_book")]:\n'
+        '        place = peewee.CharField(default="")\n'
+        '        migrate(migrator.add_column("shelves_book", "place", place))\n',
+        "tables: 0002_place: let place be null=True: the version before inserts rows, too",
+        "tables: shelves_book: the model does not have the column place VARCHAR(255) NOT NULL",
+        id="a new column in which each row needs a value",
+    ),
+    edit(
+        "migrations/0001_more.py",
+        "",
+        "def up(migrator, db):\n    pass\n",
+        "tables: 0001_more: give it another number than 0001_books",
+        id="two migrations with one number",
+    ),
+    edit(
+        "templates/shelves.html",
+        "{{ page.logout_url }}",
+        "{{ page.shelf_url }}",
+        "demands: card_required: its page /auth/shelf is all that its user reaches: add a form to"
+        " /auth/logout",
+        id="a page of a demand from which a user cannot log out",
+    ),
+    edit(
+        "shelf.py",
+        "            next=submission.destination,\n",
+        "",
+        "demands: card_required: its form must send the field next, with",
+        id="a page of a demand that forgets where it leads",
+    ),
     edit(
         "shelf.py",
         "        if not title",
@@ -578,6 +628,13 @@ ALONE = (
         id="another page",
     ),
 )
+
+
+def test_a_wheel_without_migrations_is_found(shelves):
+    feature = shelves()
+    shutil.rmtree(feature.migrations)
+    expected = "tables: shelves_book: no migration of the feature makes the table of this model"
+    assert expected in lines(feature)
 
 
 @pytest.fixture(scope="module")

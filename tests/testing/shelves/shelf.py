@@ -19,6 +19,7 @@ class ShelfPage(FormPage):
 
     template = "shelves.html"
     shelf_url = UrlBelow("shelf")
+    logout_url = UrlBelow("logout")
     tidy_url = UrlBelow("shelf/tidy")
     titles = ()
     overdue = 0
@@ -44,7 +45,10 @@ class Shelf(ListForm):
     def page(self, submission, refusal):
         """Return the page."""
         return ShelfPage(
-            titles=titles(submission.member.user), message=refusal.text, errors=refusal.errors
+            titles=titles(submission.member.user),
+            next=submission.destination,
+            message=refusal.text,
+            errors=refusal.errors,
         )
 
     def document(self, environ, member, site):

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bs4 import BeautifulSoup
+
 from wsgiauth.accounts.models import User
 from wsgiauth.authentication.demands import Demand
+from wsgiauth.forms import NEXT
 from wsgiauth.testing.feature_rules.scene import BROWSER, GUARDED, MOUNT, Finding, Scene
 from wsgiauth.testing.logins import logged_in
 
@@ -66,3 +69,10 @@ def _way_to_page(demand: Demand, browser: "TestApp") -> Iterator[str]:
     answer = browser.get(f"{page.path}?{page.query}", headers=BROWSER, status="*")
     if answer.status_int != 200:
         yield f"its page {page.path} answers {answer.status}: make it `reachable`"
+        return
+    shown: Any = BeautifulSoup(answer.text, "html.parser")
+    if not shown.select(f'form[method=post][action="{MOUNT}/logout"]'):
+        yield f"its page {page.path} is all that its user reaches: add a form to {MOUNT}/logout"
+    if not shown.select(f'form [name={NEXT}][value="{GUARDED}"]'):
+        advice = "its form must send the field next, with `submission.destination`"
+        yield f"{advice}, and lead there by `destination_after_login`"

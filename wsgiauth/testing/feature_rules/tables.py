@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import peewee
+from playhouse.migrations import Runner
 
 from wsgiauth.accounts import delete_user
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import Records
 from wsgiauth.exceptions import ConfigurationError
-from wsgiauth.storage import schema
+from wsgiauth.storage import context, schema
+from wsgiauth.storage.connections import discard_connection
 from wsgiauth.storage.models import Model
+from wsgiauth.storage.sqlite import Memory
 from wsgiauth.testing.feature_rules.scene import Finding, Scene
 
 _USERS = User._meta.table_name
@@ -27,6 +31,7 @@ def check_tables(scene: Scene) -> Iterator[Finding]:
             for advice in _faults(scene, database, table, model):
                 yield Finding("tables", table, advice)
         if scene.feature.migrations is not None:
+            yield from _one_by_one(scene)
             yield from _of_migrations(scene, database, models)
         if scene.fill is not None:
             yield from _of_users(scene)
@@ -46,18 +51,18 @@ def shape(
     """
     left_out, key = {*without}, [*database.get_primary_keys(table)]
     return {
-        "columns": sorted(
-            each._replace(default=None)
+        "column": sorted(
+            f"{each.name} {each.data_type}{'' if each.null else ' NOT NULL'}"
             for each in database.get_columns(table)
             if each.name not in left_out
         ),
-        "indexes": sorted(
+        "index": sorted(
             (each.columns, each.unique, (each.sql or "").replace(each.name, ""))
             for each in database.get_indexes(table)
             if each.name not in left_out and [*each.columns] != key
         ),
         "primary key": key,
-        "references": sorted(
+        "reference": sorted(
             (*each[:3], each.on_delete) for each in database.get_foreign_keys(table)
         ),
     }
@@ -82,6 +87,33 @@ def _of_users(scene: Scene) -> Iterator[Finding]:
 def _listed(scene: Scene, records: Records, user: User) -> str:
     """Return the rows of a user, as JSON."""
     return json.dumps([*records.read(user, scene.site.settings)], allow_nan=False)
+
+
+def _one_by_one(scene: Scene) -> Iterator[Finding]:
+    """Apply the migrations, each to the tables of the one before."""
+    sequence = schema.sequences_of([scene.feature])[-1]
+    names = sorted(sequence.known())
+    for one, other in pairwise(names):
+        if one[:4] == other[:4]:
+            yield Finding("tables", other, f"give it another number than {one}")
+    database = Memory()
+    schema.make_ready(database)
+    with context.using(database):
+        database.pragma("foreign_keys", 0)
+        runner = Runner(database, str(sequence.folder), sequence.table)
+        for name in names:
+            before = {each: _needed(database, each) for each in database.get_tables()}
+            runner.up(name)
+            for table, columns in before.items():
+                for column in sorted(_needed(database, table) - columns):
+                    advice = f"let {column} be null=True: the version before inserts rows, too"
+                    yield Finding("tables", name, advice)
+    discard_connection(database)
+
+
+def _needed(database: peewee.Database, table: str) -> set[str]:
+    """Return the names of the columns in which each row has a value."""
+    return {each.name for each in database.get_columns(table) if not each.null}
 
 
 def _of_migrations(scene: Scene, database: Any, models: Iterable[str]) -> Iterator[Finding]:
@@ -111,10 +143,12 @@ def _faults(scene: Scene, database: Any, table: str, model: type[Model]) -> Iter
         return
     found, expected = shape(database, table), _shape_of(model)
     for what in found:
-        made = [each for each in found[what] if each not in expected[what]]
-        wanted = [each for each in expected[what] if each not in found[what]]
-        if made or wanted:
-            yield f"the migrations make the {what} {made}, and the model has {wanted}"
+        for each in expected[what]:
+            if each not in found[what]:
+                yield f"the migrations do not make the {what} {each}, which the model has"
+        for each in found[what]:
+            if each not in expected[what]:
+                yield f"the model does not have the {what} {each}, which the migrations make"
     indexes = [each.columns[0] for each in database.get_indexes(table)]
     indexes += database.get_primary_keys(table)[:1]
     yield from _references(scene, database.get_foreign_keys(table), indexes)
