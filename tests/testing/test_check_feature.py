@@ -84,7 +84,7 @@ def test_a_table_that_stays_empty_is_found(shelves):
 
 def test_a_text_can_choose_what_a_page_shows(shelves):
     name = "templates/shelves.html"
-    chosen = '{{ {"Taken.": "", "": ""}[page.message] }}'
+    chosen = '{{ {"Taken.": "", "": "", "Enter the title of a book.": ""}[page.message] }}'
     feature = shelves((name, "{% block content %}", "{% block content %}" + chosen))
     assert lines(feature, ON, fill=fill) == []
 
@@ -98,8 +98,8 @@ def test_a_translation_without_its_placeholder_is_found(shelves):
 
 def test_a_language_without_a_catalogue_is_found_if_it_is_asked_for(shelves):
     found = lines(shelves(), ON, languages=["fr"])
-    assert "languages: shelves.html: translate 'Borrow' to fr" in found
-    assert {each.rpartition(" ")[2] for each in found} == {"fr"}
+    assert "languages: shelves.html: translate 'Borrow' to fr, without the mark fuzzy" in found
+    assert all(" to fr, " in each for each in found)
 
 
 def test_the_named_parts_of_paths_are_those_of_fill(shelves):
@@ -301,7 +301,15 @@ TOGETHER = (
         "commands: books: give the argument title a help",
         id="an argument without help",
     ),
+    edit(
+        "locale/fr/LC_MESSAGES/shelves.po",
+        "",
+        "",
+        "languages: fr/LC_MESSAGES/shelves.po: compile it, as by `pybabel compile`",
+        id="a catalogue that is not compiled",
+    ),
 )
+MAIL = "outbox=submission.site.outbox, user=submission.member.user, data={}"
 ALONE = (
     edit(
         "migrations/0001_books.py",
@@ -337,6 +345,17 @@ ALONE = (
         id="two migrations with one number",
     ),
     edit(
+        "shelf.py",
+        "        lend(",
+        "        from wsgiauth import extend\n\n"
+        f'        extend.enqueue(submission.site.outbox, "shelves_due", user=None, data={{}})\n'
+        f'        extend.enqueue(kind="_".join(("shelves", "late")), {MAIL})\n'
+        "        lend(",
+        "emails: shelf.py: add the composer of 'shelves_due' to `composers`",
+        "emails: the outbox: add the composer of 'shelves_late' to `composers`",
+        id="emails without composers",
+    ),
+    edit(
         "templates/shelves.html",
         "{{ page.logout_url }}",
         "{{ page.shelf_url }}",
@@ -350,6 +369,24 @@ ALONE = (
         "",
         "demands: card_required: its form must send the field next, with",
         id="a page of a demand that forgets where it leads",
+    ),
+    edit(
+        "shelf.py",
+        '_("Enter the title of a book.")',
+        '"Enter a title."',
+        "languages: shelf.py: mark 'Enter a title.' for translation, as in _('Enter a title.')",
+        id="a sentence of a module that is not marked",
+    ),
+    edit(
+        "shelf.py",
+        '        Text("code", "The code on the library card."),\n    )\n\n'
+        '    def act(self, submission):\n        """Lend it."""\n',
+        '        Text("code", "The code on the library card."),\n'
+        '        __import__("wsgiauth").extend.Number("count", "How many.", required=True),\n'
+        '    )\n\n    def act(self, submission):\n        int(submission.fields["count"])\n',
+        "endpoints: POST /shelf: to {} as JSON, it raises ValueError: invalid literal for int()",
+        "endpoints: POST /shelf: to an empty form, it raises ValueError: invalid literal for int()",
+        id="a number that is not sent",
     ),
     edit(
         "shelf.py",
@@ -630,10 +667,49 @@ ALONE = (
 )
 
 
+@pytest.mark.parametrize(
+    ("composed", "expected"),
+    [
+        pytest.param("1 / 0", ["ZeroDivisionError: division by zero"], id="it raises"),
+        pytest.param("None", [], id="nothing to send"),
+        pytest.param("User.get_by_id(0)", [], id="a user who was deleted"),
+        pytest.param("Addressed(DueLetter(title='Emma'), 'a@b.de', None, 'en')", [], id="a letter"),
+    ],
+)
+def test_an_email_that_cannot_be_composed_is_found(shelves, composed, expected):
+    feature = shelves(
+        ("shelf.py", "\n\n\nclass ShelfPage", '\n\nDUE = "shelves_due"\n\n\nclass ShelfPage'),
+        (
+            "shelf.py",
+            "        lend(",
+            "        from wsgiauth.extend import enqueue\n\n"
+            f"        enqueue(kind=DUE, {MAIL})\n        lend(",
+        ),
+        (
+            "feature.py",
+            "FEATURE = Feature(",
+            "from wsgiauth.extend import Addressed, User\n\nFEATURE = Feature(\n"
+            "    composers=lambda factors: {\n"
+            f'        "shelves_due": lambda mail, settings, now: {composed}\n    }},\n',
+        ),
+    )
+    found = lines(feature, ON, fill=fill)
+    assert not_found([f"emails: shelves_due: {each}" for each in expected], found) == []
+    assert len({*found}) == len(expected)
+
+
 def test_a_wheel_without_migrations_is_found(shelves):
     feature = shelves()
     shutil.rmtree(feature.migrations)
     expected = "tables: shelves_book: no migration of the feature makes the table of this model"
+    assert expected in lines(feature)
+
+
+def test_a_catalogue_with_another_name_is_found(shelves):
+    feature = shelves()
+    (compiled,) = feature.catalogues.rglob("*.mo")
+    compiled.rename(compiled.with_name("messages.mo"))
+    expected = "languages: locale: it has no catalogue such as de/LC_MESSAGES/shelves.mo"
     assert expected in lines(feature)
 
 

@@ -1,18 +1,21 @@
 """The rules of `check_feature`: a module for each subject, whose function yields findings."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from wsgiauth.events.actors import feature_code
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
 from wsgiauth.testing.feature_rules.commands import check_commands
 from wsgiauth.testing.feature_rules.declaration import check_declaration
 from wsgiauth.testing.feature_rules.demands import check_demands
 from wsgiauth.testing.feature_rules.document import check_document
+from wsgiauth.testing.feature_rules.emails import check_emails
 from wsgiauth.testing.feature_rules.endpoints import check_endpoints
-from wsgiauth.testing.feature_rules.languages import check_emails, check_languages
+from wsgiauth.testing.feature_rules.languages import check_languages
 from wsgiauth.testing.feature_rules.pages import check_pages
-from wsgiauth.testing.feature_rules.scene import Finding, Scene
+from wsgiauth.testing.feature_rules.scene import Finding, Scene, logged
 from wsgiauth.testing.feature_rules.tables import check_tables
 
 if TYPE_CHECKING:
@@ -22,8 +25,8 @@ RULES = (
     check_declaration,
     check_tables,
     check_pages,
-    check_emails,
     check_endpoints,
+    check_emails,
     check_document,
     check_languages,
     check_demands,
@@ -41,9 +44,19 @@ def findings_of(
         place = f"the start of a site with {feature.name}"
         return [Finding("declaration", place, each) for each in error.problems]
     try:
-        return [*dict.fromkeys(each for rule in RULES for each in _tried(rule, scene))]
+        with logged() as records:
+            found = [each for rule in RULES for each in _tried(rule, scene)]
+        return [*dict.fromkeys((*found, *_left_out(records)))]
     finally:
         scene.close()
+
+
+def _left_out(records: Iterable[logging.LogRecord]) -> Iterator[Finding]:
+    """Yield what `feature_code` has logged, and suppressed."""
+    for each in records:
+        if each.funcName == feature_code.__name__ and each.exc_info:
+            kind, error, _traceback = each.exc_info
+            yield Finding("left out", each.getMessage(), f"{kind and kind.__name__}: {error}")
 
 
 def _tried(rule: Callable[[Scene], Iterable[Finding]], scene: Scene) -> Iterator[Finding]:

@@ -1,9 +1,7 @@
 """The rules for the responses of URLs, also to requests that no page sends."""
 
-import logging
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
@@ -20,6 +18,7 @@ from wsgiauth.testing.feature_rules.scene import (
     Drawn,
     Finding,
     Scene,
+    logged,
 )
 
 _JSON, _PROBLEM, _HTML = "application/json", "application/problem+json", "text/html"
@@ -47,14 +46,14 @@ Answer = Any  # of WebTest, which has no types
 
 def check_endpoints(scene: Scene) -> Iterator[Finding]:
     """Yield what is wrong with responses, with changes by requests, and with the log."""
-    with _logged() as messages:
+    with logged() as records:
         for path, endpoint in scene.endpoints.items():
-            for rule in (_callers, _cross_site, _hostile):
+            for rule in (_callers, _cross_site, _empty, _hostile):
                 for method, advice in rule(_Url(scene, path, endpoint)):
                     yield Finding("endpoints", f"{method} {path}", advice)
-    for each in messages:
-        if _PLANTED in each:
-            yield Finding("endpoints", "the log", f"do not log what users type: {each[:80]}")
+    for message in (each.getMessage() for each in records):
+        if _PLANTED in message:
+            yield Finding("endpoints", "the log", f"do not log what users type: {message[:80]}")
 
 
 class _Url:
@@ -157,6 +156,20 @@ def _cross_site(url: _Url) -> Iterator[tuple[str, str]]:
             yield "POST", "it accepts a form from another site: call `require_same_origin`"
 
 
+def _empty(url: _Url) -> Iterator[tuple[str, str]]:
+    """Send none of the fields, as a program and as a page."""
+    if not isinstance(url.endpoint, Form):
+        return
+    program, user = url.scene.program(), url.scene.callers()[USER]
+    answers = {
+        "{} as JSON": url.send(program, "POST_JSON", params={}),
+        "an empty form": url.send(user, "POST", params={ACCOUNT: user.account}, headers=BROWSER),
+    }
+    for sent, answer in answers.items():
+        if isinstance(answer, str):
+            yield "POST", f"to {sent}, it {answer}"
+
+
 def _hostile(url: _Url) -> Iterator[tuple[str, str]]:
     """Send wrong types, NUL and too much in each field of a form, as JSON."""
     if not isinstance(url.endpoint, Form):
@@ -179,17 +192,3 @@ def _usual(field: Input, *, is_filled: bool) -> object:
     if isinstance(field, Text) and is_filled:
         return _PLANTED if field.name in SECRETS else "ab"
     return field.default
-
-
-@contextmanager
-def _logged() -> Iterator[Iterable[str]]:
-    """Yield the list of the messages that are logged in a `with` block."""
-    messages: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger()
-    logger.addHandler(handler)
-    try:
-        yield messages
-    finally:
-        logger.removeHandler(handler)

@@ -1,4 +1,4 @@
-"""The rules for emails, and for sentences: each is marked for translation, and translated."""
+"""The rules for sentences: each is marked for translation, and translated."""
 
 import ast
 import re
@@ -10,16 +10,20 @@ from bs4 import BeautifulSoup
 from wsgiauth.accounts.registration import Field
 from wsgiauth.languages.catalogues import Catalogue, files_in
 from wsgiauth.languages.language import Language, read
-from wsgiauth.mail.letters import Addressed, Letters
 from wsgiauth.messages import Message
 from wsgiauth.testing.feature_rules.pages import NAME, PARSER, shown
-from wsgiauth.testing.feature_rules.scene import Finding, Scene
+from wsgiauth.testing.feature_rules.scene import Finding, Scene, name_of
 from wsgiauth.web.pages import Page
 
 BEGIN, END = "\u27e6", "\u27e7"  # around each sentence of `MarkedEnglish`
 _MARKED = re.compile(f"{BEGIN}[^{BEGIN}{END}]*{END}")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ATTRIBUTES = ("aria-label", "alt", "title", "placeholder", "data-show", "data-hide", "data-done")
+# What shows its arguments to people.
+_OF_PEOPLE = (
+    *("BackLink", "ForbiddenError", "NotFoundError", "Refusal", "RequestError", "State"),
+    *("UnmetDemandError", "ValidationError"),
+)
 _FUNCTIONS = ("_", "gettext", "ngettext", "pgettext", "npgettext")
 
 
@@ -41,19 +45,6 @@ class Sentence(NamedTuple):
     context: str = ""
 
 
-def check_emails(scene: Scene) -> Iterator[Finding]:
-    """Yield what is wrong with the examples of emails, in each language."""
-    letters = Letters(scene.site.settings)
-    for letter in scene.feature.letter_samples:
-        for language in scene.site.pages.readers.languages:
-            place = f"{letter.template} in {language.name}"
-            try:
-                letters.check(letter)
-                letters.message(Addressed(letter, "ada@example.org", None, language.name))
-            except Exception as error:  # a template is a program, which can raise anything
-                yield Finding("emails", place, f"{type(error).__name__}: {error}")
-
-
 def check_languages(scene: Scene) -> Iterator[Finding]:
     """Yield what is not marked in pages, and what catalogues lack."""
     for page in scene.feature.pages():
@@ -70,7 +61,39 @@ def check_languages(scene: Scene) -> Iterator[Finding]:
                 advice = "write each sentence in the call that marks it, where tools find it"
                 yield Finding("languages", place, advice)
             elif not any(found):
-                yield Finding("languages", place, f"translate {text!r} to {name}")
+                advice = f"translate {text!r} to {name}, without the mark fuzzy"
+                yield Finding("languages", place, advice)
+    for place, advice in (*_unmarked_in_modules(scene), *_files(scene)):
+        yield Finding("languages", place, advice)
+
+
+def _unmarked_in_modules(scene: Scene) -> Iterator[tuple[str, str]]:
+    for module, tree in scene.modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and name_of(node.func) in _OF_PEOPLE:
+                for text in _literals([*node.args, *(each.value for each in node.keywords)]):
+                    if text[:1].isupper():  # unlike a code or the name of an icon
+                        yield module, f"mark {text!r} for translation, as in _({text!r})"
+
+
+def _literals(values: Iterable[ast.expr | None]) -> Iterator[str]:
+    for value in values:
+        match value:
+            case ast.Constant(str(text)):
+                yield text
+            case ast.List(inner) | ast.Dict(values=inner) | ast.BoolOp(values=inner):
+                yield from _literals(inner)
+
+
+def _files(scene: Scene) -> Iterator[tuple[str, str]]:
+    folder, name = scene.feature.catalogues, scene.feature.name
+    if folder is None:
+        return
+    compiled = {each.with_suffix(".po") for each in folder.rglob("*.mo")}
+    for each in {*folder.rglob("*.po")} - compiled:
+        yield each.relative_to(folder).as_posix(), "compile it, as by `pybabel compile`"
+    if not files_in(folder, name):
+        yield "locale", f"it has no catalogue such as de/LC_MESSAGES/{name}.mo"
 
 
 def _catalogues(scene: Scene, name: str) -> Iterable[Catalogue]:

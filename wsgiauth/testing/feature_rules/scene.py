@@ -2,6 +2,7 @@
 
 import ast
 import json
+import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -83,6 +84,25 @@ def languages_of(feature: Feature) -> tuple[str, ...]:
     return () if feature.catalogues is None else tuple(files_in(feature.catalogues, feature.name))
 
 
+def name_of(used: ast.expr) -> str:
+    """Return a name in the source of a module, also of an attribute of another module."""
+    return ast.unparse(used).rpartition(".")[2]
+
+
+@contextmanager
+def logged() -> Iterator[list[logging.LogRecord]]:
+    """Yield the list of what is logged in a `with` block."""
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[assignment, method-assign]
+    logger = logging.getLogger()
+    logger.addHandler(handler)
+    try:
+        yield records
+    finally:
+        logger.removeHandler(handler)
+
+
 class Scene:
     """A site with a feature.
 
@@ -133,7 +153,7 @@ class Scene:
     def modules(self) -> Mapping[str, ast.Module]:
         """The modules in the feature's folder, by their paths in it, without its migrations."""
         return {
-            path.relative_to(folder).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+            path.relative_to(folder).as_posix(): ast.parse(path.read_text(encoding="utf-8"), path)
             for folder in (self.folder,)
             if folder is not None
             for path in sorted(folder.rglob("*.py"))
