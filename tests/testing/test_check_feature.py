@@ -153,7 +153,8 @@ TOGETHER = (
         "tables.py",
         '"shelves_lent"',
         '"Book lent"',
-        "declaration: Book lent: name the event by at most 32 characters, as badges_given",
+        "declaration: Book lent: name it by at most 32 characters, as badges_given",
+        "declaration: Book lent: let the name of the event begin with shelves_",
         id="the name of an event",
     ),
     edit(
@@ -302,6 +303,26 @@ TOGETHER = (
         id="an argument without help",
     ),
     edit(
+        "templates/other.html",
+        "",
+        '{% extends "layout.html" %}<a href="/auth/shelf">',
+        "declaration: other.html: let the name of the template begin with shelves",
+        "pages: other.html: let a `UrlBelow` of the page make the URL, instead of /auth/",
+        id="the name of a template, and a URL in it",
+    ),
+    edit(
+        "tables.py",
+        "import time\n",
+        "import time\n\nimport wsgiauth\nimport wsgiauth.web\n"
+        "from wsgiauth import AuthMiddleware, accounts\n"
+        "from wsgiauth.web.urls import overlap\n",
+        "declaration: tables.py: import from wsgiauth.extend instead of wsgiauth.web, which is"
+        " internal",
+        "declaration: tables.py: import from wsgiauth.extend instead of wsgiauth.accounts, which",
+        "declaration: tables.py: import from wsgiauth.extend instead of wsgiauth.web.urls, which",
+        id="imports that are not public",
+    ),
+    edit(
         "locale/fr/LC_MESSAGES/shelves.po",
         "",
         "",
@@ -372,6 +393,48 @@ ALONE = (
     ),
     edit(
         "shelf.py",
+        "        lend(",
+        '        if title == "all":\n'
+        "            from wsgiauth.extend import RequestError\n\n"
+        "            submission.site.attempt(None, title)\n"
+        '            raise RequestError(409, "shelf_full", _("Your shelf"))\n'
+        "        lend(",
+        "document: shelf.py: describe the code shelf_full in a `Problem`",
+        "document: shelf.py: describe the 429 of a `Limit` by THROTTLED in `refusals`",
+        id="failures that are not described",
+    ),
+    edit(
+        "shelf.py",
+        '_("The books that you have."))',
+        '_("The books that you have."), state=lambda overview: 1 / 0)',
+        "left out: a function of shelves ",
+        id="a state of the account page that raises",
+    ),
+    edit(
+        "feature.py",
+        "FEATURE = Feature(",
+        "from wsgiauth.extend import Question\n\nFEATURE = Feature(\n"
+        '    questions=(Question(lambda site: 1 / 0), Question(lambda site: ["no"])),\n',
+        "left out: a function of shelves ",
+        "declaration: a question of `check`: yield a `Finding`, instead of 'no'",
+        id="questions that raise, or yield something else",
+    ),
+    edit(
+        "commands.py",
+        "    command = ",
+        "    command = = ",
+        "declaration: shelves: SyntaxError: invalid syntax (commands.py, line 10)",
+        id="a module with an error of syntax",
+    ),
+    edit(
+        "commands.py",
+        '"books", print',
+        '"book", print',
+        "commands: shelves.commands: it adds 'book', which `commands` do not have",
+        id="another name of a command",
+    ),
+    edit(
+        "shelf.py",
         '_("Enter the title of a book.")',
         '"Enter a title."',
         "languages: shelf.py: mark 'Enter a title.' for translation, as in _('Enter a title.')",
@@ -437,7 +500,8 @@ ALONE = (
         "FEATURE = Feature(\n"
         '    staff_sections=lambda settings: [StaffSection("shelves", "Shelves")],\n',
         "declaration: the title of the section shelves: mark 'Shelves' for translation",
-        id="a section of the panel that is not marked",
+        "declaration: the section shelves: its link leads to /admin/shelves: add it to `urls`",
+        id="a section of the panel that is not marked, and has no URL",
     ),
     edit(
         "tables.py",
@@ -711,6 +775,27 @@ def test_a_catalogue_with_another_name_is_found(shelves):
     compiled.rename(compiled.with_name("messages.mo"))
     expected = "languages: locale: it has no catalogue such as de/LC_MESSAGES/shelves.mo"
     assert expected in lines(feature)
+
+
+def test_failures_that_are_described_pass(shelves):
+    feature = shelves(
+        (
+            "shelf.py",
+            "class Shelf(ListForm):",
+            "from wsgiauth.extend import INVALID, RequestError\n"
+            "from wsgiauth.extend.openapi import THROTTLED\n\n\n"
+            "class Shelf(ListForm):\n    refusals = (INVALID, THROTTLED)",
+        ),
+        (
+            "shelf.py",
+            "        lend(",
+            '        if title == "all":\n'
+            "            submission.site.attempt(None, title)\n"
+            '            raise RequestError(409, "invalid", _("Your shelf"))\n'
+            "        lend(",
+        ),
+    )
+    assert lines(feature, ON, fill=fill) == []
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,10 @@ def check_commands(scene: Scene) -> Iterator[Finding]:
             yield Finding("commands", name, advice)
     parser.commands = added.choices
     for module in {each.module for each in commands.values()}:
-        import_module(module).add_commands(parser)
+        try:
+            import_module(module).add_commands(parser)
+        except KeyError as error:
+            yield Finding("commands", module, f"it adds {error}, which `commands` do not have")
     for name in commands:
         for advice in _faults(parser, parser.commands[name]):
             yield Finding("commands", name, advice)

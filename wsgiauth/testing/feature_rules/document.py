@@ -1,5 +1,6 @@
 """The rules for the OpenAPI document."""
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -24,6 +25,7 @@ def check_document(scene: Scene) -> Iterator[Finding]:
         *_classes(scene),
         *_operations(scene, document),
         *_answers(scene, document),
+        *_codes_in_modules(scene, document),
     ):
         yield Finding("document", place, advice)
 
@@ -95,6 +97,26 @@ def _answers(scene: Scene, document: Mapping[str, Any]) -> Iterator[tuple[str, s
             yield place, f"it answers {drawn.status} {drawn.media_type}, which is not described"
         elif drawn.code and drawn.code not in {*_codes(document, content[drawn.media_type])}:
             yield place, f"describe the code {drawn.code} of {drawn.status} in a `Problem`"
+
+
+def _codes_in_modules(scene: Scene, document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the codes of errors that no operation describes."""
+    described = {*_codes(document, [*document["components"]["schemas"].values()])}
+    statuses = {
+        status
+        for path in scene.endpoints
+        for operation in document["paths"].get(path, {}).values()
+        for status in operation["responses"]
+    }
+    for module, tree in scene.modules.items():
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(ast.Name("RequestError"), [_, ast.Constant(str(code)), *_]):
+                    if code not in described:
+                        yield module, f"describe the code {code} in a `Problem`"
+                case ast.Call(ast.Attribute(attr="attempt"), [_, _]):
+                    if "429" not in statuses:
+                        yield module, "describe the 429 of a `Limit` by THROTTLED in `refusals`"
 
 
 def _resolved(document: Mapping[str, Any], described: Any) -> Any:

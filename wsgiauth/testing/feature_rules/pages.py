@@ -151,3 +151,6 @@ def _without_example(scene: Scene) -> Iterable[tuple[str, str]]:
     used |= {each.template for each in scene.feature.letter_samples}
     for name in scene.templates.keys() - used:
         yield name, "add an example to `pages`, or for an email to `letter_samples`"
+    for name, source in scene.templates.items():
+        if f"{MOUNT}/" in source:
+            yield name, f"let a `UrlBelow` of the page make the URL, instead of {MOUNT}/"
