@@ -588,8 +588,8 @@ BY_COMMAND = [
                 "restored",
                 None,
                 None,
-                "0 API keys, 0 waiting emails, 0 one-time secrets, 0 app grants, 0 consents,"
-                " 0 devices, 0 authorization requests, 0 trusted browsers, 1 session",
+                "0 API keys, 0 waiting emails, 0 one-time secrets, 0 trusted browsers, 1 session,"
+                " 0 app grants, 0 consents, 0 devices, 0 authorization requests",
             ),
         ],
         id="restored",

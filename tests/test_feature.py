@@ -244,7 +244,10 @@ def test_what_two_features_declare_is_an_error_with_both_names(what, join, one, 
 
 OURS = {
     "the headline not_found": (headlines_of, {"headlines": {"not_found": "x"}}),
-    "the field password": (confirmations, {"confirmations": {"password": nothing}}),
+    "the field password": (
+        confirmations,
+        {"confirmations": {"password": ConfirmationWay(nothing)}},
+    ),
     "the list sub": (personal_data_of, {"personal_data": {"x": Records("sub", nothing)}}),
     "the figure requests_total": (
         figures,

@@ -10,6 +10,7 @@ from wsgiauth import AuthMiddleware, storage
 from wsgiauth.events.kinds import Change
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.feature import Feature
+from wsgiauth.features.factors.factors import KINDS
 from wsgiauth.features.registry import FEATURES
 from wsgiauth.forms.endpoint import SECURITY, AccountLink, Endpoint, require_login
 from wsgiauth.settings.features import Declaration
@@ -151,7 +152,7 @@ INTERNAL = {
     "credential_kinds": lambda settings: [],
     "way_in": lambda user, settings: True,
     "is_way_in": lambda settings: True,
-    "factor_kinds": (None,),
+    "factor_kinds": KINDS,
 }
 
 

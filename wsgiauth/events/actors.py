@@ -89,7 +89,7 @@ def report(message: str, *names: str) -> None:
     recent = {each: at for each, at in lines.items() if now - at < _PAUSE}
     if line not in recent:
         _reported[storage.current()] = {**recent, line: now}
-        logger.exception(message, *names)
+        logger.exception(message, *names, stacklevel=2)  # where it was caught
 
 
 class Outcome:

@@ -36,6 +36,7 @@ from wsgiauth.features.factors.passkeys import Passkey
 from wsgiauth.features.factors.totp import Totp
 from wsgiauth.features.links.invitations import Invitation
 from wsgiauth.features.links.letters import issue_invitation
+from wsgiauth.features.notices.notices import COMPOSERS
 from wsgiauth.features.personal_data.file import pieces
 from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderSession
@@ -47,6 +48,7 @@ from wsgiauth.throttling.failed_logins import FailedLogins
 from wsgiauth.throttling.throttle import Throttle
 
 RANDOM = re.compile("[0-9a-f]{12,}|[0-9A-Za-z_-]{20,}")  # the form of digests and of secrets
+NOTICE = min(COMPOSERS)  # the kind of an email
 LISTED = personal_data_of(FEATURES)
 PUBLIC = {*chain.from_iterable(features.declared("PUBLIC_COLUMNS").values())}
 GRACE = "Grace"
@@ -181,11 +183,11 @@ def test_an_email_that_waits_is_its_kind(site, ada, grace, read):
     outbox = site.site.outbox
     ask_for(outbox, "reset", name="ADA", data={"mount": "/secret"})
     ask_for(outbox, "reset", name=grace.email, data={"mount": "/auth"})
-    enqueue(outbox, "notice", user=ada, data={"event": "login"}, language="de")
-    enqueue(outbox, "notice", user=grace, data={"event": "login"})
+    enqueue(outbox, NOTICE, user=ada, data={"event": "login"}, language="de")
+    enqueue(outbox, NOTICE, user=grace, data={"event": "login"})
     listed = sorted(read(ada)["emails"], key=lambda each: each["kind"])
     assert [(each["kind"], each["name"], each["locale"]) for each in listed] == [
-        ("notice", None, "de"),
+        (NOTICE, None, "de"),
         ("reset", "ADA", None),
     ]
 
