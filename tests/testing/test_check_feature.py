@@ -593,6 +593,13 @@ ALONE = (
     ),
     edit(
         "templates/mail/shelves_due.txt",
+        "title=letter.title",
+        'title=letter.title if _("Title") ~ "" == "Title" else letter.name',
+        "emails: mail/shelves_due.txt in de: UndefinedError: ",
+        id="an email with an undefined value in one language",
+    ),
+    edit(
+        "templates/mail/shelves_due.txt",
         "letter.title",
         "letter.name",
         "declaration: the start of a site with shelves: The feature shelves: ",
