@@ -38,6 +38,7 @@ ENVIRON = {  # as waitress fills it for a browser
 setup_testing_defaults(ENVIRON)
 
 FLOOR = "floor: HMAC, json.loads, SELECT"
+SECOND = "the same, of a second site"
 WITH_FEATURES = "the same, with ten empty features"
 EMPTY = tuple(Feature(name=f"empty{number}") for number in range(10))
 
@@ -101,7 +102,8 @@ def identifying(site):
     moving, tokens = issued[::2], issued[1::2]
     for token in tokens:
         assert floor(site.path)(token) is not None
-    seen, verified, decoded, cookies, profiles, wider = map(itertools.cycle, [tokens] * 6)
+    seen, again, wider, verified, decoded, cookies, profiles = map(itertools.cycle, [tokens] * 7)
+    second = AuthMiddleware(nothing, site.settings)
     wide = AuthMiddleware(nothing, replace(site.settings, FEATURES=EMPTY))
     kept_alive = itertools.cycle(moving)
     never_seen = site.never_seen(PEOPLE)
@@ -119,12 +121,13 @@ def identifying(site):
         request(site.app, HTTP_COOKIE=f"wsgiauth={token}")
 
     for token in issued:
-        bearer(token)
-        bearer(token, app=wide)
+        for each in (site.app, second, wide):
+            bearer(token, app=each)
     actions = {
         "no middleware": lambda: request(nothing),
         "anonymous": lambda: request(site.app),
         "bearer, seen before": lambda: bearer(next(seen)),
+        SECOND: lambda: bearer(next(again), app=second),
         WITH_FEATURES: lambda: bearer(next(wider), app=wide),
         "bearer, never seen": lambda: bearer(next(never_seen)),
         "API key": lambda: bearer(next(api_keys)),
