@@ -114,7 +114,7 @@ def permission_required(
 def make_guard(
     check: Callable[[WSGIEnvironment, User], object], *, redirect_url: str | None = None
 ) -> Callable[[_App], _App]:
-    """Restrict a WSGI callable to users whom a function admits, for the guards of features.
+    """Restrict a WSGI callable to users that a function admits, for the guards of features.
 
     Anonymous clients get the response of `login_required`.
 

@@ -50,7 +50,7 @@ def test_a_page_that_keeps_the_rules_has_no_faults():
         (' role="list"', "", "give <ul> the attribute role=list, for screen readers"),
         ('<label for="title">Title</label>', "", "give the field 'title' a <label>"),
         (' aria-label="Note"', "", "give the field 'note' a <label>"),
-        (' alt="Save"', ' alt=""', "give <button> a text, or aria-label"),
+        (' alt="Save"', ' alt=""', "give <button> words, or aria-label"),
         (
             "<button hidden>",
             '<button>x</button><img src="/a.png">',

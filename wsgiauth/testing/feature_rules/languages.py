@@ -97,14 +97,14 @@ def _files(scene: Scene) -> Iterator[tuple[str, str]]:
 
 
 def _catalogues(scene: Scene, name: str) -> Iterable[Catalogue]:
-    """Return those of the site, and the feature's own, which the site may not offer."""
+    """Return the catalogues of a language: those of the site, and those of the feature."""
     folder, language = scene.feature.catalogues, scene.site.pages.readers.languages.find(name)
     files = files_in(folder, scene.feature.name).get(name, ()) if folder else ()
     return (*(language.catalogues if language else ()), *map(read, files))
 
 
 def unmarked(text: str) -> list[str]:
-    """Return the words of a text outside of all marks, which can be in one another."""
+    """Return the words outside of all marks, which can be inside each other."""
     while _MARKED.search(text):
         text = _MARKED.sub(" ", text)
     return _WORD.findall(text)

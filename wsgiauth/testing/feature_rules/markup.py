@@ -68,7 +68,7 @@ def _of_names(page: Any) -> Iterator[str]:
         images = " ".join(image.get("alt", "") for image in each.find_all("img"))
         name = each.get("aria-label") or each.get("value") or each.get_text() or images
         if not name.strip() and not each.get("aria-labelledby"):
-            yield f"give {_tag(each)} a text, or aria-label"
+            yield f"give {_tag(each)} words, or aria-label"
     for each in page.find_all("img"):
         if each.get("alt") is None:
             yield f"give {_tag(each)} the attribute alt; empty if it only decorates"

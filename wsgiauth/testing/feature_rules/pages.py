@@ -86,7 +86,7 @@ def check_pages(scene: Scene) -> Iterator[Finding]:
 
 def _is_injectable(pages: Pages, page: Page, language: Language) -> bool:
     """Return whether a value of a page can add elements or attributes to it."""
-    with suppress(Exception):  # a text can choose what the template shows
+    with suppress(Exception):  # a string can choose what the template shows
         plain, hostile = (
             BeautifulSoup(shown(pages, filled(page, value), language)[0], "html.parser")
             for value in ("plain", _HOSTILE)

@@ -89,5 +89,5 @@ def hello(environ, start_response):
 
 
 def form_with(page, text):
-    """Return the first form of a page with a text in it, such as that of a button."""
+    """Return the first form of a page that has some words, such as those of a button."""
     return next(each for each in page.forms.values() if text in each.text)

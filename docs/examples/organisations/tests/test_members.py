@@ -1,4 +1,4 @@
-"""Roles: who changes and removes whom, and what members see of each other."""
+"""Roles: who can change and remove others, and what members see of each other."""
 
 from support import HTML, form_with, hello
 

@@ -74,7 +74,7 @@ class OneOrganisation(extend.ListForm):
     fields = (
         extend.Number("user", "A member, by the id of the user.", minimum=1),
         Text("role", "The new role of the member, or of `email`.", enum=["", *map(str, Role)]),
-        Text("email", "Whom to invite, if there is no `user`.", examples=["grace@example.org"]),
+        Text("email", "An address to invite, without `user`.", examples=["grace@example.org"]),
         extend.Flag("remove", "Removes `user`, who can be the caller."),
         Text("end", "Alone: the `id` of an invitation to revoke."),
     )
