@@ -6,7 +6,7 @@ tokens differ: one has no address of email, the other names no key and has a lis
 
 import time
 from dataclasses import replace
-from functools import partial
+from functools import partialmethod
 from urllib.parse import urlsplit
 
 import pytest
@@ -127,8 +127,13 @@ def parameters():
 def clock(monkeypatch):
     """Return a list with the seconds by which the clock of the site differs."""
     ahead = [0]
-    clocked = partial(Tokens, clock=lambda: time.time() + ahead[0])
-    monkeypatch.setattr("wsgiauth.site.Tokens", clocked)
+
+    class Clocked(Tokens):
+        """Tokens by that clock."""
+
+        __init__ = partialmethod(Tokens.__init__, clock=lambda: time.time() + ahead[0])
+
+    monkeypatch.setattr("wsgiauth.site.Tokens", Clocked)
     return ahead
 
 
