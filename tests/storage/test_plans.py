@@ -39,10 +39,11 @@ _OF_KERNEL = {
     ("cli/restored.py", "_end", "part of wsgiauth_one_time"): "recovery codes are passed over",
     **{
         ("cli/restored.py", "_end", f"wsgiauth_{name}"): "all of them are deleted"
-        for name in (
-            *("mail", "one_time", "session", "trusted_browser"),
-            *("oauth_grant", "oauth_consent", "oauth_device", "oauth_request"),
-        )
+        for name in ("mail", "one_time", "session", "trusted_browser")
+    },
+    **{
+        ("cli/upkeep.py", "delete_of_features", f"wsgiauth_oauth_{name}"): "all of them are deleted"
+        for name in ("grant", "consent", "device", "request")
     },
     ("cli/mail.py", "send", "wsgiauth_mail"): "the command `mail` counts what it has left",
     ("figures/event_counts.py", "by_hour", "part of wsgiauth_event_count"): (
