@@ -7,19 +7,20 @@ import pytest
 
 from tests.support.declared import COMPOSERS
 from tests.support.mails import Clock, Post, with_mail
-from tests.support.sites import EMAIL, PASSWORD, USERNAME
-from wsgiauth import events, storage
+from tests.support.sites import EMAIL, PASSWORD, USERNAME, echo
+from wsgiauth import AuthMiddleware, events, storage
 from wsgiauth.accounts import create_user, delete_user, update_user
 from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.events import Event
-from wsgiauth.feature import Feature, composers_of
+from wsgiauth.feature import Feature
 from wsgiauth.features.links.letters import request_address_link, request_invitation, request_reset
 from wsgiauth.features.notices.notices import Notices
 from wsgiauth.mail import outbox as outboxes
 from wsgiauth.mail.letters import Addressed, Letter
 from wsgiauth.mail.outbox import Mail, Outbox, enqueue
 from wsgiauth.mail.transports import DeliveryError, MailServerError
+from wsgiauth.testing import make_settings, make_user
 
 STRANGER = "finch@example.net"
 REFUSED = DeliveryError("550", is_final=True)
@@ -308,14 +309,15 @@ def fail_to_compose(mail, settings, now):
     ],
     ids=["an exception", "a missing template"],
 )
-def test_the_log_names_the_feature_of_a_mail_and_the_line_that_fails(
-    settings, post, ada, caplog, compose, reason
-):
+def test_the_log_names_the_feature_of_a_mail_and_the_line_that_fails(caplog, compose, reason):
     toys = Feature(name="toys", composers=lambda _: {"toy": compose})
-    outbox = Outbox(with_mail(settings), post, composers_of([toys]))
-    enqueue(outbox, "toy", user=ada, data={})
-    outbox.deliver()
-    (message,) = caplog.messages
+    # In a database that no other thread of the tests knows.
+    app = AuthMiddleware(echo, make_settings(MAIL_URL="memory:", FEATURES=(toys,)))
+    user = make_user(app)
+    with storage.context.using(app.database):
+        enqueue(app.site.outbox, "toy", user=user, data={})
+        app.site.outbox.deliver()
+    (message,) = [each for each in caplog.messages if "toy" in each]
     first, *lines = message.splitlines()
     assert first.endswith(reason)
     assert ("in fail_to_compose" in message) is ("ValueError" in reason)
