@@ -309,9 +309,9 @@ def fail_to_compose(mail, settings, now):
     ],
     ids=["an exception", "a missing template"],
 )
+@pytest.mark.usefixtures("unsent")
 def test_the_log_names_the_feature_of_a_mail_and_the_line_that_fails(caplog, compose, reason):
     toys = Feature(name="toys", composers=lambda _: {"toy": compose})
-    # In a database that no other thread of the tests knows.
     app = AuthMiddleware(echo, make_settings(MAIL_URL="memory:", FEATURES=(toys,)))
     user = make_user(app)
     with storage.context.using(app.database):
