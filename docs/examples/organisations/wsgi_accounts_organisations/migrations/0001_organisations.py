@@ -3,7 +3,7 @@
 import peewee
 from playhouse.sqlite_ext import AutoIncrementField
 
-MYSQL_TABLE = ["DEFAULT CHARSET=utf8mb4", "COLLATE=utf8mb4_bin"]
+from wsgiauth.extend import FrozenModels
 
 
 def up(migrator, db):
@@ -11,19 +11,9 @@ def up(migrator, db):
     # SQLite would give the number of a deleted organisation to the next one.
     number = AutoIncrementField if is_sqlite else peewee.BigAutoField
 
-    class Table(peewee.Model):
-        class Meta:
-            database = db
-            legacy_table_names = False
-            table_settings = MYSQL_TABLE if isinstance(db, peewee.MySQLDatabase) else None
+    frozen = FrozenModels(db)
 
-    class User(Table):
-        id = peewee.BigAutoField()
-
-        class Meta:
-            table_name = "wsgiauth_user"
-
-    class Organisation(Table):
+    class Organisation(frozen.Table):
         id = number()
         slug = peewee.CharField(max_length=40, unique=True)
         name = peewee.CharField(max_length=60)
@@ -33,10 +23,10 @@ def up(migrator, db):
         class Meta:
             table_name = "organisations_organisation"
 
-    class Member(Table):
+    class Member(frozen.Table):
         id = number()
         organisation = peewee.ForeignKeyField(Organisation, on_delete="CASCADE")
-        user = peewee.ForeignKeyField(User, null=True, on_delete="SET NULL", index=False)
+        user = peewee.ForeignKeyField(frozen.User, null=True, on_delete="SET NULL", index=False)
         role = peewee.CharField(max_length=6)
         joined_at = peewee.BigIntegerField()
 
@@ -44,12 +34,12 @@ def up(migrator, db):
             table_name = "organisations_member"
             indexes = ((("user", "organisation"), True),)
 
-    class Invitation(Table):
+    class Invitation(frozen.Table):
         id = peewee.CharField(max_length=16, primary_key=True)
         organisation = peewee.ForeignKeyField(Organisation, on_delete="CASCADE")
         email = peewee.CharField(max_length=254)
         role = peewee.CharField(max_length=6)
-        inviter = peewee.ForeignKeyField(User, on_delete="CASCADE")
+        inviter = peewee.ForeignKeyField(frozen.User, on_delete="CASCADE")
         expires_at = peewee.BigIntegerField(index=True)
 
         class Meta:
