@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 
 from wsgiauth.accounts.tables import Permission
-from wsgiauth.storage import Statement
 from wsgiauth.storage.databases import make_database
+from wsgiauth.storage.statements import Statement
 from wsgiauth.storage.upkeep import SOME, delete_all, purge_expired, purge_some
 from wsgiauth.throttling.counts import AttemptCount
 
@@ -36,9 +36,9 @@ def test_a_batch_begins_where_the_one_before_ended(database, monkeypatch):
     keep(*range(NOW - 4, NOW))
     fetchall, times = Statement.fetchall, []
 
-    def select(statement, since, *others):
+    def select(statement, *, since, **others):
         times.append(since)
-        return fetchall(statement, since, *others)
+        return fetchall(statement, since=since, **others)
 
     monkeypatch.setattr(Statement, "fetchall", select)
     purge_expired(AttemptCount, NOW, limit=2)

@@ -3,7 +3,9 @@
 import pytest
 
 from tests.support.sites import SECRET_KEY
+from wsgiauth.storage.statements import insert_or_ignore
 from wsgiauth.storage.upkeep import SOME, purge_expired
+from wsgiauth.throttling import counts
 from wsgiauth.throttling.counts import CLOCK_MARGIN, AttemptCount, Counter, Limit, row_id
 
 pytestmark = [pytest.mark.every_database, pytest.mark.promise(12)]
@@ -99,28 +101,25 @@ def test_a_wait_ends_with_the_window():
 
 
 def test_an_attempt_counts_although_another_became_the_first_meanwhile(monkeypatch):
-    insert = AttemptCount.insert
-
-    def late(*args, **fields):
+    def late(model, **row):
         monkeypatch.undo()
         COUNTER.add(NOW)
-        return insert(*args, **fields)
+        return insert_or_ignore(model, **row)
 
-    monkeypatch.setattr(AttemptCount, "insert", late)
+    monkeypatch.setattr(counts, "insert_or_ignore", late)
     assert COUNTER.add(NOW)
     assert kept()["one"][0] == 2
 
 
 def test_an_attempt_that_became_the_first_and_the_last_makes_others_wait(monkeypatch):
     counter = Counter("one", STRICT)
-    insert = AttemptCount.insert
 
-    def late(*args, **fields):
+    def late(model, **row):
         monkeypatch.undo()
         counter.add(NOW)
-        return insert(*args, **fields)
+        return insert_or_ignore(model, **row)
 
-    monkeypatch.setattr(AttemptCount, "insert", late)
+    monkeypatch.setattr(counts, "insert_or_ignore", late)
     assert not counter.add(NOW)
     assert kept()["one"] == (1, NOW + 10, NOW + WINDOW)
 

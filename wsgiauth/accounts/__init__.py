@@ -18,12 +18,13 @@ from wsgiauth.accounts.passwords import hash_password, password_problem
 from wsgiauth.accounts.registration import NOTHING, Answers
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import NO_PASSWORD, UTCDateTimeField, utc_now
+from wsgiauth.storage.statements import Statement, is_given
 
-_BY_USERNAME = Statement(lambda: User.select().where(User.username_key == ""))
-_BY_EMAIL = Statement(lambda: User.select().where(User.email_key == ""))
+_BY_USERNAME = Statement(lambda: User.select().where(is_given(User.username_key)))
+_BY_EMAIL = Statement(lambda: User.select().where(is_given(User.email_key)))
 
 _COLUMNS: Sequence[peewee.Field] = cast(Any, User)._meta.sorted_fields
 _NO_USER: Sequence[object] = [
@@ -263,9 +264,9 @@ def find_user(name: str) -> User | None:
     """
     # New usernames cannot begin with a dash, but older accounts may have such names.
     if names.username_problem(name) in (None, names.LEADING_DASH):
-        row = _BY_USERNAME.fetchone(names.key(name))
+        row = _BY_USERNAME.fetchone(username_key=names.key(name))
     elif names.email_problem(name) is None:
-        row = _BY_EMAIL.fetchone(names.key(name))
+        row = _BY_EMAIL.fetchone(email_key=names.key(name))
     else:
         return None  # no account can have this name
     user = _read(row or _NO_USER)

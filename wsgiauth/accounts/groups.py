@@ -20,8 +20,9 @@ from wsgiauth.accounts.tables import (
 )
 from wsgiauth.events import kinds
 from wsgiauth.exceptions import ValidationError
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import Statement, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -118,7 +119,7 @@ class Group(RightsHolder):
     def permissions(self) -> frozenset[str]:
         """The permissions granted to this group, read from the database on each access."""
         with self._using_database():
-            return frozenset(name for (name,) in _PERMISSIONS_OF_GROUP.fetchall(self.id))
+            return frozenset(name for (name,) in _PERMISSIONS_OF_GROUP.fetchall(group=self.id))
 
     @property
     def members(self) -> peewee.ModelSelect[User]:
@@ -164,7 +165,7 @@ class UserRights(RightsHolder):
         if self._limit is not None and self._has_every:
             return self._limit
         with self._using_database():
-            granted = frozenset(name for (name,) in _PERMISSIONS_OF_USER.fetchall(self.id, self.id))
+            granted = frozenset(name for (name,) in _PERMISSIONS_OF_USER.fetchall(user=self.id))
         return granted if self._limit is None else granted & self._limit
 
     @property
@@ -295,17 +296,17 @@ def resolve_group(group: Group | str) -> Group:
 Group.objects = GroupObjects(Group)
 
 _PERMISSIONS_OF_GROUP = Statement(
-    lambda: GroupPermission.select(GroupPermission.name).where(GroupPermission.group == 0)
+    lambda: GroupPermission.select(GroupPermission.name).where(is_given(GroupPermission.group))
 )
 
 
 def _permissions_of_user() -> Any:
-    own = Permission.select(Permission.name).where(Permission.user == 0)
+    own = Permission.select(Permission.name).where(is_given(Permission.user))
     of_groups = GroupPermission.select(GroupPermission.name).join(
         Membership, on=Membership.group == GroupPermission.group
     )
     # UNION ALL: the database need not look for duplicates, because a set has none.
-    return own + of_groups.where(Membership.user == 0)
+    return own + of_groups.where(is_given(Membership.user))
 
 
 _PERMISSIONS_OF_USER = Statement(_permissions_of_user)

@@ -22,8 +22,9 @@ from wsgiauth.authentication.second_factors import SecondFactors
 from wsgiauth.authentication.tokens import IssuedTokens, Tokens
 from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import Statement, is_given
 
 
 class Proof(NamedTuple):
@@ -35,7 +36,7 @@ class Proof(NamedTuple):
 
 _PROOF = Statement(
     lambda: Session.select(Session.authenticated_at, Session.methods, Session.user).where(
-        Session.id == ""
+        is_given(Session.id)
     )
 )
 
@@ -54,7 +55,7 @@ class Freshness:
         An API key has no session, so it is no proof. A user with a second factor must have proven
         that factor: a password that someone else learned must not remove it.
         """
-        row = None if session_id is None else _PROOF.fetchone(session_id)
+        row = None if session_id is None else _PROOF.fetchone(id=session_id)
         if row is None:
             return False
         authenticated_at, methods, user_id = row
@@ -69,7 +70,7 @@ class Freshness:
 
 def proof_of(session_id: str) -> Proof | None:
     """Return the last proof of a session, or None if it has ended."""
-    row = _PROOF.fetchone(session_id)
+    row = _PROOF.fetchone(id=session_id)
     return None if row is None else Proof(*row[:2])
 
 

@@ -23,9 +23,10 @@ from wsgiauth.authentication.lifetimes import Lifetime
 from wsgiauth.authentication.methods import PASSWORD
 from wsgiauth.authentication.tokens import Claims, IssuedTokens, Tokens
 from wsgiauth.events import kinds
-from wsgiauth.storage import Statement, context, database
+from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
+from wsgiauth.storage.statements import OrderedSelect
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 from wsgiauth.web.clients import Client
 
@@ -243,9 +244,9 @@ def _callers(which: peewee.Expression, *further: Any) -> Any:
 class _Statements(NamedTuple):
     """The SELECTs of `Sessions`; the further columns begin with those of the demands."""
 
-    find: Statement
-    find_with_groups: Statement
-    find_proven_at: Statement
+    find: OrderedSelect
+    find_with_groups: OrderedSelect
+    find_proven_at: OrderedSelect
 
 
 @lru_cache(maxsize=16)  # the SQL of sites with the same demands is built once
@@ -253,8 +254,8 @@ def _statements(admission: Admission, _sql: tuple[str, ...]) -> _Statements:
     columns, is_named = admission.chain(Session).columns, Session.id == ""
     derived, is_proven = admission.derived_chain(Session).columns, Session.authenticated_at == 0
     return _Statements(
-        Statement(lambda: _callers(is_named, *columns)),
-        Statement(
+        OrderedSelect(lambda: _callers(is_named, *columns)),
+        OrderedSelect(
             lambda: (
                 _callers(is_named, *columns, Group.name)
                 .join(Membership, peewee.JOIN.LEFT_OUTER, on=(Membership.user == User.id))
@@ -262,7 +263,7 @@ def _statements(admission: Admission, _sql: tuple[str, ...]) -> _Statements:
                 .order_by(Group.name_key)
             )
         ),
-        Statement(lambda: _callers(is_proven, *derived, Session.id)),
+        OrderedSelect(lambda: _callers(is_proven, *derived, Session.id)),
     )
 
 

@@ -149,39 +149,4 @@ def release_connection(opened: peewee.Database) -> None:
         pooled.close()
 
 
-class Statement:
-    """A query whose SQL Peewee builds only once, which takes thirty times as long as running it.
-
-    The parameters of its methods replace the values in `query`, in the order of the SQL.
-    """
-
-    def __init__(self, query: Callable[[], peewee.Query]) -> None:
-        self._query = query
-        self._sql: dict[type[peewee.Database], str] = {}
-
-    def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
-        """Execute and return the first row, or None."""
-        opened: Any = current_request()[0] or current()
-        row: tuple[Any, ...] | None = opened.fetchone(self._sql_for(opened), parameters)
-        return row
-
-    def fetchall(self, *parameters: object) -> list[tuple[Any, ...]]:
-        """Execute and return every row."""
-        opened: Any = current_request()[0] or current()
-        rows: list[tuple[Any, ...]] = opened.fetchall(self._sql_for(opened), parameters)
-        return rows
-
-    def execute(self, *parameters: object) -> int:
-        """Execute and return the number of changed rows."""
-        opened: Any = current()
-        number: int = opened.execute_sql(self._sql_for(opened), parameters).rowcount
-        return number
-
-    def _sql_for(self, opened: peewee.Database) -> str:
-        kind = type(opened)
-        if kind not in self._sql:
-            self._sql[kind], _ = opened.get_sql_context().sql(self._query()).query()
-        return self._sql[kind]
-
-
 database: peewee.DatabaseProxy = _CurrentDatabase()

@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary
 
 import peewee
 
-from wsgiauth.storage import Statement, current, database
+from wsgiauth.storage import current, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.connections import DATABASE_ERRORS, reason_of
+from wsgiauth.storage.statements import Statement, given
 
 SOME = 10  # rows that `purge_some` deletes at most
 PAUSE = 60  # seconds without an attempt after a failure, as of a read-only database
@@ -61,8 +62,8 @@ def purge_some(model: type[peewee.Model], now: float, *, by: peewee.Field | None
 @cache
 def _expired(model: Any, by: Any) -> Statement:
     """Return the SELECT of rows by the times from which, and until which, they expired."""
-    query = model.select(model.id, by).where(by >= 0, by <= 0).order_by(by).limit(1)
-    return Statement(lambda: query)
+    rows = model.select(model.id, by).where(by >= given(by, "since"), by <= given(by, "now"))
+    return Statement(lambda: rows.order_by(by).limit(given(by, "limit")))
 
 
 def _purge_batch(
@@ -71,7 +72,7 @@ def _purge_batch(
     """Delete rows whose times are from `since` to `now`; return their number and times found."""
     by = by or model.expires_at
     # Delete by primary key, which locks no other row.
-    rows = _expired(model, by).fetchall(since, now, limit)
+    rows = _expired(model, by).fetchall(since=since, now=now, limit=limit)
     if not rows:
         return 0, []
     ids = [row_id for row_id, _ in rows]

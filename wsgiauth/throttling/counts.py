@@ -5,16 +5,16 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 import peewee
 
 from wsgiauth.messages import _
 from wsgiauth.signed_values import keyed_digest
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model
+from wsgiauth.storage.statements import Statement, given, insert_or_ignore, is_given
 from wsgiauth.storage.upkeep import purge_some
 
 
@@ -71,10 +71,35 @@ SITE_SHARE = 10
 # Seconds by which the clocks of hosts can differ. A longer wait is of a host whose clock is wrong.
 CLOCK_MARGIN = 60
 
+_IS_OURS = is_given(AttemptCount.id)
+_NOW = given(AttemptCount.expires_at, "now")
+_IS_VALID = AttemptCount.expires_at > _NOW
+
 _ROW = Statement(
     lambda: AttemptCount.select(
         AttemptCount.count, AttemptCount.retry_at, AttemptCount.expires_at
-    ).where(AttemptCount.id == "", AttemptCount.expires_at > 0)
+    ).where(_IS_OURS, _IS_VALID)
+)
+_SUBTRACT = Statement(
+    lambda: AttemptCount.update(retry_at=0, count=AttemptCount.count - 1).where(
+        _IS_OURS, AttemptCount.count > 0
+    )
+)
+_RESET = Statement(
+    lambda: AttemptCount.update(
+        retry_at=given(AttemptCount.retry_at),
+        count=given(AttemptCount.count),
+        expires_at=given(AttemptCount.expires_at),
+    ).where(_IS_OURS)
+)
+_PROLONG = Statement(
+    lambda: AttemptCount.update(expires_at=given(AttemptCount.expires_at, "until")).where(
+        _IS_OURS, is_given(AttemptCount.expires_at, "ends_at")
+    )
+)
+_DELETE = Statement(lambda: AttemptCount.delete().where(_IS_OURS))
+_DELETE_EXPIRED = Statement(
+    lambda: AttemptCount.delete().where(_IS_OURS, AttemptCount.expires_at <= _NOW)
 )
 
 
@@ -87,11 +112,11 @@ class Counter(NamedTuple):
 
     def exists(self, now: int) -> bool:
         """Return whether the row exists and has not expired."""
-        return _ROW.fetchone(self.id, now) is not None
+        return _ROW.fetchone(id=self.id, now=now) is not None
 
     def is_used_up(self, now: int) -> bool:
         """Return whether the limit is enabled and no free attempt is left."""
-        row = _ROW.fetchone(self.id, now)
+        row = _ROW.fetchone(id=self.id, now=now)
         return row is not None and 0 < self.limit.free <= row[0]
 
     def with_one_free(self) -> "Counter":
@@ -100,7 +125,7 @@ class Counter(NamedTuple):
 
     def wait(self, now: int) -> int:
         """Return the seconds until the next attempt is allowed; 0 if it is allowed now."""
-        row = _ROW.fetchone(self.id, now) if self.limit.free else None
+        row = _ROW.fetchone(id=self.id, now=now) if self.limit.free else None
         if row is None:
             return 0
         _count, retry_at, expires_at = row
@@ -125,42 +150,36 @@ class Counter(NamedTuple):
     def take_back(self) -> None:
         """Subtract one attempt and cancel the current wait."""
         with database.atomic():  # whose BEGIN is repeated if the connection was lost meanwhile
-            AttemptCount.update(retry_at=0, count=AttemptCount.count - 1).where(
-                AttemptCount.id == self.id, AttemptCount.count > 0
-            ).execute()
+            _SUBTRACT.execute(id=self.id)
 
     def forget(self) -> None:
         """Delete the row, which resets the count to zero."""
-        AttemptCount.delete().where(AttemptCount.id == self.id).execute()
+        _DELETE.execute(id=self.id)
 
     def remember(self, now: int, duration: int) -> None:
         """Set the count to zero and keep the row for `duration` seconds."""
         nothing = {"retry_at": 0, "count": 0, "expires_at": now + duration}
-        updated = AttemptCount.update(nothing).where(AttemptCount.id == self.id).execute()
-        if not updated:
-            AttemptCount.insert(id=self.id, **nothing).on_conflict_ignore().execute()
+        if not _RESET.execute(id=self.id, **nothing):
+            insert_or_ignore(AttemptCount, id=self.id, **nothing)
 
     def _add_one(self, now: float) -> bool:
-        last_free, (*waits, last_wait) = self.limit.free - 1, self.limit.waits
-        # With five free attempts, the fifth failure gets the first wait, the sixth the second.
-        steps = [(last_free + step, _after(now, wait)) for step, wait in enumerate(waits)]
-        retry_at = (last_free, 0, *chain.from_iterable(steps), _after(now, last_wait))
-        wrong_clock = int(now) + last_wait + CLOCK_MARGIN
-        where = (self.id, int(now), wrong_clock, int(now))
-        return bool(_addition(len(waits)).execute(*retry_at, 1, *where))
+        waits = self.limit.waits
+        ends = {f"end{step}": _after(now, wait) for step, wait in enumerate(waits)}
+        wrong_clock = int(now) + waits[-1] + CLOCK_MARGIN
+        where = {"id": self.id, "now": int(now), "wrong_clock": wrong_clock}
+        addition = _addition(len(waits))
+        return bool(addition.execute(last_free=self.limit.free - 1, **ends, **where))
 
     def _add_first(self, now: float) -> bool:
-        AttemptCount.delete().where(
-            AttemptCount.id == self.id, AttemptCount.expires_at <= int(now)
-        ).execute()
-        inserted = AttemptCount.insert(
+        _DELETE_EXPIRED.execute(id=self.id, now=int(now))
+        is_first = insert_or_ignore(
+            AttemptCount,
             id=self.id,
             retry_at=0 if self.limit.free > 1 else _after(now, self.limit.waits[0]),
             count=1,
             expires_at=int(now) + self.limit.window,
             kind=self.kind,
-        ).on_conflict_ignore()
-        is_first = bool(inserted.as_rowcount().execute())
+        )
         if is_first:
             purge_some(AttemptCount, now)
         return is_first
@@ -168,16 +187,16 @@ class Counter(NamedTuple):
 
 @cache
 def _addition(steps: int) -> Statement:
-    """Return the UPDATE of an attempt, for a limit with so many waits before the last."""
-    return Statement(lambda: _adding(steps))
-
-
-def _adding(steps: int) -> peewee.Query:
+    """Return the UPDATE of an attempt, for a limit with so many waits."""
     count, retry_at = AttemptCount.count, AttemptCount.retry_at
-    cases = [(count < 0, 0), *[(count == 0, 0)] * steps]
-    added = AttemptCount.update(retry_at=peewee.Case(None, cases, 0), count=count + 1)
-    is_due = (retry_at <= 0) | (retry_at > 0)
-    return added.where(AttemptCount.id == "", is_due, AttemptCount.expires_at > 0)
+    last_free = given(count, "last_free")
+    ends = [given(retry_at, f"end{step}") for step in range(steps)]
+    # With five free attempts, the fifth failure gets the first wait, the sixth the second.
+    further = [(count == last_free + step, end) for step, end in enumerate(ends[:-1])]
+    cases = peewee.Case(None, [(count < last_free, 0), *further], ends[-1])
+    is_due = (retry_at <= _NOW) | (retry_at > given(retry_at, "wrong_clock"))
+    update = AttemptCount.update({retry_at: cases, count: count + 1})
+    return Statement(lambda: update.where(_IS_OURS, is_due, _IS_VALID))
 
 
 def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:
@@ -204,7 +223,7 @@ class Mark(NamedTuple):
 
     def ends_at(self) -> int:
         """Return the end of the mark, which can be past; 0 if there is no row."""
-        row = _ROW.fetchone(self.id, 0)
+        row = _ROW.fetchone(id=self.id, now=0)
         return 0 if row is None else row[2]
 
     def make(self, now: int, duration: int) -> bool:
@@ -213,19 +232,15 @@ class Mark(NamedTuple):
         if ends_at:
             return ends_at <= now and self.prolong(ends_at, now + duration)
         row = {"retry_at": 0, "count": 0, "expires_at": now + duration}
-        insert = AttemptCount.insert(id=self.id, **row).on_conflict_ignore()
-        return bool(insert.as_rowcount().execute())
+        return insert_or_ignore(AttemptCount, id=self.id, **row)
 
     def prolong(self, ends_at: int, until: int) -> bool:
         """Compare and set the end, and return whether it was set."""
-        update = AttemptCount.update(expires_at=until).where(
-            AttemptCount.id == self.id, AttemptCount.expires_at == ends_at
-        )
-        return bool(update.execute())
+        return bool(_PROLONG.execute(id=self.id, ends_at=ends_at, until=until))
 
     def delete(self) -> None:
         """Delete the mark."""
-        AttemptCount.delete().where(AttemptCount.id == self.id).execute()
+        _DELETE.execute(id=self.id)
 
 
 class Counters:

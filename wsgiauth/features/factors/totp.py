@@ -24,9 +24,10 @@ from wsgiauth.authentication.lifetimes import HOST_SKEW, HOUR
 from wsgiauth.authentication.typed_codes import digits_in
 from wsgiauth.features.factors.event_kinds import FACTOR_ADDED
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
+from wsgiauth.storage.statements import Statement
 
 DIGITS = 6
 STEP = 30  # seconds, RFC 6238 section 5.2
@@ -135,7 +136,7 @@ _ANY = Statement(lambda: Totp.select(Totp.id).where(Totp.confirmed_at > 0).limit
 
 def is_used() -> bool:
     """Return whether any user has a confirmed device."""
-    return _ANY.fetchone(0, 1) is not None
+    return _ANY.fetchone() is not None
 
 
 def pending_device(user: User, session_id: str) -> Totp | None:

@@ -29,7 +29,7 @@ from wsgiauth.features.former_passwords import argon
 from wsgiauth.features.former_passwords.methods import Method, forms
 from wsgiauth.settings import Settings
 from wsgiauth.signed_values import KeyedDigests, Purpose
-from wsgiauth.storage import Statement
+from wsgiauth.storage.statements import Statement, is_given
 
 SHARES_LAST = 300  # seconds, in each process
 MOST_METHODS = 120  # whose shares are counted; the lengths of all parameters make about 100
@@ -52,7 +52,7 @@ _SELECT = Statement(
             FormerPassword.hash_start,
         )
         .join(FormerPassword, peewee.JOIN.LEFT_OUTER, on=(FormerPassword.user == User.id))
-        .where(User.id == 0)
+        .where(is_given(User.id))
     )
 )
 
@@ -97,7 +97,7 @@ class SiteFormerPasswords(FormerPasswords):
         if user is not None and has_hash(user.hashed_password):
             return self._stored(user)
         if method != PLAIN or self._settings.BCRYPT_ROUNDS == LEAST_ROUNDS:
-            _SELECT.fetchone(_NOBODY)
+            _SELECT.fetchone(id=_NOBODY)
         if method != PLAIN:
             return None, FormerScheme(method, _DUMMY_SALT, self._settings.FORMER_PEPPER)
         return None, None
@@ -110,7 +110,7 @@ class SiteFormerPasswords(FormerPasswords):
         if rounds_of(user.hashed_password) != LEAST_ROUNDS:  # not the hash of a digest
             return user.hashed_password, None
         # Read both together: a login at the same time replaces both.
-        hashed_password, *row, hash_start = _SELECT.fetchone(user.id) or (None,) * 5
+        hashed_password, *row, hash_start = _SELECT.fetchone(id=user.id) or (None,) * 5
         if hash_start is None or hash_start != hashed_password[:HASH_START]:
             return hashed_password, None
         scheme, parameters, salt = row

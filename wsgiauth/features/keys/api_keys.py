@@ -37,8 +37,9 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import RequestError, ValidationError
 from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import OrderedSelect
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
 MAX_KEYS = 20  # of one user
@@ -147,7 +148,7 @@ def _checksum(unchecked: str) -> str:
     return checksum
 
 
-_FIND = Statement(
+_FIND = OrderedSelect(
     lambda: (
         User.select(*CALLER, User.id, Key.digest, Key.permissions, Key.last_used_at)
         .join(Key, on=(Key.user == User.id))

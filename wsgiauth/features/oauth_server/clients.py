@@ -36,9 +36,10 @@ from wsgiauth.features.oauth_server.scopes import DEFAULT, MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.messages import _
 from wsgiauth.settings.checks import is_audience
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import Statement, is_given
 
 MOST_URIS = 20  # of a client, and most services whose tokens it can ask about
 PUBLIC, CONFIDENTIAL, SERVICE = "public", "confidential", "service"
@@ -59,7 +60,7 @@ _NOT_OF_SERVICES = {  # fields that only a client of users can have
     "is_without_pkce": "send requests without PKCE",
 }
 
-_FIND = Statement(lambda: Client.select().where(Client.id == ""))
+_FIND = Statement(lambda: Client.select().where(is_given(Client.id)))
 
 
 class ClientFields(NamedTuple):
@@ -329,7 +330,7 @@ def create(
 def find(client_id: str, now: float) -> Client | None:
     """Return the client with this `client_id`, or None. One that has expired is not found."""
     key = id_of(client_id)
-    row = _FIND.fetchone(key) if names.is_handle(key) else None
+    row = _FIND.fetchone(id=key) if names.is_handle(key) else None
     client = None if row is None else Client.of_row(row)
     if client is None or client.client_id != client_id:
         return None

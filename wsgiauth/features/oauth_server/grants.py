@@ -44,9 +44,10 @@ from wsgiauth.features.oauth_server.scopes import (
 )
 from wsgiauth.features.oauth_server.tables import Client, Consent, DeviceRequest, Grant, values_of
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
+from wsgiauth.storage.statements import OrderedSelect, Statement, given, is_given
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.uris import find_equal
 
@@ -67,9 +68,9 @@ _IS_CONSENT = (Consent.user == User.id) & (Consent.client == Client.id)
 _ALLOWANCE = Statement(
     lambda: (
         User.select(Consent.scopes, Consent.combinations, _IS_ADMITTED)
-        .join(Client, on=(Client.id == ""))
+        .join(Client, on=is_given(Client.id, "client"))
         .join(Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
-        .where(User.id == 0)
+        .where(is_given(User.id, "user"))
     )
 )
 
@@ -112,9 +113,9 @@ _SID = (
     Grant.select(Grant.sid)
     .where(Grant.session == Session.id)
     .group_by(Grant.sid)
-    .having(_LATEST.in_([Session.stamp, peewee.SQL(str(ENDED))]))
+    .having(_LATEST.in_([Session.stamp, ENDED]))
     .order_by(_LATEST.desc())
-    .limit(peewee.SQL("1"))
+    .limit(1)
 )
 
 # What a session, with its user locked, and a client have to do with each other.
@@ -129,12 +130,12 @@ _BEGINNING = Statement(
             _SID,
         )
         .join_from(Session, User)
-        .join_from(Session, Client, on=(Client.id == ""))
+        .join_from(Session, Client, on=is_given(Client.id, "client"))
         .join_from(Session, Consent, peewee.JOIN.LEFT_OUTER, on=_IS_CONSENT)
         .where(
-            Session.id == "",
-            Session.user == 0,
-            Session.expires_at > 0,
+            is_given(Session.id),
+            is_given(Session.user),
+            Session.expires_at > given(Session.expires_at, "now"),
             IS_VALID_SESSION,
             _IS_ADMITTED,
         )
@@ -187,7 +188,7 @@ class Allowance(NamedTuple):
 
 def allowance(client: Client, user: User) -> Allowance:
     """Return what a user has allowed a client, and whether the client lets the user in."""
-    row = _ALLOWANCE.fetchone(client.id, user.id)
+    row = _ALLOWANCE.fetchone(client=client.id, user=user.id)
     if row is None:  # one of them was just deleted, or no user has allowed the document yet
         return Allowance((), is_admitted=client.document_url is not None)
     scopes, combinations, is_admitted = row
@@ -320,9 +321,9 @@ class Grants:
 
 
 @lru_cache(maxsize=16)  # see `Sessions`
-def _statement(admission: Admission, _sql: tuple[str, ...]) -> Statement:
-    columns = admission.derived_chain(Grant).columns
-    return Statement(lambda: _valid(0, *CALLER, *_GRANT, *_CLIENT, *columns).where(Grant.id == ""))
+def _statement(admission: Admission, _sql: tuple[str, ...]) -> OrderedSelect:
+    columns = *CALLER, *_GRANT, *_CLIENT, *admission.derived_chain(Grant).columns
+    return OrderedSelect(lambda: _valid(0, *columns).where(Grant.id == ""))
 
 
 @repeated_after_conflict
@@ -398,11 +399,11 @@ def _insert(
         user = lock_user(code.user_id)  # a consent that is revoked meanwhile waits, or has ended it
         if user is None or user.security_stamp != code.stamp:
             return None
-        session_id, place = code.session_id, (user.id, int(now))
-        beginning = _BEGINNING.fetchone(client.id, session_id, *place)
+        session_id, place = code.session_id, {"user": user.id, "now": int(now)}
+        beginning = _BEGINNING.fetchone(client=client.id, id=session_id, **place)
         if beginning is None:
-            session_id = renewed_sessions.present_id(code.session_id, *place)
-            beginning = _BEGINNING.fetchone(client.id, session_id, *place)
+            session_id = renewed_sessions.present_id(code.session_id, user.id, int(now))
+            beginning = _BEGINNING.fetchone(client=client.id, id=session_id, **place)
         if beginning is None:
             return None
         session_ends_at, authenticated_at, methods, is_trusted, allowed, sid = beginning

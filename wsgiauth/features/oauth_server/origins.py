@@ -6,29 +6,24 @@ which pages the answers are. What is secret in them opens with a code or a token
 
 from typing import Any
 
-import peewee
-
 from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.features.oauth_server.redirect_uris import is_loopback, uris_of
 from wsgiauth.features.oauth_server.tables import ORIGIN_MAX_LENGTH, Client, Origin
 from wsgiauth.site import Site
-from wsgiauth.storage import Statement
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
+from wsgiauth.storage.statements import Statement, given, is_given
 from wsgiauth.web.cors import CrossOrigin
 from wsgiauth.web.uris import web_origin
 
 MOST_KNOWN = 1000  # in the memory of a process
 
-_IS_PUBLIC = Client.is_public & (Client.expires_at.is_null() | (Client.expires_at > 0))
+_IS_PUBLIC = Client.is_public & (
+    Client.expires_at.is_null() | (Client.expires_at > given(Client.expires_at, "now"))
+)
 _FIND = Statement(
-    lambda: (
-        Origin.select(peewee.SQL("1"))
-        .join(Client)
-        .where(Origin.origin == "", _IS_PUBLIC)
-        .limit(peewee.SQL("1"))
-    )
+    lambda: Origin.select(1).join(Client).where(is_given(Origin.origin), _IS_PUBLIC).limit(1)
 )
 
 
@@ -47,7 +42,7 @@ class Origins:
         if now < until:
             return is_known
         try:
-            is_known = _FIND.fetchone(origin, int(now)) is not None
+            is_known = _FIND.fetchone(origin=origin, now=now) is not None
         except DATABASE_ERRORS as error:
             report_failure(error)
             return is_known

@@ -24,8 +24,9 @@ from wsgiauth.features.factors.passkeys import challenges
 from wsgiauth.features.factors.passkeys.challenges import Challenge
 from wsgiauth.messages import _
 from wsgiauth.settings import Settings
-from wsgiauth.storage import Statement, database
+from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, Model, from_timestamp, json_fields
+from wsgiauth.storage.statements import Statement, given
 
 NAME_MAX_LENGTH = 50
 MOST_PASSKEYS = 10  # of a user
@@ -156,12 +157,13 @@ def can_log_in(user: User, settings: Settings) -> bool:
     return any(each.relying_party == host_of(settings) for each in keys)
 
 
-_ANY = Statement(lambda: Passkey.select(Passkey.id).where(Passkey.relying_party != "").limit(1))
+_IS_ELSEWHERE = Passkey.relying_party != given(Passkey.relying_party)
+_ANY = Statement(lambda: Passkey.select(Passkey.id).where(_IS_ELSEWHERE).limit(1))
 
 
 def is_used(*, except_at: str = "") -> bool:
     """Return whether any user has a passkey of another host than `except_at`."""
-    return _ANY.fetchone(except_at, 1) is not None
+    return _ANY.fetchone(relying_party=except_at) is not None
 
 
 def find(credential_id: str) -> Passkey | None:
