@@ -200,14 +200,12 @@ def test_what_is_remembered_has_a_row_with_nothing_counted(before):
 
 
 def test_what_is_remembered_while_another_remembers_it_is_remembered_once(monkeypatch):
-    insert = AttemptCount.insert
-
-    def late(*args, **fields):
+    def late(model, **row):
         monkeypatch.undo()
         COUNTER.remember(NOW, 5000)
-        return insert(*args, **fields)
+        return insert_or_ignore(model, **row)
 
-    monkeypatch.setattr(AttemptCount, "insert", late)
+    monkeypatch.setattr(counts, "insert_or_ignore", late)
     COUNTER.remember(NOW, 5000)
     assert kept() == {"one": (0, 0, NOW + 5000)}
 

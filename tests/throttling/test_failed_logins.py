@@ -13,6 +13,8 @@ from wsgiauth.accounts import delete_user, update_user
 from wsgiauth.exceptions import RetryLaterError
 from wsgiauth.storage import context
 from wsgiauth.storage.models import from_timestamp
+from wsgiauth.storage.statements import insert_or_ignore
+from wsgiauth.throttling import failed_logins
 from wsgiauth.throttling.attempts import KNOWN_FOR
 from wsgiauth.throttling.counts import AttemptCount
 from wsgiauth.throttling.failed_logins import (
@@ -97,14 +99,12 @@ def test_a_flood_leaves_one_row_with_the_last_failures(database):
 
 @pytest.mark.every_database
 def test_failures_of_the_same_moment_are_all_recorded(database, monkeypatch):
-    insert = FailedLogins.insert
-
-    def late(*args, **fields):
+    def late(model, **row):
         monkeypatch.undo()
         fail(address=THERE)
-        return insert(*args, **fields)
+        return insert_or_ignore(model, **row)
 
-    monkeypatch.setattr(FailedLogins, "insert", late)
+    monkeypatch.setattr(failed_logins, "insert_or_ignore", late)
     fail()
     assert [address for *_, address in listed()] == [HOME, THERE]
 

@@ -5,6 +5,7 @@ docs/concurrency.md says how. A change that can take away a superuser uses `chan
 
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import peewee
@@ -12,6 +13,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import context, database
+from wsgiauth.storage.statements import ModelStatement, Statement, given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -30,11 +32,22 @@ def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
 
     `users` is the model, which this module cannot import.
     """
-    is_chosen = users.id.in_(user_ids)
+    write, read = _locking(users, len(user_ids))
+    ids = {f"id{number}": each for number, each in enumerate(user_ids)}
     if database.locks_by_writing:
-        users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id).execute()
-    query = users.select().where(is_chosen).order_by(users.id)
-    return list(query.for_update() if database.for_update else query)
+        write.execute(**ids)
+    return read.all(**ids)
+
+
+@lru_cache(maxsize=16)
+def _locking(users: "type[User]", number: int) -> "tuple[Statement, ModelStatement[User]]":
+    """Return the statements that lock so many users; only MariaDB needs the UPDATE."""
+    is_chosen = users.id.in_([given(users.id, f"id{each}") for each in range(number)])
+    update = users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id)
+    select = users.select().where(is_chosen).order_by(users.id)
+    return Statement(lambda: update), ModelStatement(
+        lambda: select.for_update() if database.for_update else select
+    )
 
 
 def remove_locked(user: "User", remove: Callable[[], int]) -> int:

@@ -34,6 +34,7 @@ from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.settings.oidc import trusted_issuers
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
+from wsgiauth.storage.statements import Statement, is_given
 
 # The columns of the filters, orders and figures of the staff panel.
 _FILTERED_BY = (
@@ -280,8 +281,7 @@ class User(UserRights):
     def _read_stamp(self) -> None:
         # Only in the transaction that has changed the row, and so locked it: a stamp that is read
         # later can be that of another change, and a session with it would be valid.
-        stamp = User.select(User.security_stamp).where(User.id == self.id)
-        self.__data__["security_stamp"] = stamp.scalar()
+        (self.__data__["security_stamp"],) = _STAMP.fetchone(id=self.id) or (None,)
 
     def _stored_email(self) -> dict[str, str]:
         """Return the stored names, the address also as `unproven` if it is, and the language."""
@@ -355,6 +355,8 @@ def has_usernames(database: Any = None) -> bool:
 # A new password or a deactivation changes the user's stamp; the rows of the ended sessions stay
 # until they expire.
 IS_VALID_SESSION = User.is_active & (Session.stamp == User.security_stamp)
+
+_STAMP = Statement(lambda: User.select(User.security_stamp).where(is_given(User.id)))
 
 # Values of `email_verified_by`. Neither can be an issuer, which is a URL.
 PROVEN_BY_LINK = "link"  # the user has opened an emailed link

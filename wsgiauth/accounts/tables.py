@@ -18,6 +18,7 @@ from wsgiauth.events import kinds
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import BoundModel, Model, UTCDateTimeField, utc_now
+from wsgiauth.storage.statements import Statement, insert_row, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -366,6 +367,15 @@ class FormerPassword(Model):
         table_name = "wsgiauth_former_password"
 
 
+_DELETE_KEYS = Statement(lambda: Key.delete().where(is_given(Key.user)))
+_DELETE_TRUSTED_BROWSERS = Statement(
+    lambda: TrustedBrowser.delete().where(is_given(TrustedBrowser.user))
+)
+_DELETE_FORMER_PASSWORD = Statement(
+    lambda: FormerPassword.delete().where(is_given(FormerPassword.user))
+)
+
+
 def insert_new(model: type[Model], **row: object) -> bool:
     """Insert a row in a transaction; return False if it exists, or if a foreign key refuses it.
 
@@ -377,7 +387,7 @@ def insert_new(model: type[Model], **row: object) -> bool:
     """
     try:
         with database.atomic():
-            model.insert(row).execute()
+            insert_row(model, **row)
     except peewee.IntegrityError:
         return False
     return True
@@ -391,7 +401,7 @@ def has_keys(user_id: int, now: float) -> bool:
 def revoke_keys(user_id: int) -> int:
     """Revoke all API keys of a user, and return how many there were."""
     with database.atomic():
-        revoked: int = Key.delete().where(Key.user == user_id).execute()
+        revoked = _DELETE_KEYS.execute(user=user_id)
         if revoked:
             events.emit(kinds.KEY_ENDED, user_id=user_id, reason="all keys")
     return revoked
@@ -404,13 +414,13 @@ def end_trust(user_id: int) -> None:
     """
     with database.atomic():
         # Not by listed ids: a snapshot of MariaDB can hide rows.
-        if TrustedBrowser.delete().where(TrustedBrowser.user == user_id).execute():
+        if _DELETE_TRUSTED_BROWSERS.execute(user=user_id):
             events.emit(kinds.TRUST_ENDED, user_id=user_id, reason="all browsers")
 
 
 def forget_former_password(user_id: int) -> None:
     """Delete the parameters of a former password, whose hash has just been replaced."""
-    FormerPassword.delete().where(FormerPassword.user == user_id).execute()
+    _DELETE_FORMER_PASSWORD.execute(user=user_id)
 
 
 def end_secrets(user_id: int, *purposes: str, keep: Collection[str] = ()) -> None:

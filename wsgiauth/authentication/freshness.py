@@ -6,7 +6,7 @@ This costs one more SELECT, or a few for a user whose last proof had no second f
 
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import peewee
 
@@ -24,7 +24,7 @@ from wsgiauth.events import kinds
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.statements import Statement, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 
 
 class Proof(NamedTuple):
@@ -39,6 +39,36 @@ _PROOF = Statement(
         is_given(Session.id)
     )
 )
+
+
+_NOW = given(Session.expires_at, "now")
+
+
+def _renewing(**proof: object) -> Any:
+    # Both stamps are compared, so that a session that has ended does not become valid again.
+    new_stamp = given(Session.stamp, "new_stamp")
+    present_stamp = User.select(User.security_stamp).where(is_given(User.id, "user"))
+    return Session.update(
+        id=given(Session.id, "new_id"),
+        stamp=new_stamp,
+        **proof,
+        generation=peewee.Case(None, [(Session.generation > 0, 1)], 0),
+        refreshed_at=_NOW,
+        **sessions.NO_REFRESH,
+    ).where(
+        is_given(Session.id),
+        is_given(Session.user),
+        is_given(Session.stamp),
+        Session.expires_at > _NOW,
+        present_stamp == new_stamp,
+    )
+
+
+_RENEW = Statement(_renewing)
+_RENEW_WITH_PROOF = Statement(
+    lambda: _renewing(authenticated_at=_NOW, methods=given(Session.methods))
+)
+_RENEWED = ModelStatement(lambda: Session.select().where(is_given(Session.id)))
 
 
 class Freshness:
@@ -134,27 +164,14 @@ def renew(
     """
     renewed_id = secrets.token_urlsafe(16)
     stamp = user.security_stamp if stamp is None else stamp
-    present_stamp = User.select(User.security_stamp).where(User.id == user.id)
     with database.atomic():
         lock_user(user.id)  # whoever revokes sessions by their ids must not miss the new one
         now = int(tokens.now())  # after the wait for the locks, in which the session can end
-        proof = {} if methods is None else {"authenticated_at": now, "methods": methods}
-        # Both stamps are compared, so that a session that has ended does not become valid again.
-        renewed = Session.update(
-            id=renewed_id,
-            stamp=stamp,
-            **proof,
-            generation=peewee.Case(None, [(Session.generation > 0, 1)], 0),
-            refreshed_at=now,
-            **sessions.NO_REFRESH,
-        ).where(
-            Session.id == session_id,
-            Session.user == user.id,
-            Session.stamp == user.security_stamp,
-            Session.expires_at > now,
-            present_stamp == stamp,
-        )
-        if not renewed.execute():
-            return None
-        row: Session = Session.get_by_id(renewed_id)
-    return tokens.issue_for(row, claims)
+        seen = {"id": session_id, "user": user.id, "stamp": user.security_stamp}
+        new: dict[str, object] = {"new_id": renewed_id, "new_stamp": stamp, "now": now}
+        if methods is None:
+            is_renewed = _RENEW.execute(**seen, **new)
+        else:
+            is_renewed = _RENEW_WITH_PROOF.execute(**seen, **new, methods=methods)
+        row = _RENEWED.first(id=renewed_id) if is_renewed else None
+    return None if row is None else tokens.issue_for(row, claims)

@@ -7,6 +7,7 @@ is enough, because a secret has 256 random bits.
 import hashlib
 import secrets
 from collections.abc import Collection
+from typing import Any
 from urllib.parse import quote
 
 import peewee
@@ -15,11 +16,33 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import OneTimeSecret, end_secrets, insert_new
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
+from wsgiauth.storage.statements import ModelStatement, Statement, given, insert_row, is_given
 from wsgiauth.storage.upkeep import purge_some
 
 MAX_LENGTH = 100  # characters of a secret that a client sends
 
 _IS_OF_USER = User.is_active & (OneTimeSecret.stamp == User.security_stamp)
+
+
+def _valid(condition: Any) -> Any:
+    is_valid = OneTimeSecret.expires_at > given(OneTimeSecret.expires_at, "now")
+    with_user = OneTimeSecret.select(OneTimeSecret, User).join(User, peewee.JOIN.LEFT_OUTER)
+    return with_user.where(is_given(OneTimeSecret.id), is_valid, condition)
+
+
+_FIND = ModelStatement(lambda: _valid(OneTimeSecret.user.is_null() | _IS_OF_USER))
+_FIND_LASTING = ModelStatement(lambda: _valid(User.is_active))
+_ABOUT = Statement(
+    lambda: OneTimeSecret.select(OneTimeSecret.id).where(
+        is_given(OneTimeSecret.subject), is_given(OneTimeSecret.purpose)
+    )
+)
+_EXCHANGE = Statement(
+    lambda: OneTimeSecret.update(
+        id=given(OneTimeSecret.id, "new_id"), data=given(OneTimeSecret.data)
+    ).where(is_given(OneTimeSecret.id))
+)
+_DELETE = Statement(lambda: OneTimeSecret.delete().where(is_given(OneTimeSecret.id)))
 
 
 def issue(
@@ -44,7 +67,8 @@ def issue(
     """
     secret = secrets.token_urlsafe(32)
     with database.atomic():
-        OneTimeSecret.insert(
+        insert_row(
+            OneTimeSecret,
             id=digest(secret),
             purpose=purpose,
             user=None if user is None else user.id,
@@ -52,7 +76,7 @@ def issue(
             subject=None if subject is None else digest(subject),
             data=data,
             expires_at=int(now) + lifetime,
-        ).execute()
+        )
     purge_some(OneTimeSecret, now)
     return secret
 
@@ -63,31 +87,22 @@ def find(secret: str, *purposes: str, now: float) -> OneTimeSecret | None:
     Example:
         found = find("a secret that a client sent", "badges", now=site.now())
     """
-    return _find(secret, purposes, OneTimeSecret.user.is_null() | _IS_OF_USER, now)
+    return _find(secret, purposes, now, is_lasting=False)
 
 
 def find_lasting(secret: str, purpose: str, *, now: float) -> OneTimeSecret | None:
     """Return a secret that a new password does not end, and its active user."""
-    return _find(secret, [purpose], User.is_active == True, now)  # noqa: E712 - SQL
+    return _find(secret, [purpose], now, is_lasting=True)
 
 
 def _find(
-    secret: str, purposes: Collection[str], is_valid: peewee.Expression, now: float
+    secret: str, purposes: Collection[str], now: float, *, is_lasting: bool
 ) -> OneTimeSecret | None:
     if not secret or len(secret) > MAX_LENGTH:
         return None
-    row: OneTimeSecret | None = (
-        OneTimeSecret.select(OneTimeSecret, User)
-        .join(User, peewee.JOIN.LEFT_OUTER)
-        .where(
-            OneTimeSecret.id == digest(secret),
-            OneTimeSecret.purpose.in_(purposes),
-            OneTimeSecret.expires_at > int(now),
-            is_valid,
-        )
-        .first()
-    )
-    return row
+    statement = _FIND_LASTING if is_lasting else _FIND
+    found = statement.first(id=digest(secret), now=now)
+    return found if found is not None and found.purpose in purposes else None
 
 
 def redeem(
@@ -121,7 +136,12 @@ def use(row: OneTimeSecret) -> bool:
         is_first = found is not None and use(found)
     """
     with database.atomic():
-        return bool(OneTimeSecret.delete().where(OneTimeSecret.id == row.id).execute())
+        return bool(end(row.id))
+
+
+def end(row_id: str) -> int:
+    """Delete a secret by the digest that is its id, and return the number of deleted rows."""
+    return _DELETE.execute(id=row_id)
 
 
 def exchange(row: OneTimeSecret, data: str) -> str | None:
@@ -131,19 +151,15 @@ def exchange(row: OneTimeSecret, data: str) -> str | None:
         None if it was used meanwhile.
     """
     secret = secrets.token_urlsafe(32)
-    changes = {"id": digest(secret), "data": data}
     with database.atomic():
-        is_ours = OneTimeSecret.update(changes).where(OneTimeSecret.id == row.id).execute()
+        is_ours = _EXCHANGE.execute(id=row.id, new_id=digest(secret), data=data)
     return secret if is_ours else None
 
 
 def end_about(subject: str, purpose: str) -> None:
     """End all secrets for a purpose that depend on an email address."""
-    found = OneTimeSecret.select(OneTimeSecret.id).where(
-        OneTimeSecret.subject == digest(subject), OneTimeSecret.purpose == purpose
-    )
     # By id, as in `use`: a DELETE by another index locks in another order, and could deadlock.
-    ids = [row.id for row in found]
+    ids = [row_id for (row_id,) in _ABOUT.fetchall(subject=digest(subject), purpose=purpose)]
     if ids:
         with database.atomic():
             OneTimeSecret.delete().where(OneTimeSecret.id.in_(ids)).execute()

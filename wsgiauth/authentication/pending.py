@@ -13,7 +13,6 @@ import peewee
 
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import OneTimeSecret
 from wsgiauth.authentication import one_time
 from wsgiauth.authentication.federated_logins import FederatedLogin, FederatedLogins
 from wsgiauth.authentication.methods import PASSWORD
@@ -88,7 +87,7 @@ def find(
 def cancel(pending: Pending) -> None:
     """End a pending login, and no other: a thief of the password must not end the owner's."""
     with database.atomic():
-        OneTimeSecret.delete().where(OneTimeSecret.id == one_time.digest(pending.secret)).execute()
+        one_time.end(one_time.digest(pending.secret))
 
 
 def finish(pending: Pending, now: float, others: Iterable[TaggedCookie] = ()) -> bool:

@@ -7,6 +7,7 @@ A token is a number with a signature; the session's row has the number of the cu
 import json
 import re
 import secrets
+from typing import Any
 
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
 from wsgiauth.accounts.tables import Session
@@ -17,6 +18,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.signed_values import KeyedDigests, Purpose, encoded
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 
 GRACE = 30  # seconds in which the previous token gets the current pair again
 MAX_LENGTH = 200  # characters
@@ -64,6 +66,42 @@ class RefreshTokens(NumberedTokens):
         super().__init__(settings, purpose, "wsgiauth-refresh_")
 
 
+_NEXT = given(Session.generation, "next")  # not an increment, which MariaDB does first
+_NOW = given(Session.expires_at, "now")
+_IS_SAME = (
+    is_given(Session.id)
+    & is_given(Session.generation)
+    & is_given(Session.stamp)
+    & (Session.expires_at > _NOW)
+)
+
+
+def _replacing(**changes: object) -> Any:
+    return Session.update(
+        generation=_NEXT,
+        unused=_NEXT,
+        refreshed_at=_NOW,
+        last_seen_at=_NOW,
+        expires_at=given(Session.expires_at),
+        **changes,
+    )
+
+
+_FIND = ModelStatement(
+    lambda: (
+        Session.select(Session, User)
+        .join(User)
+        .where(is_given(Session.id), Session.expires_at > _NOW, IS_VALID_SESSION)
+    )
+)
+_REPLACE = Statement(lambda: _replacing().where(_IS_SAME))
+_REISSUE = Statement(
+    lambda: _replacing(reissued=_NEXT, reissued_for=given(Session.reissued_for)).where(
+        _IS_SAME, Session.unused == Session.generation
+    )
+)
+
+
 def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | None:
     """Return a new access token and the number of the current refresh token.
 
@@ -97,13 +135,7 @@ def refresh(session_id: str, generation: int, tokens: Tokens) -> IssuedTokens | 
 
 
 def _find(session_id: str, now: int) -> Session | None:
-    row: Session | None = (
-        Session.select(Session, User)
-        .join(User)
-        .where(Session.id == session_id, Session.expires_at > now, IS_VALID_SESSION)
-        .first()
-    )
-    return row
+    return _FIND.first(id=session_id, now=now)
 
 
 def _is_to_replace(row: Session, generation: int, now: int) -> bool:
@@ -127,26 +159,17 @@ def _is_recent(row: Session, now: int) -> bool:
 @repeated_after_conflict
 def _replace(row: Session, presented: int, tokens: Tokens) -> bool:
     """Compare and set the number, and move the end; also in `row`. Return whether it was set."""
-    replaced = row.generation
-    changes = {"generation": replaced + 1, "unused": replaced + 1}
-    is_same = Session.generation == replaced
-    if presented != replaced:
-        changes |= {"reissued": replaced + 1, "reissued_for": presented}
-        is_same &= Session.unused == replaced
+    seen = {"id": row.id, "generation": row.generation, "stamp": row.stamp}
+    values = {**seen, "next": row.generation + 1}
+    replace = _REPLACE
+    if presented != row.generation:
+        replace, values["reissued_for"] = _REISSUE, presented
     with database.atomic():
         now = int(tokens.now())  # after the wait for SQLite's lock, in which the session can end
         if row.idle:
             row.expires_at = min(now + row.idle, row.ends_at)
-        update = Session.update(
-            **changes, refreshed_at=now, last_seen_at=now, expires_at=row.expires_at
-        ).where(
-            Session.id == row.id,
-            is_same,
-            Session.stamp == row.stamp,
-            Session.expires_at > now,
-        )
-        is_replaced = bool(update.execute())
-    row.generation = replaced + is_replaced
+        is_replaced = bool(replace.execute(**values, now=now, expires_at=row.expires_at))
+    row.generation += is_replaced
     return is_replaced
 
 

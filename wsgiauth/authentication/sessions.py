@@ -26,7 +26,7 @@ from wsgiauth.events import kinds
 from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
-from wsgiauth.storage.statements import OrderedSelect
+from wsgiauth.storage.statements import OrderedSelect, Statement, given, is_given
 from wsgiauth.storage.upkeep import OptionalWrites, purge_expired, purge_some
 from wsgiauth.web.clients import Client
 
@@ -116,12 +116,6 @@ def _insert(
     Only a federated login, or one in a trusted browser, needs a lock. If the user changes at the
     same moment, the row has the old stamp, so it is not valid after the change.
     """
-    columns: Any = Session._meta.sorted_fields
-    values = [peewee.Value(session.__data__[each.name], each.db_value) for each in columns]
-    unchanged = User.select(*values).where(
-        User.id == user.id, User.is_active, User.security_stamp == user.security_stamp
-    )
-    insert = Session.insert_from(unchanged, columns).as_rowcount()
     try:
         # A transaction, because only its BEGIN is repeated if the connection is lost.
         with database.atomic():
@@ -131,7 +125,7 @@ def _insert(
                 return False
             _record_language(user, client)
             _record_login(user)
-            if not insert.execute():
+            if not _INSERT.execute(**session.__data__):
                 return False
             if of_site is not None:
                 of_site.lacks_nothing(session.id, user.id, session.last_seen_at)
@@ -151,12 +145,11 @@ def _record_language(user: User, client: Client) -> None:
     See `_record_login` for the order.
     """
     if client.chosen and client.chosen != user.language:
-        is_same = (User.id == user.id) & (User.security_stamp == user.security_stamp)
-        if User.update(language=client.chosen).where(is_same, User.is_active).execute():
+        seen = {"user": user.id, "stamp": user.security_stamp}
+        if _CHANGE_LANGUAGE.execute(language=client.chosen, **seen):
             events.emit(kinds.LANGUAGE_CHANGED, user_id=user.id, reason=client.chosen)
     elif client.language and not user.language:
-        unknown = (User.id == user.id) & (User.language == "")
-        User.update(language=client.language).where(unknown).execute()
+        _SET_LANGUAGE.execute(id=user.id, language=client.language)
 
 
 def _record_login(user: User) -> None:
@@ -168,15 +161,11 @@ def _record_login(user: User) -> None:
     now = utc_now()
     if user.last_login_at is not None and user.last_login_at > now - _LAST_LOGIN_PRECISION:
         return
-    User.update(last_login_at=now).where(
-        User.id == user.id,
-        User.is_active,
-        User.security_stamp == user.security_stamp,
-        User.last_login_at.is_null() | (User.last_login_at <= now - _LAST_LOGIN_PRECISION),
-    ).execute()
+    seen = {"user": user.id, "stamp": user.security_stamp}
+    _RECORD_LOGIN.execute(now=now, recent=now - _LAST_LOGIN_PRECISION, **seen)
 
 
-def _is_due(now: int) -> peewee.Expression:
+def _is_due(now: Any) -> Any:
     """Return the condition that a use moves the end: a tenth of the idle time is gone.
 
     It is false for a fixed session, and for one with a refresh token: only a refresh moves its end.
@@ -188,7 +177,7 @@ def _is_due(now: int) -> peewee.Expression:
     return (Session.expires_at < Session.ends_at) & has_no_refresh_token & is_old
 
 
-def _is_first_use(generation: int) -> peewee.Expression:
+def _is_first_use(generation: Any) -> Any:
     """Return the condition that no token of the current pair, with this number, was presented."""
     is_unused = (Session.unused > peewee.SQL("0")) & (Session.unused == Session.generation)
     return is_unused & (Session.unused == generation)
@@ -239,6 +228,55 @@ def _callers(which: peewee.Expression, *further: Any) -> Any:
         .join(Session, on=(Session.user == User.id))
         .where(which, Session.user == 0, Session.expires_at > 0, IS_VALID_SESSION)
     )
+
+
+def _inserting() -> Any:
+    columns: Any = Session._meta.sorted_fields
+    unchanged = User.select(*map(given, columns)).where(_IS_SAME_USER)
+    return Session.insert_from(unchanged, columns)
+
+
+def _moving() -> Any:
+    idle_end = Session.idle + _NOW
+    moved = peewee.Case(None, [(idle_end < Session.ends_at, idle_end)], Session.ends_at)
+    changes = {Session.expires_at: moved, Session.last_seen_at: _NOW}
+    return Session.update(changes).where(is_given(Session.id), _is_due(_NOW))
+
+
+_NOW = given(Session.expires_at, "now")
+_IS_SAME_USER = is_given(User.id, "user") & is_given(User.security_stamp, "stamp") & User.is_active
+_INSERT = Statement(_inserting)
+_MOVE = Statement(_moving)
+_RECORD = Statement(
+    lambda: Session.update(unused=0).where(
+        is_given(Session.id), _is_first_use(given(Session.generation))
+    )
+)
+_RECORD_LOGIN = Statement(
+    lambda: User.update(last_login_at=given(User.last_login_at, "now")).where(
+        _IS_SAME_USER,
+        User.last_login_at.is_null() | (User.last_login_at <= given(User.last_login_at, "recent")),
+    )
+)
+_CHANGE_LANGUAGE = Statement(
+    lambda: User.update(language=given(User.language)).where(_IS_SAME_USER)
+)
+_SET_LANGUAGE = Statement(
+    lambda: User.update(language=given(User.language)).where(is_given(User.id), User.language == "")
+)
+_END_AS_COPIED = Statement(
+    lambda: Session.update(stamp=REUSED).where(
+        is_given(Session.id), is_given(Session.user), Session.stamp != REUSED
+    )
+)
+_DELETE = Statement(lambda: Session.delete().where(is_given(Session.id), is_given(Session.user)))
+_DELETE_OTHERS = Statement(
+    lambda: Session.delete().where(
+        is_given(Session.user),
+        is_given(Session.stamp),
+        Session.id != given(Session.id, "except_id"),
+    )
+)
 
 
 class _Statements(NamedTuple):
@@ -361,28 +399,20 @@ def slide(session_id: str, now: int) -> None:
     The UPDATE has the condition, so that a slow concurrent request does not move the end back. If
     the row is locked, or the request is in a transaction, a later request moves the end.
     """
-    idle_end = Session.idle + now
-    moved = peewee.Case(None, [(idle_end < Session.ends_at, idle_end)], Session.ends_at)
-    changes = {Session.expires_at: moved, Session.last_seen_at: now}
-    is_ours = Session.id == session_id
-    _moves.execute(lambda: Session.update(changes).where(is_ours, _is_due(now)), now)
+    _moves.execute(lambda: _MOVE.execute(id=session_id, now=now), now)
 
 
 def _record_use(claims: Claims, now: int) -> None:
     """Record the first use of the current pair, after which the previous one counts as copied."""
-    is_ours = Session.id == claims.session_id
-    is_first = _is_first_use(claims.generation)
-    _uses.execute(lambda: Session.update(unused=0).where(is_ours, is_first), now)
+    used = {"id": claims.session_id, "generation": claims.generation}
+    _uses.execute(lambda: _RECORD.execute(**used), now)
 
 
 @repeated_after_conflict
 def end_copied(session_id: str, user_id: int) -> None:
     """Revoke a session of which a token was copied; its row stays in the list of the owner."""
     with database.atomic():
-        ended = Session.update(stamp=REUSED).where(
-            Session.id == session_id, Session.user == user_id, Session.stamp != REUSED
-        )
-        if ended.execute():
+        if _END_AS_COPIED.execute(id=session_id, user=user_id):
             events.emit(kinds.REFRESH_REUSED, user_id=user_id)
 
 
@@ -390,8 +420,7 @@ def end_copied(session_id: str, user_id: int) -> None:
 def revoke(session_id: str, user: User) -> None:
     """Revoke a session of `user`, if it has not ended already."""
     with database.atomic():
-        of_user = Session.delete().where(Session.id == session_id, Session.user == user.id)
-        if of_user.execute():
+        if _DELETE.execute(id=session_id, user=user.id):
             events.emit(kinds.LOGOUT, user_id=user.id)
 
 
@@ -402,15 +431,11 @@ def revoke_all(user: User, *, except_id: str | None = None) -> int:
     No browser stays trusted, not even the one of `except_id`.
     """
     # The stamp as it was read: a session that began after a change of the password goes on.
-    valid = Session.delete().where(
-        Session.user == user.id,
-        Session.stamp == user.security_stamp,
-        Session.id != (except_id or ""),
-    )
+    valid = {"user": user.id, "stamp": user.security_stamp, "except_id": except_id or ""}
     which = "all sessions" if except_id is None else "all other sessions"
     with database.atomic():
         lock_user(user.id)  # a login inserts several rows: on MariaDB, the two could deadlock
-        revoked: int = valid.execute()
+        revoked = _DELETE_OTHERS.execute(**valid)
         if revoked:
             events.emit(kinds.LOGOUT, user_id=user.id, reason=which)
         end_trust(user.id)

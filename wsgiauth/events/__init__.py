@@ -22,6 +22,7 @@ from wsgiauth.events.kinds import Change, EventKind
 from wsgiauth.storage import context
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now, utc_text
+from wsgiauth.storage.statements import insert_row
 
 __all__ = ["Event"]
 
@@ -158,7 +159,8 @@ def _deliver(
 def _write(event: Event) -> None:
     """Write an event to the audit trail, in the transaction of its change."""
     actor, system_user = actors.split(event.actor)
-    models.RecordedEvent.insert(
+    insert_row(
+        models.RecordedEvent,
         time=int(event.time.timestamp()),
         name=event.name,
         user_id=event.user_id,
@@ -166,7 +168,7 @@ def _write(event: Event) -> None:
         system_user=models.printable(system_user),
         address=models.printable(event.address),
         reason=event.reason,
-    ).execute()
+    )
 
 
 def _quoted(value: object) -> str:

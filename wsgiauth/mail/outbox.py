@@ -22,7 +22,7 @@ import peewee
 from wsgiauth import events, storage
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.names import EMAIL_MAX_LENGTH
-from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, REGISTRATION, RESET, OneTimeSecret
+from wsgiauth.accounts.tables import ADDRESS, CODE, INVITATION, REGISTRATION, RESET
 from wsgiauth.authentication import one_time
 from wsgiauth.events import kinds
 from wsgiauth.events.actors import is_outage
@@ -36,6 +36,7 @@ from wsgiauth.storage import context, database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.connections import frames_of
 from wsgiauth.storage.models import Model
+from wsgiauth.storage.statements import ModelStatement, Statement, given, insert_row, is_given
 
 MINUTE = 60  # seconds
 RETRIES = (1 * MINUTE, 5 * MINUTE, 30 * MINUTE)  # after each failed attempt
@@ -83,6 +84,28 @@ class Mail(Model):
         table_name = "wsgiauth_mail"
         indexes: tuple[tuple[tuple[str, str], bool]] = ((("kind", "due_at"), False),)
 
+
+_IS_DUE = Mail.due_at <= given(Mail.due_at, "now")
+_IS_OURS = is_given(Mail.id) & is_given(Mail.attempts)
+_LIMIT = given(Mail.attempts, "limit")
+
+_DUE = ModelStatement(lambda: Mail.select().where(_IS_DUE).order_by(Mail.due_at).limit(_LIMIT))
+_URGENT = ModelStatement(
+    lambda: Mail.select().where(_IS_DUE, is_given(Mail.kind)).order_by(Mail.due_at).limit(_LIMIT)
+)
+_NEXT_DUE = Statement(lambda: Mail.select(peewee.fn.MIN(Mail.due_at)))
+_CLAIM = Statement(
+    lambda: Mail.update(
+        due_at=given(Mail.due_at, "lease_ends_at"), attempts=Mail.attempts + 1
+    ).where(_IS_OURS, is_given(Mail.due_at))
+)
+_KEEP_DATA = Statement(lambda: Mail.update(data=given(Mail.data)).where(is_given(Mail.id)))
+_POSTPONE = Statement(
+    lambda: Mail.update(due_at=given(Mail.due_at), attempts=given(Mail.attempts, "counted")).where(
+        _IS_OURS
+    )
+)
+_DELETE = Statement(lambda: Mail.delete().where(is_given(Mail.id)))
 
 # Looks up the account of an email, and returns the letter, or None if there is nothing to send.
 Composer = Callable[[Mail, Settings, float], Addressed | None]
@@ -144,7 +167,7 @@ class Outbox(Queue):
             self._paused_until = self.now() + MINUTE
             logger.warning("emails are not sent, next attempt in a minute: %s", error)
             return MINUTE
-        next_due = Mail.select(peewee.fn.MIN(Mail.due_at)).scalar()
+        (next_due,) = _NEXT_DUE.fetchone() or (None,)
         return None if next_due is None else max(next_due - self.now(), 0)
 
     def keep_messages(self) -> list[EmailMessage]:
@@ -164,21 +187,17 @@ class Outbox(Queue):
             super()._wake(chosen)
 
     def _due(self) -> list[Mail]:
-        due = Mail.select().where(Mail.due_at <= int(self.now())).order_by(Mail.due_at)
         found: list[Mail] = []
         for kind in URGENT:  # a query for each uses an index, and need not sort all emails
-            found.extend(due.where(Mail.kind == kind).limit(BATCH - len(found)))
-        return found or list(due.limit(BATCH))
+            found += _URGENT.all(kind=kind, now=self.now(), limit=BATCH - len(found))
+        return found or _DUE.all(now=self.now(), limit=BATCH)
 
     @repeated_after_conflict
     def _claim(self, row: Mail) -> bool:
         """Compare and set; return whether this process sends the email."""
-        claimed = {"due_at": int(self.now()) + LEASE, "attempts": row.attempts + 1}
+        seen = {"id": row.id, "due_at": row.due_at, "attempts": row.attempts}
         with database.atomic():
-            update = Mail.update(claimed).where(
-                Mail.id == row.id, Mail.due_at == row.due_at, Mail.attempts == row.attempts
-            )
-            if not update.execute():
+            if not _CLAIM.execute(lease_ends_at=int(self.now()) + LEASE, **seen):
                 return False
         row.attempts += 1
         return True
@@ -222,9 +241,9 @@ class Outbox(Queue):
         if addressed is not None and addressed.letter.secret:
             with database.atomic():
                 if earlier is not None:
-                    OneTimeSecret.delete().where(OneTimeSecret.id == earlier).execute()
+                    one_time.end(earlier)
                 stored = json.dumps({**data, _DIGEST: one_time.digest(addressed.letter.secret)})
-                Mail.update(data=stored).where(Mail.id == row.id).execute()
+                _KEEP_DATA.execute(id=row.id, data=stored)
         return addressed
 
     def _failed(self, row: Mail, user_id: int | None, error: BaseException) -> None:
@@ -281,7 +300,8 @@ def enqueue(
     if outbox is not None:
         outbox._check_kind(kind)
     now = int(time.time() if outbox is None else outbox.now())
-    Mail.insert(
+    insert_row(
+        Mail,
         id=secrets.token_hex(16),
         kind=kind,
         name=name[:EMAIL_MAX_LENGTH],
@@ -291,7 +311,7 @@ def enqueue(
         due_at=now,
         attempts=0,
         expires_at=now + LIFETIME,
-    ).execute()
+    )
     if outbox is not None:
         outbox.wake_after_commit()
 
@@ -323,12 +343,10 @@ def overdue(now: float) -> int:
 @repeated_after_conflict
 def _postpone(row: Mail, due_at: int, attempts: int) -> None:
     with database.atomic():
-        Mail.update(due_at=due_at, attempts=attempts).where(
-            Mail.id == row.id, Mail.attempts == row.attempts
-        ).execute()
+        _POSTPONE.execute(id=row.id, attempts=row.attempts, due_at=due_at, counted=attempts)
 
 
 @repeated_after_conflict
 def _delete(row: Mail) -> None:
     with database.atomic():
-        Mail.delete().where(Mail.id == row.id).execute()
+        _DELETE.execute(id=row.id)

@@ -172,6 +172,8 @@ class File(SQLite):
 
     def fetchall(self, sql: str, parameters: tuple[object, ...]) -> list[Any]:
         """Return the rows of a SELECT, of a replaced file after `CHECK_INTERVAL` at most."""
+        if self.query_hooks:
+            return super().fetchall(sql, parameters)
         connection = self._state.conn or self._quick_connection()
         if connection.in_transaction:
             connection = self.connection()  # records the use: it may be a forgotten transaction

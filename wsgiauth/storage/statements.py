@@ -3,13 +3,15 @@
 from collections.abc import Callable
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import peewee
 
 from wsgiauth.storage import current
 from wsgiauth.storage.context import current_request
 from wsgiauth.storage.models import Model
+
+_Model = TypeVar("_Model", bound=Model)
 
 
 class _Given(NamedTuple):
@@ -90,19 +92,19 @@ class Statement(_WrittenOnce):
         return rows
 
 
-class ModelStatement(Statement):
+class ModelStatement(Statement, Generic[_Model]):
     """A SELECT of models, which Peewee makes of the rows."""
 
-    def __init__(self, query: Callable[[], peewee.ModelSelect]) -> None:
+    def __init__(self, query: "Callable[[], peewee.ModelSelect[_Model]]") -> None:
         super().__init__(query)
-        self._model_of: Callable[[tuple[Any, ...]], Any] | None = None
+        self._model_of: Callable[[tuple[Any, ...]], _Model] | None = None
 
-    def first(self, **values: object) -> Any:
+    def first(self, **values: object) -> _Model | None:
         """Execute, and return the model of the first row, or None."""
         models = self.all(**values)
         return models[0] if models else None
 
-    def all(self, **values: object) -> list[Any]:
+    def all(self, **values: object) -> list[_Model]:
         """Execute, and return the model of every row."""
         rows = self.fetchall(**values)
         if self._model_of is None:

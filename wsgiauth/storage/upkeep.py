@@ -124,8 +124,8 @@ class OptionalWrites:
         self._failure = failure
         self._failed_at: WeakKeyDictionary[peewee.Database, int] = WeakKeyDictionary()
 
-    def execute(self, make_query: Callable[[], peewee.Query], now: int) -> None:
-        """Execute an UPDATE, unless it would wait for a lock; log a failure, once a minute.
+    def execute(self, write: Callable[[], object], now: int) -> None:
+        """Call `write`, whose UPDATE waits for no lock; log a failure, once a minute.
 
         In a transaction of the request, which would keep the lock, write nothing. The condition of
         the UPDATE must say that it is still due, because of concurrent requests. `now` is in
@@ -137,7 +137,7 @@ class OptionalWrites:
             return
         try:
             with database.without_waiting():
-                make_query().execute()
+                write()
         except DATABASE_ERRORS as error:
             self._failed_at[database] = now
             reason = f"{type(error).__name__}: {reason_of(error)}"

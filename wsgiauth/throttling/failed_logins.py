@@ -21,6 +21,7 @@ from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.storage.models import Model, from_timestamp
+from wsgiauth.storage.statements import Statement, given, insert_or_ignore, is_given
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.counts import row_id
 
@@ -45,6 +46,18 @@ class FailedLogins(Model):
 
     class Meta:
         table_name = "wsgiauth_failed_logins"
+
+
+_LINES = given(FailedLogins.lines, "line").concat(FailedLogins.lines)
+_ADD_LINE = Statement(
+    lambda: FailedLogins.update(
+        lines=peewee.fn.SUBSTR(_LINES, 1, _LINES_MAX_LENGTH),
+        user_id=peewee.fn.COALESCE(given(FailedLogins.user_id), FailedLogins.user_id),
+    ).where(is_given(FailedLogins.id))
+)
+_FORGET_USER = Statement(
+    lambda: FailedLogins.update(user_id=None).where(is_given(FailedLogins.user_id))
+)
 
 
 class FailedLogin(NamedTuple):
@@ -95,19 +108,12 @@ class FailureLog(NamedTuple):
             report_failure(error)
 
     def _add_line(self, line: str, now: int, user_id: int | None) -> bool:
-        lines = peewee.Value(line).concat(FailedLogins.lines)
-        updated = FailedLogins.update(
-            lines=peewee.fn.SUBSTR(lines, 1, _LINES_MAX_LENGTH),
-            user_id=peewee.fn.COALESCE(peewee.Value(user_id), FailedLogins.user_id),
-        ).where(FailedLogins.id == self.row_of(now // HOUR))
-        return bool(updated.execute())
+        return bool(_ADD_LINE.execute(id=self.row_of(now // HOUR), line=line, user_id=user_id))
 
     def _add_row(self, line: str, now: int, user_id: int | None) -> bool:
         hour = now // HOUR
-        inserted = FailedLogins.insert(
-            id=self.row_of(hour), lines=line, expires_at=_end_of(hour), user_id=user_id
-        ).on_conflict_ignore()
-        is_first = bool(inserted.as_rowcount().execute())
+        row = {"id": self.row_of(hour), "lines": line, "expires_at": _end_of(hour)}
+        is_first = insert_or_ignore(FailedLogins, **row, user_id=user_id)
         if is_first:
             purge_some(FailedLogins, now)
         return is_first
@@ -116,7 +122,7 @@ class FailureLog(NamedTuple):
 def forget_deleted(event: Event, _details: Mapping[str, str]) -> None:
     """Forget the number of a user in the transaction in which they are deleted; a recorder."""
     if event.name == kinds.USER_DELETED.name:
-        FailedLogins.update(user_id=None).where(FailedLogins.user_id == event.user_id).execute()
+        _FORGET_USER.execute(user_id=event.user_id)
 
 
 def users_who_failed(since: int, most: int) -> list[int]:

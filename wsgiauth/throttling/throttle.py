@@ -61,8 +61,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.models import User
@@ -71,6 +72,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.storage.models import from_timestamp
+from wsgiauth.storage.statements import Statement, is_given
 from wsgiauth.throttling.attempts import KNOWN_FOR, Attempt, PasswordAttempt
 from wsgiauth.throttling.counts import (
     CLOCK_MARGIN,
@@ -346,8 +348,7 @@ class Throttle:
         if not self._under_name(name_key, network).exists(now):
             return None
         column = User.email_key if "@" in name_key else User.username_key
-        found = User.select(User.id, User.security_stamp).where(column == name_key).tuples().first()
-        user_id, stamp = found or (None, None)
+        user_id, stamp = _finding(column).fetchone(name=name_key) or (None, None)
         failures = self._of_user(user_id, stamp, network)
         return failures if failures.exists(now) else None
 
@@ -375,3 +376,10 @@ class Throttle:
 
     def _of_user(self, user_id: int | None, stamp: int | None, network: str) -> Counter:
         return self.counters.one(self._account, "user", str(user_id), str(stamp), network)
+
+
+@cache
+def _finding(column: Any) -> Statement:
+    """Return the SELECT of a user by one of the columns with names."""
+    found = User.select(User.id, User.security_stamp).where(is_given(column, "name"))
+    return Statement(lambda: found)

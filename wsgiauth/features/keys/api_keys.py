@@ -284,4 +284,5 @@ def _live(user: User, now: float) -> peewee.ModelSelect[Key]:
 
 def _write_use(key_id: str, now: int) -> None:
     is_due = Key.last_used_at.is_null() | (Key.last_used_at <= now - _LAST_USE_PRECISION)
-    _writes.execute(lambda: Key.update(last_used_at=now).where(Key.id == key_id, is_due), now)
+    update = Key.update(last_used_at=now).where(Key.id == key_id, is_due)
+    _writes.execute(update.execute, now)

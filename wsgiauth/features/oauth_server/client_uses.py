@@ -14,4 +14,4 @@ def note_use(client: Client, now: float) -> None:
         return
     is_due = Client.last_used_at.is_null() | (Client.last_used_at < day)
     changed = Client.update(last_used_at=int(now)).where(Client.id == client.id, is_due)
-    _writes.execute(lambda: changed, int(now))
+    _writes.execute(changed.execute, int(now))

@@ -176,7 +176,7 @@ def keep_client(client: Client, user_id: int, now: float) -> None:
     if others.count() >= MOST_KEPT:
         return
     is_due = (Client.id == client.id) & (Client.expires_at <= end - DAY)
-    _writes.execute(lambda: Client.update(expires_at=end).where(is_due), int(now))
+    _writes.execute(lambda: Client.update(expires_at=end).where(is_due).execute(), int(now))
 
 
 def keep_no_longer(client_id: str, now: float) -> None:
