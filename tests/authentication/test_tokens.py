@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import json
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import jwt
@@ -203,6 +204,20 @@ def test_a_token_of_any_of_our_keys_is_verified():
             token = tokens_of(SECRET_KEY=key, JWT_ALGORITHM=algorithm).issue(7, SESSION, NOW + 3540)
             rotated = tokens_of(JWT_ALGORITHM=algorithm, SECRET_KEY_FALLBACKS=(OLD_KEY, OLDER_KEY))
             assert rotated.verify(token, rotated.now()) == JUST_ISSUED, (case, algorithm)
+
+
+@pytest.mark.promise(1)
+def test_threads_verify_tokens_of_several_keys_at_the_same_time():
+    rotated = tokens_of(SECRET_KEY_FALLBACKS=(OLD_KEY, OLDER_KEY))
+    keys = (KEY, OLD_KEY, OLDER_KEY, OTHER_KEY)
+    tokens = [
+        forged(claims={**CLAIMS, "sub": str(each)}, key=keys[each % 4]) for each in range(400)
+    ]
+    with ThreadPoolExecutor(4) as pool:
+        verified = [*pool.map(lambda token: rotated.verify(token, NOW), tokens)]
+    assert [each and each.user_id for each in verified] == [
+        each if each and each % 4 < 3 else None for each in range(400)
+    ]
 
 
 @pytest.mark.promise(1)
