@@ -50,8 +50,11 @@ def encoded(part):
 
 def forged(header=HEADER, claims=CLAIMS, *, key=KEY, digest="sha256"):
     """Sign by hand whatever is given, as a dictionary or as raw bytes."""
-    signed = f"{encoded(header)}.{encoded(claims)}"
-    return f"{signed}.{encoded(hmac.digest(key.encode(), signed.encode(), digest))}"
+    return signed(f"{encoded(header)}.{encoded(claims)}", key, digest)
+
+
+def signed(segments, key=KEY, digest="sha256"):
+    return f"{segments}.{encoded(hmac.digest(key.encode(), segments.encode(), digest))}"
 
 
 def without(name, whole):
@@ -172,11 +175,11 @@ def test_a_signed_token_of_another_kind_is_no_access_token():
 def test_nothing_is_read_of_a_token_that_we_did_not_sign(monkeypatch):
     read = []
 
-    def loads(text, original=json.loads, **options):
+    def raw_decode(self, text, idx=0, original=json.JSONDecoder.raw_decode):
         read.append(text)
-        return original(text, **options)
+        return original(self, text, idx)
 
-    monkeypatch.setattr(json, "loads", loads)
+    monkeypatch.setattr(json.JSONDecoder, "raw_decode", raw_decode)
     for case, token in {
         "another key": forged(key=OTHER_KEY),
         "a signature of zeros": f"{FIRST}.{SECOND}.{encoded(bytes(32))}",
@@ -369,9 +372,12 @@ def test_a_subject_is_a_positive_decimal():
             "0x7",
             "1e3",
             "\u0667",
+            "1_0",
+            "-0",
             "Ada",
             str(2**63),
             "1" * 20,
+            "1" * 2000,
         ),
         *(7, 7.0, True, None, ["7"], {"7": 7}),
     ]:
@@ -482,6 +488,25 @@ def test_what_is_not_three_segments_of_base64url_is_refused():
 
 
 @pytest.mark.promise(3)
+def test_a_signed_token_is_refused_if_it_is_not_two_segments_of_base64url():
+    claims = encoded({**CLAIMS, "more": "???>>>"})
+    assert verify(signed(f"{FIRST}.{claims}")) == VERIFIED
+    for case, segments in {
+        "one segment": FIRST,
+        "three segments": f"{FIRST}.{SECOND}.{SECOND}",
+        "no header": f".{SECOND}",
+        "no payload": f"{FIRST}.",
+        "padded header": f"{FIRST}==.{SECOND}",
+        "padded payload": f"{FIRST}.{SECOND}==",
+        "line feed": f"{FIRST}.{SECOND}\n",
+        "Latin-1": f"{FIRST}.{SECOND}é",
+        "plus": f"{FIRST}.{claims.replace('-', '+')}",
+        "slash": f"{FIRST}.{claims.replace('_', '/')}",
+    }.items():
+        assert verify(signed(segments)) is None, case
+
+
+@pytest.mark.promise(3)
 def test_a_token_has_4096_characters_at_most():
     assert verify(of_length(4096)) == VERIFIED
     assert verify(of_length(4097)) is None
@@ -496,6 +521,10 @@ def test_what_is_no_json_object_is_refused():
         "null": b"null",
         "cut off": b"{",
         "empty object": b"{}",
+        "two objects": json.dumps(HEADER | CLAIMS).encode() * 2,
+        "another character": json.dumps(HEADER | CLAIMS).encode() + b"}",
+        "form feed": json.dumps(HEADER | CLAIMS).encode() + b"\f",
+        "byte order mark": b"\xef\xbb\xbf" + json.dumps(HEADER | CLAIMS).encode(),
         "no UTF-8": b"\xff\xfe",
         "deep lists": b"[" * 2800,
         "deep objects": b'{"a":' * 560,
@@ -503,6 +532,11 @@ def test_what_is_no_json_object_is_refused():
     }.items():
         for part in ["header", "claims"]:
             assert verify(forged(**{part: octets})) is None, (case, part)
+
+
+def test_the_whitespace_of_json_around_an_object_is_ignored():
+    header, claims = (b" \t" + json.dumps(each).encode() + b"\r\n" for each in (HEADER, CLAIMS))
+    assert verify(forged(header, claims)) == VERIFIED
 
 
 @pytest.mark.promise(1)
