@@ -13,8 +13,7 @@ def calls_of(action):
         if event == "call":
             counted[frame.f_code.co_filename, frame.f_code.co_qualname] += 1
 
-    gc.collect()  # a collection in between would run finalizers of earlier tests
-    gc.disable()
+    gc.disable()  # a collection would run finalizers of earlier tests
     former = sys.getprofile()
     sys.setprofile(count)
     try:
