@@ -196,6 +196,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(database, monkeypatch):
     print("a line", file=sys.stderr, flush=True)
 
 
+@pytest.mark.slow  # the process is the subject, also its end
 def test_a_command_whose_log_cannot_be_written_does_its_work(tmp_path):
     command = [sys.executable, "-m", "wsgiauth", *CREATE, "--log", "json"]
     environ = {**os.environ, "DATABASE_URL": f"sqlite:///{tmp_path}/new.db", "BCRYPT_ROUNDS": "4"}

@@ -107,6 +107,14 @@ def folder(tmp_path):
     return tmp_path / "new" / "pages"
 
 
+@pytest.fixture
+def login_alone(monkeypatch):
+    """Have one page and no email: to render all of them takes half a second."""
+    login = [each for each in page_samples() if each.template == "login.html"]
+    monkeypatch.setattr("wsgiauth.cli.preview.page_samples", lambda features: login)
+    monkeypatch.setattr("wsgiauth.cli.preview.letter_samples_of", lambda features: ())
+
+
 def files_of(folder):
     return {str(each.relative_to(folder)) for each in folder.rglob("*.html")}
 
@@ -127,6 +135,7 @@ def test_every_page_is_written_in_every_state_beside_other_files(preview, folder
     assert "Old" not in (folder / "login.html").read_text("utf-8")
 
 
+@pytest.mark.usefixtures("login_alone")
 @pytest.mark.parametrize("url", [None, "https://example.org"], ids=["unknown", "known"])
 def test_the_logo_of_a_page_is_that_of_the_site_or_its_name(preview, folder, monkeypatch, url):
     changes = {"SITE_NAME": "Ada & Sons", "SITE_LOGO": "/logo.svg", "SITE_LOGO_DARK": "/dark.svg"}
@@ -139,6 +148,7 @@ def test_the_logo_of_a_page_is_that_of_the_site_or_its_name(preview, folder, mon
     assert "Ada &amp; Sons" in page
 
 
+@pytest.mark.usefixtures("login_alone")
 def test_the_pages_have_the_brand_of_the_site_and_a_language(preview, folder, monkeypatch):
     changes = {**MAIL, "SITE_NAME": "Ada & Sons", "SITE_COLOR": "#7a2fd0"}
     for name, value in changes.items():
@@ -150,6 +160,7 @@ def test_the_pages_have_the_brand_of_the_site_and_a_language(preview, folder, mo
     assert "Passwort" in page
 
 
+@pytest.mark.usefixtures("login_alone")
 def test_a_folder_that_is_a_file_is_refused(preview, folder):
     folder.parent.mkdir()
     folder.write_text("A file")
@@ -158,6 +169,7 @@ def test_a_folder_that_is_a_file_is_refused(preview, folder):
     assert "cannot be written" in errors
 
 
+@pytest.mark.usefixtures("login_alone")
 def test_a_mistake_in_a_page_is_named_with_its_file_and_line(preview, folder, tmp_path):
     file = tmp_path / "login.html"
     file.write_text("{{ page.missing }}")

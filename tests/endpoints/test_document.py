@@ -7,6 +7,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.support.contract import DOCUMENT
+from tests.support.house import nodes_of, tree_of
 from wsgiauth.endpoints.document import Described, make_document
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.forms.endpoint import Endpoint
@@ -59,12 +60,11 @@ def test_an_answer_with_the_status_of_a_failure_is_described_beside_it():
 def test_nothing_is_declared_that_nothing_uses():
     declared, used = set(), {"OPERATIONS", "MEMBERS", "ADDITIONS", "__all__"}  # read by name
     for path in ROOT.glob("wsgiauth/**/*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
-        for each in ast.walk(tree):
+        for each in nodes_of(path):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
                 used.add(each.id)
         if path.parent.name == "openapi" or path.stem.startswith("openapi"):
-            assigned = [each for each in tree.body if isinstance(each, ast.Assign)]
+            assigned = [each for each in tree_of(path).body if isinstance(each, ast.Assign)]
             names = [name for each in assigned for name in ast.walk(each.targets[0])]
             declared |= {each.id for each in names if isinstance(each, ast.Name)}
     assert {"DETAIL", "CLIENT_CHALLENGE", "OF_BODY"} <= declared

@@ -1,8 +1,5 @@
 """Our own features keep the rules that `wsgiauth.testing` has for features of others."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tests.support import features
@@ -44,8 +41,3 @@ def test_each_of_our_features_keeps_the_rules(feature, tmp_path):
 
     found = lines(feature, given | FURTHER.get(feature.name, {}), languages=["de"], fill=fill)
     assert found == RIGHT_HERE.get(feature.name, [])
-
-
-def test_the_rules_are_imported_only_when_they_are_tried():
-    program = "import sys, wsgiauth.testing; sys.exit('bs4' in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -2,15 +2,13 @@
 
 import ast
 import re
-from pathlib import Path
 
 import jinja2
 
-import wsgiauth
+from tests.support.house import PACKAGE, nodes_of
 from tests.support.own_templates import OWN
 
 JINJA = jinja2.Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701 - renders nothing
-PACKAGE = Path(wsgiauth.__file__).parent
 ROOMS = ("accounts", "endpoints", "features", "forms", "web", "exceptions.py", "access.py")
 WRONG = re.compile(
     r"\bsecond factors?\b"  # two-step verification
@@ -32,7 +30,7 @@ def texts_of_template(path):
 
 def texts_of_module(path):
     """Return the strings that are marked for translation, which people read."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
             found = (each.value for each in ast.walk(node) if isinstance(each, ast.Constant))
             yield from (each for each in found if isinstance(each, str))

@@ -44,6 +44,7 @@ for number, former_hash in enumerate(hashes):
 
 
 @pytest.mark.promise(80)
+@pytest.mark.slow
 def test_a_login_without_the_memory_gets_503_and_does_not_count(tmp_path):
     arguments = [SECRET_KEY, f"sqlite:///{tmp_path}/wsgiauth.db", *HASHES]
     command = [sys.executable, "-c", PROGRAM, *arguments]
