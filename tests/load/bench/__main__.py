@@ -11,6 +11,7 @@ from pathlib import Path
 warnings.simplefilter("ignore")  # what peers' packages say of each other
 
 from tests.load.bench import (  # noqa: E402
+    changes,
     databases,
     figure,
     footprint,
@@ -30,6 +31,7 @@ TABLES = {
     "served": served.report,
     "services": services.report,
     "provider": provider.report,
+    "changes": changes.report,
     "writes": writes.report,
     "logins": logins.report,
     "growth": growth.report,

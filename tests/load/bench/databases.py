@@ -7,7 +7,7 @@ the scheduler may put its server process on the processor of the client, or on a
 import itertools
 import os
 import time
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -32,6 +32,7 @@ COLUMNS = """
 """
 ANALYZE = {"postgresql": "ANALYZE", "mysql": "ANALYZE TABLE wsgiauth_user, wsgiauth_session"}
 NAME = f"wsgiauth_bench_{os.getpid()}"
+DATABASES = ("sqlite", *SERVERS)
 
 
 def identified(environ, start_response):
@@ -62,27 +63,42 @@ def report(folder):
 
 def _costs(name, server, pooling, front):
     """Yield the cost of a request and of its floor, if there is such a server."""
+    with _database_on(server) as url:
+        if url is None:
+            return
+        try:
+            with front(url) as in_front:
+                site = Site((in_front or url).replace(":", f"{pooling}:", 1), identified, PEOPLE)
+                site.app.database.execute_sql(ANALYZE[url.partition(":")[0]])
+                storage.discard_connection(site.app.database)
+                yield _measured(site)
+                storage.discard_connection(site.app.database)
+                if pooling:
+                    site.app.database.close_all()
+        except pytest.skip.Exception as error:  # there is no PgBouncer
+            print(f"{name} is left out: {error}")
+
+
+def fresh_database(kind, folder):
+    """Yield the URL of an empty database of a kind; None if there is no such server."""
+    if kind == "sqlite":
+        return nullcontext(f"sqlite:///{folder}/accounts.db")
+    return _database_on(SERVERS[kind])
+
+
+@contextmanager
+def _database_on(server):
     try:
         admin = db_url.connect(server)
     except peewee.OperationalError as error:
-        print(f"{name} is left out: {error}")
+        print(f"{urlsplit(server).scheme} is left out: {error}")
+        yield None
         return
     admin.execute_sql(f"CREATE DATABASE {NAME}")
     try:
-        url = urlsplit(server)._replace(path=f"/{NAME}")
-        storage.discard_connection(storage.open_database(url.geturl(), prepare=migrate))
-        with front(url.geturl()) as in_front:
-            site = Site(
-                (in_front or url.geturl()).replace(":", f"{pooling}:", 1), identified, PEOPLE
-            )
-            site.app.database.execute_sql(ANALYZE[url.scheme])
-            storage.discard_connection(site.app.database)
-            yield _measured(site)
-            storage.discard_connection(site.app.database)
-            if pooling:
-                site.app.database.close_all()
-    except pytest.skip.Exception as error:  # there is no PgBouncer
-        print(f"{name} is left out: {error}")
+        url = urlsplit(server)._replace(path=f"/{NAME}").geturl()
+        storage.discard_connection(storage.open_database(url, prepare=migrate))
+        yield url
     finally:
         admin.execute_sql(f"DROP DATABASE {NAME}")
         admin.close()
