@@ -22,6 +22,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 
 LEASE = 2 * MINUTE  # longer than an app can take: see `logout_sending.DEADLINE`
 LIFETIME = 1 * DAY  # how long a logout token is worth sending
@@ -51,6 +52,24 @@ _IS_OUTSIDE_GROUP = peewee.fn.EXISTS(
     )
 )
 _OF_DELETED_GROUPS = Client.select(Client.id).where(Client.group_id.not_in(Group.select(Group.id)))
+_IS_OF_GRANT = is_given(AppSession.client) & is_given(AppSession.sid)
+
+
+def _marked(further: peewee.Expression) -> peewee.ModelUpdate:
+    """Return the UPDATE of a user's sessions that have ended, and of further ones."""
+    ended = ~_IS_IN_SESSION | _IS_OUTSIDE_GROUP | further
+    return AppSession.update(
+        due_at=given(AppSession.due_at), expires_at=given(AppSession.expires_at)
+    ).where(AppSession.due_at.is_null(), is_given(AppSession.user_id), ended)
+
+
+_MARK = Statement(lambda: _marked(_IS_OF_GRANT))
+_MARK_OF_APP = Statement(lambda: _marked(is_given(AppSession.client)))
+_BEGIN_AGAIN = Statement(
+    lambda: AppSession.update(
+        id=given(AppSession.id), due_at=None, attempts=0, expires_at=given(AppSession.expires_at)
+    ).where(_IS_OF_GRANT, AppSession.due_at.is_null(False))
+)
 
 
 def begin(grant: Mapping[str, Any], ends_at: int) -> None:
@@ -66,10 +85,9 @@ def begin(grant: Mapping[str, Any], ends_at: int) -> None:
     columns = {name: grant[name] for name in ("id", "client", "session", "sid")}
     expires_at = ends_at + LIFETIME + KEPT
     if not insert_new(AppSession, **columns, user_id=grant["user"].id, expires_at=expires_at):
-        is_same = (AppSession.client == grant["client"]) & (AppSession.sid == grant["sid"])
         # With a new id, a process that still sends the former token changes nothing.
-        again = {"id": grant["id"], "due_at": None, "attempts": 0, "expires_at": expires_at}
-        AppSession.update(again).where(is_same, AppSession.due_at.is_null(False)).execute()
+        again = {name: grant[name] for name in ("id", "client", "sid")}
+        _BEGIN_AGAIN.execute(**again, expires_at=expires_at)
 
 
 def mark_ended(event: Event, sid: str, now: int) -> bool:
@@ -84,14 +102,17 @@ def mark_ended(event: Event, sid: str, now: int) -> bool:
         if event.name != "group_changed" or not (event.reason or "").startswith("deleted "):
             return False
         ended = AppSession.client.in_([each.id for each in _OF_DELETED_GROUPS.clone()])
-    else:
-        has_ended = ~_IS_IN_SESSION | _IS_OUTSIDE_GROUP
-        if event.name == "consent_revoked":
-            has_ended |= AppSession.client == event.reason
-        if sid:
-            has_ended |= (AppSession.client == event.reason) & (AppSession.sid == sid)
-        ended = (AppSession.user_id == event.user_id) & has_ended
-    return bool(AppSession.update(_due(now)).where(AppSession.due_at.is_null(), ended).execute())
+        return bool(
+            AppSession.update(_due(now)).where(AppSession.due_at.is_null(), ended).execute()
+        )
+    values = {**_due(now), "user_id": event.user_id, "client": event.reason}
+    if event.name == "consent_revoked":
+        return bool(_MARK_OF_APP.execute(**values))
+    return bool(_MARK.execute(**values, sid=sid))  # no row has the `sid` ""
+
+
+_IS_DELETED = AppSession.session.is_null() & AppSession.due_at.is_null()
+_DELETED = Statement(lambda: AppSession.select(AppSession.id).where(_IS_DELETED).limit(BATCH))
 
 
 @repeated_after_conflict
@@ -100,13 +121,34 @@ def mark_deleted(now: float) -> bool:
 
     For example, `purge` deletes the sessions that have expired.
     """
-    is_deleted = AppSession.session.is_null() & AppSession.due_at.is_null()
-    ids = [row.id for row in AppSession.select(AppSession.id).where(is_deleted).limit(BATCH)]
+    ids = [each for (each,) in _DELETED.fetchall()]
     if not ids:
         return False
     with database.atomic():
-        marked = AppSession.update(_due(int(now))).where(AppSession.id.in_(ids), is_deleted)
+        marked = AppSession.update(_due(int(now))).where(AppSession.id.in_(ids), _IS_DELETED)
         return bool(marked.execute())
+
+
+_IS_DUE = AppSession.due_at <= given(AppSession.due_at, "now")
+_IS_OF_CLIENT = AppSession.client == Client.id
+_CLIENTS_DUE = Statement(
+    lambda: Client.select(
+        Client.id,
+        AppSession.select(peewee.fn.MIN(AppSession.due_at)).where(_IS_OF_CLIENT, _IS_DUE),
+    ).where(
+        Client.expires_at.is_null(),  # no other client has a logout URI
+        peewee.fn.EXISTS(AppSession.select(peewee.SQL("1")).where(_IS_OF_CLIENT, _IS_DUE)),
+    )
+)
+_OLDEST_DUE = ModelStatement(
+    lambda: (
+        AppSession.select(AppSession, Client)
+        .join(Client)
+        .where(is_given(AppSession.client), _IS_DUE)
+        .order_by(AppSession.due_at)
+        .limit(1)
+    )
+)
 
 
 def clients_due(now: float) -> list[tuple[str, int]]:
@@ -114,20 +156,12 @@ def clients_due(now: float) -> list[tuple[str, int]]:
 
     A lookup in an index for each client of an operator, because one client can have very many rows.
     """
-    is_due = (AppSession.client == Client.id) & (AppSession.due_at <= int(now))
-    oldest = AppSession.select(peewee.fn.MIN(AppSession.due_at)).where(is_due)
-    has_due = peewee.fn.EXISTS(AppSession.select(peewee.SQL("1")).where(is_due))
-    is_of_operator = Client.expires_at.is_null()  # no other client has a logout URI
-    rows: Any = Client.select(Client.id, oldest).where(is_of_operator, has_due).tuples()
-    return list(rows)
+    return _CLIENTS_DUE.fetchall(now=int(now))
 
 
 def oldest_due(client_id: str, now: float) -> AppSession | None:
     """Return the row of a client that is due for longest, with the client."""
-    rows: Any = AppSession.select(AppSession, Client).join(Client)
-    is_due = (AppSession.client == client_id) & (AppSession.due_at <= int(now))
-    row: AppSession | None = rows.where(is_due).order_by(AppSession.due_at).first()
-    return row
+    return _OLDEST_DUE.first(client=client_id, now=int(now))
 
 
 def is_too_late(row: AppSession, now: float) -> bool:
@@ -144,13 +178,22 @@ def next_due(without: Collection[str]) -> int | None:
     return earliest
 
 
+_CLAIM = Statement(
+    lambda: AppSession.update(
+        due_at=given(AppSession.due_at), attempts=given(AppSession.attempts)
+    ).where(is_given(AppSession.id), is_given(AppSession.due_at, "was_due_at"))
+)
+_IS_CLAIMED = is_given(AppSession.id) & is_given(AppSession.attempts)
+_POSTPONE = Statement(lambda: AppSession.update(due_at=given(AppSession.due_at)).where(_IS_CLAIMED))
+_DELETE = Statement(lambda: AppSession.delete().where(_IS_CLAIMED))
+
+
 @repeated_after_conflict
 def claim(row: AppSession, now: float) -> bool:
     """Compare and set; return whether this process sends the logout token."""
-    is_same = (AppSession.id == row.id) & (AppSession.due_at == row.due_at)
     claimed = {"due_at": int(now) + LEASE, "attempts": row.attempts + 1}
     with database.atomic():
-        if not AppSession.update(claimed).where(is_same).execute():
+        if not _CLAIM.execute(id=row.id, was_due_at=row.due_at, **claimed):
             return False
     row.attempts += 1
     return True
@@ -160,14 +203,14 @@ def claim(row: AppSession, now: float) -> bool:
 def postpone(row: AppSession, due_at: int) -> None:
     """Send the logout token of a claimed row again at a later time."""
     with database.atomic():
-        AppSession.update(due_at=due_at).where(_is_claimed(row)).execute()
+        _POSTPONE.execute(id=row.id, attempts=row.attempts, due_at=due_at)
 
 
 @repeated_after_conflict
 def delete(row: AppSession) -> None:
     """Delete a claimed row, unless the user is logged in to the app again, in the same session."""
     with database.atomic():
-        AppSession.delete().where(_is_claimed(row)).execute()
+        _DELETE.execute(id=row.id, attempts=row.attempts)
 
 
 def count_overdue(now: float) -> int:
@@ -194,7 +237,3 @@ def own_app_sessions(user: User, settings: Settings) -> Iterator[object]:
 
 def _due(now: int) -> dict[str, int]:
     return {"due_at": now, "expires_at": now + LIFETIME + KEPT}
-
-
-def _is_claimed(row: AppSession) -> peewee.Expression:
-    return (AppSession.id == row.id) & (AppSession.attempts == row.attempts)
