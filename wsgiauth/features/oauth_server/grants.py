@@ -47,7 +47,13 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
-from wsgiauth.storage.statements import OrderedSelect, Statement, given, is_given
+from wsgiauth.storage.statements import (
+    ModelStatement,
+    OrderedSelect,
+    Statement,
+    given,
+    is_given,
+)
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.uris import find_equal
 
@@ -78,7 +84,7 @@ _GRANT: Any = Grant._meta.sorted_fields
 _CLIENT: Any = Client._meta.sorted_fields
 
 
-def _valid(now: int, *columns: Any) -> Any:
+def _valid(now: Any, *columns: Any) -> Any:
     """Select columns of valid grants, with their users, their clients and their consents."""
     is_in_session = (
         (Session.user == Grant.user)
@@ -202,6 +208,26 @@ def named(client: Client) -> dict[str, str]:
     return {"client": client.name, "client_host": host}
 
 
+def _is_own(model: Any) -> Any:
+    return is_given(model.user) & is_given(model.client)
+
+
+_CONSENT = Statement(
+    lambda: Consent.select(Consent.scopes, Consent.combinations).where(_is_own(Consent))
+)
+_CHANGE_CONSENT = Statement(
+    lambda: Consent.update(
+        scopes=given(Consent.scopes), combinations=given(Consent.combinations)
+    ).where(_is_own(Consent))
+)
+_DELETE_CONSENT = Statement(lambda: Consent.delete().where(_is_own(Consent)))
+_END_OF_APP = Statement(
+    lambda: Grant.update(stamp=ENDED).where(_is_own(Grant), Grant.stamp != ENDED)
+)
+_DELETE_DEVICES = Statement(lambda: DeviceRequest.delete().where(_is_own(DeviceRequest)))
+_ALLOWED = Statement(lambda: Consent.select(Consent.client).where(is_given(Consent.user)))
+
+
 @repeated_after_conflict
 def allow(client: Client, user: User, scopes: list[str], now: float, *, resource: str = "") -> bool:
     """Record the consent of a user, and report it if it is new; see `record`."""
@@ -227,9 +253,9 @@ def record(
         return None
     if client.document_url is not None and not store_described(client, now):
         return None
-    own = (Consent.user == user.id) & (Consent.client == client.id)
-    row = Consent.select().where(own).first()
-    former = [] if row is None else combinations_of(row.scopes, row.combinations)
+    own = {"user": user.id, "client": client.id}
+    row = _CONSENT.fetchone(**own)
+    former = [] if row is None else combinations_of(*row)
     wanted = frozenset(bound(scopes, resource))
     if any(each >= wanted for each in former):
         return []
@@ -240,8 +266,8 @@ def record(
         "combinations": "\n".join(" ".join(sorted(each)) for each in combinations),
     }
     if row is not None:
-        Consent.update(columns).where(own).execute()
-    elif not insert_new(Consent, user=user.id, client=client.id, created_at=int(now), **columns):
+        _CHANGE_CONSENT.execute(**own, **columns)
+    elif not insert_new(Consent, **own, created_at=int(now), **columns):
         return None
     return unbound(merged)
 
@@ -251,15 +277,13 @@ def revoke(user: User, client_id: str, now: float) -> bool:
     """End all that a user has allowed a client, and return whether there was anything."""
     with database.atomic():
         lock_user(user.id)
-        own = (Consent.user == user.id) & (Consent.client == client_id)
-        is_allowed = bool(Consent.delete().where(own).execute())
+        own = {"user": user.id, "client": client_id}
+        is_allowed = bool(_DELETE_CONSENT.execute(**own))
         if is_allowed:
             keep_no_longer(client_id, now)
-        valid = (Grant.user == user.id) & (Grant.client == client_id) & (Grant.stamp != ENDED)
-        is_granted = bool(Grant.update(stamp=ENDED).where(valid).execute())
+        is_granted = bool(_END_OF_APP.execute(**own))
         # A device that was allowed, and has not asked for its tokens yet.
-        allowed = (DeviceRequest.user == user.id) & (DeviceRequest.client == client_id)
-        DeviceRequest.delete().where(allowed).execute()
+        _DELETE_DEVICES.execute(**own)
         if is_allowed or is_granted:
             events.emit(CONSENT_REVOKED, user_id=user.id, reason=client_id)
     return is_allowed or is_granted
@@ -270,8 +294,7 @@ def revoke_all(user: User) -> None:
 
     Grants without a consent, of trusted clients, end with the stamp of the user.
     """
-    consents: Any = Consent.select(Consent.client).where(Consent.user == user.id)
-    for (client_id,) in list(consents.tuples()):
+    for (client_id,) in _ALLOWED.fetchall(user=user.id):
         revoke(user, client_id, utc_now().timestamp())
 
 
@@ -326,6 +349,17 @@ def _statement(admission: Admission, _sql: tuple[str, ...]) -> OrderedSelect:
     return OrderedSelect(lambda: _valid(0, *columns).where(Grant.id == ""))
 
 
+_IS_PRESENT = is_given(Grant.id) & is_given(Grant.stamp)
+_REFRESH = Statement(
+    lambda: Grant.update(
+        generation=given(Grant.generation, "next"),
+        refreshed_at=given(Grant.refreshed_at),
+        expires_at=given(Grant.expires_at),
+    ).where(_IS_PRESENT, is_given(Grant.generation))
+)
+_CURRENT = Statement(lambda: Grant.select(Grant.generation, Grant.refreshed_at).where(_IS_PRESENT))
+
+
 @repeated_after_conflict
 def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bool:
     """Replace the refresh token of a valid grant; return False if it cannot be used, and ends.
@@ -336,26 +370,35 @@ def refresh(grant: Grant, generation: int, settings: Settings, now: float) -> bo
     if grant.is_offline and not settings.REMEMBER_DAYS:  # nothing outlives the browser
         end(grant.id, grant.client)
         return False
-    changes: dict[str, Any] = {"generation": generation + 1, "refreshed_at": int(now)}
-    if grant.is_offline:
-        changes["expires_at"] = _end_of_offline(settings, now)
-    is_current = (Grant.id == grant.id) & (Grant.generation == generation)
+    present = {"id": grant.id, "stamp": grant.stamp}
     with database.atomic():
-        replaced = Grant.update(changes).where(is_current, Grant.stamp == grant.stamp).execute()
+        replaced = _REFRESH.execute(
+            **present,
+            generation=generation,
+            next=generation + 1,
+            refreshed_at=int(now),
+            expires_at=_end_of_offline(settings, now) if grant.is_offline else grant.expires_at,
+        )
     if replaced:
         keep_client(grant.client, grant.user_id, now)
         note_use(grant.client, now)
         grant.generation = generation + 1
         return True
-    row: Grant | None = Grant.get_or_none(Grant.id == grant.id, Grant.stamp == grant.stamp)
+    row = _CURRENT.fetchone(**present)
     if row is None:
         return False
-    is_recent = -CLOCK_SKEW <= int(now) - row.refreshed_at <= GRACE
-    if generation == row.generation - 1 and is_recent:
-        grant.generation = row.generation
+    current, refreshed_at = row
+    is_recent = -CLOCK_SKEW <= int(now) - refreshed_at <= GRACE
+    if generation == current - 1 and is_recent:
+        grant.generation = current
         return True
     end(grant.id, grant.client, is_reused=True)
     return False
+
+
+_IS_OPEN = is_given(Grant.id) & is_given(Grant.client) & (Grant.stamp != ENDED)
+_OPEN = Statement(lambda: Grant.select(Grant.user, Grant.sid).where(_IS_OPEN))
+_END = Statement(lambda: Grant.update(stamp=ENDED).where(_IS_OPEN))
 
 
 @repeated_after_conflict
@@ -364,31 +407,53 @@ def end(grant_id: str, client: Client, *, is_reused: bool = False) -> None:
 
     Its row stays, so that its code cannot be used again.
     """
-    is_open = (Grant.id == grant_id) & (Grant.client == client.id) & (Grant.stamp != ENDED)
+    own = {"id": grant_id, "client": client.id}
     with database.atomic():
-        row: Grant | None = Grant.get_or_none(is_open)
-        if row is not None and Grant.update(stamp=ENDED).where(is_open).execute() and is_reused:
-            details = {**named(client), "sid": row.sid}
-            events.emit(GRANT_REUSED, user_id=row.user_id, reason=client.id, details=details)
+        row = _OPEN.fetchone(**own)
+        if row is not None and _END.execute(**own) and is_reused:
+            user_id, sid = row
+            details = {**named(client), "sid": sid}
+            events.emit(GRANT_REUSED, user_id=user_id, reason=client.id, details=details)
+
+
+def _valid_of_user(*columns: Any) -> Any:
+    return _valid(given(Grant.expires_at, "now"), *columns).where(is_given(Grant.user))
+
+
+_GRANTS = ModelStatement(lambda: _valid_of_user(Grant, Client))
+_OFFLINE_CLIENTS = ModelStatement(
+    lambda: (
+        _valid_of_user(Client)
+        .where(Grant.is_offline)
+        .distinct()
+        .order_by(Client.name_key, Client.id)
+        .limit(given(Grant.generation, "most"))
+        .objects(Client)
+    )
+)
+_HAS_BEGUN_IN = Statement(
+    lambda: (
+        Grant.select(Grant.id)
+        .where(is_given(Grant.session), is_given(Grant.client), is_given(Grant.sid))
+        .limit(1)
+    )
+)
 
 
 def list_grants(user: User, now: float) -> list[Grant]:
     """Return the valid grants of a user, with their clients."""
-    return list(_valid(int(now), Grant, Client).where(Grant.user == user.id))
+    return _GRANTS.all(user=user.id, now=int(now))
 
 
 def list_offline_clients(user: User, now: float, most: int) -> list[Client]:
     """Return clients whose access to a user's account outlasts every session, by name."""
-    offline = _valid(int(now), Client).where(Grant.user == user.id, Grant.is_offline)
-    rows = offline.distinct().order_by(Client.name_key, Client.id).limit(most).objects(Client)
-    return list(rows)
+    return _OFFLINE_CLIENTS.all(user=user.id, now=int(now), most=most)
 
 
 def has_begun_in(client: Client, sid: str, session_id: str) -> bool:
     """Return whether a client got an ID token with this `sid` in a session that has not ended."""
-    own = (Grant.session == session_id) & (Grant.client == client.id) & (Grant.sid == sid)
-    is_found: bool = Grant.select().where(own).exists()
-    return is_found
+    own = {"session": session_id, "client": client.id, "sid": sid}
+    return _HAS_BEGUN_IN.fetchone(**own) is not None
 
 
 @repeated_after_conflict
@@ -443,17 +508,29 @@ def _insert(
     return Grant(**row)
 
 
+_NUMBER = Statement(lambda: Grant.select(peewee.fn.COUNT(peewee.SQL("*"))).where(_is_own(Grant)))
+_OLDEST = Statement(
+    lambda: (
+        Grant.select(Grant.id)
+        .where(_is_own(Grant), Grant.created_at < given(Grant.created_at, "until"))
+        .order_by(Grant.refreshed_at)
+        .limit(1)
+    )
+)
+_DELETE = Statement(lambda: Grant.delete().where(is_given(Grant.id)))
+
+
 def _has_room(user: User, client: Client, now: float) -> bool:
     """Return whether a user can have another grant at a client.
 
     Instead of the one that was used longest ago, unless its code could still be used again.
     """
-    own = (Grant.user == user.id) & (Grant.client == client.id)
-    if Grant.select().where(own).count() < MOST:
+    own = {"user": user.id, "client": client.id}
+    ((number,),) = _NUMBER.fetchall(**own)
+    if number < MOST:
         return True
-    old = own & (Grant.created_at < int(now) - KEPT)
-    oldest = Grant.select(Grant.id).where(old).order_by(Grant.refreshed_at).first()
-    return oldest is not None and bool(Grant.delete().where(Grant.id == oldest.id).execute())
+    oldest = _OLDEST.fetchone(**own, until=int(now) - KEPT)
+    return oldest is not None and bool(_DELETE.execute(id=oldest[0]))
 
 
 def _end_of_offline(settings: Settings, now: float) -> int:
