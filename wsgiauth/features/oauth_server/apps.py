@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import peewee
 
@@ -19,8 +19,40 @@ from wsgiauth.features.oauth_server.scopes import granted_in, unbound
 from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.settings import Settings
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 
 MOST_LISTED = 100  # apps: anyone can register any number of them
+
+_MOST = given(Consent.created_at, "most")
+_NEWEST = ModelStatement(
+    lambda: (
+        Consent.select(Consent, Client)
+        .join(Client)
+        .where(is_given(Consent.user))
+        .order_by(Consent.created_at.desc(), Consent.client)
+        .limit(_MOST)
+    )
+)
+_IS_MEMBER = peewee.fn.EXISTS(
+    Membership.select(peewee.SQL("1")).where(
+        Membership.group == Client.group_id, is_given(Membership.user)
+    )
+)
+_LAUNCHABLE = Statement(
+    lambda: (
+        Client.select(Client.name, Client.launch_url)
+        .where(
+            Client.expires_at.is_null(),
+            Client.document_url.is_null(),
+            Client.launch_url.is_null(False),
+            Client.launch_url != "",
+            ~Client.is_service,
+            Client.group_id.is_null() | _IS_MEMBER,
+        )
+        .order_by(Client.name_key, Client.id)
+        .limit(_MOST)
+    )
+)
 
 
 class App(NamedTuple):
@@ -70,10 +102,8 @@ def list_apps(user: User, now: float) -> list[App]:
 
     Of those that the user has allowed, only the newest `MOST_LISTED` are listed.
     """
-    consents = Consent.select(Consent, Client).join(Client).where(Consent.user == user.id)
-    newest = consents.order_by(Consent.created_at.desc(), Consent.client).limit(MOST_LISTED)
     found: dict[str, App] = {}
-    for each in newest:
+    for each in _NEWEST.all(user=user.id, most=MOST_LISTED):
         found[each.client_id] = _app(each.client, unbound(each.scopes.split()), each.created_at)
     for grant in list_grants(user, now):
         if grant.client_id not in found and not grant.client.is_trusted:
@@ -92,20 +122,7 @@ def list_launchable(user: User) -> list[LaunchableApp]:
 
     An app that registered itself is never among them: its URL would be a link of a stranger.
     """
-    is_member = peewee.fn.EXISTS(
-        Membership.select(peewee.SQL("1")).where(
-            Membership.group == Client.group_id, Membership.user == user.id
-        )
-    )
-    query: Any = Client.select(Client.name, Client.launch_url).where(
-        Client.expires_at.is_null(),
-        Client.document_url.is_null(),
-        Client.launch_url.is_null(False),
-        Client.launch_url != "",
-        ~Client.is_service,
-        Client.group_id.is_null() | is_member,
-    )
-    rows = query.order_by(Client.name_key, Client.id).limit(MOST_LISTED).tuples()
+    rows = _LAUNCHABLE.fetchall(user=user.id, most=MOST_LISTED)
     return [LaunchableApp(*each) for each in rows]
 
 

@@ -9,8 +9,6 @@ import secrets
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import peewee
-
 from wsgiauth import events
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.personal_data import rows_of
@@ -27,6 +25,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import ModelStatement, Statement, given, insert_row, is_given
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.clients import Client as Sender
 
@@ -37,6 +36,38 @@ MAX_CODE = 100  # characters of a device code that a client sends
 # Consonants alone make no words, and none of them looks or sounds like a digit (section 6.1).
 ALPHABET = "BCDFGHJKLMNPQRSTVWXZ"
 LENGTH = 8
+
+_WAITS = (
+    DeviceRequest.user.is_null()
+    & (DeviceRequest.is_refused == False)  # noqa: E712 - SQL
+    & (DeviceRequest.expires_at > given(DeviceRequest.expires_at, "now"))
+)
+_FIND = ModelStatement(
+    lambda: (
+        DeviceRequest.select(DeviceRequest, Client)
+        .join(Client)
+        .where(is_given(DeviceRequest.user_code), _WAITS)
+    )
+)
+_ALLOW = Statement(
+    lambda: DeviceRequest.update(
+        user=given(DeviceRequest.user),
+        stamp=given(DeviceRequest.stamp),
+        session_id=given(DeviceRequest.session_id),
+        scopes=given(DeviceRequest.scopes),
+    ).where(is_given(DeviceRequest.id), _WAITS)
+)
+_REFUSE = Statement(
+    lambda: DeviceRequest.update(is_refused=True).where(is_given(DeviceRequest.id), _WAITS)
+)
+_OF_CODE = ModelStatement(
+    lambda: DeviceRequest.select().where(is_given(DeviceRequest.id), is_given(DeviceRequest.client))
+)
+_NOTE_QUESTION = Statement(
+    lambda: DeviceRequest.update(asked_at=given(DeviceRequest.asked_at)).where(
+        is_given(DeviceRequest.id)
+    )
+)
 
 
 class MadeDevice(NamedTuple):
@@ -54,7 +85,8 @@ def begin(client: Client, scopes: str, resource: str, sender: Sender, now: float
     device_code = secrets.token_urlsafe(32)
     user_code = "".join(secrets.choice(ALPHABET) for _place in range(LENGTH))
     with database.atomic():
-        DeviceRequest.insert(
+        insert_row(
+            DeviceRequest,
             id=digest(device_code),
             user_code=user_code,
             client=client.id,
@@ -65,7 +97,7 @@ def begin(client: Client, scopes: str, resource: str, sender: Sender, now: float
             agent=sender.agent,
             interval=INTERVAL,
             expires_at=int(now) + LIFETIME,
-        ).execute()
+        )
     purge_some(DeviceRequest, now)
     return MadeDevice(device_code, in_words(user_code))
 
@@ -80,13 +112,7 @@ def find(typed: str, now: float) -> DeviceRequest | None:
     code = letters_in(typed, LENGTH)
     if not code or not set(code) <= set(ALPHABET):
         return None
-    found: DeviceRequest | None = (
-        DeviceRequest.select(DeviceRequest, Client)
-        .join(Client)
-        .where(DeviceRequest.user_code == code, _waits(now))
-        .first()
-    )
-    return found
+    return _FIND.first(user_code=code, now=int(now))
 
 
 @repeated_after_conflict
@@ -102,12 +128,11 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
         "session_id": session.session_id,
         "scopes": recorded(scopes, row.scopes.split()),
     }
-    is_ours = (DeviceRequest.id == row.id) & _waits(now)
     details = {**grants.named(row.client), "scopes": " ".join(scopes)}
     with database.atomic() as transaction:
         consent = grants.record(row.client, session.user, scopes, now, resource=row.resource)
         is_allowed = consent is not None and bool(
-            DeviceRequest.update(changes).where(is_ours).execute()
+            _ALLOW.execute(id=row.id, now=int(now), **changes)
         )
         if is_allowed:
             events.emit(
@@ -122,8 +147,7 @@ def allow(row: DeviceRequest, session: UserSession, scopes: list[str], now: floa
 def refuse(row: DeviceRequest, user: User, now: float) -> bool:
     """Refuse a device; return False if it was answered before, or has expired."""
     with database.atomic():
-        is_ours = (DeviceRequest.id == row.id) & _waits(now)
-        is_refused = bool(DeviceRequest.update(is_refused=True).where(is_ours).execute())
+        is_refused = bool(_REFUSE.execute(id=row.id, now=int(now)))
         if is_refused:
             events.emit(DEVICE_REFUSED, user_id=user.id, reason=row.client_id)
     return is_refused
@@ -142,15 +166,13 @@ def ask(device_code: str, client: Client, now: float) -> Question | None:
     A question that comes too early changes nothing: section 3.5 lets the client, not this site,
     make the interval longer.
     """
-    row: DeviceRequest | None = DeviceRequest.get_or_none(
-        DeviceRequest.id == digest(device_code[: MAX_CODE + 1]), DeviceRequest.client == client.id
-    )
+    row = _OF_CODE.first(id=digest(device_code[: MAX_CODE + 1]), client=client.id)
     if row is None:
         return None
     is_too_early = 0 <= int(now) - row.asked_at < INTERVAL
     if not is_too_early:  # so a device without patience costs one write in each interval
         with database.atomic():
-            DeviceRequest.update(asked_at=int(now)).where(DeviceRequest.id == row.id).execute()
+            _NOTE_QUESTION.execute(id=row.id, asked_at=int(now))
     return Question(row, is_too_early)
 
 
@@ -189,8 +211,3 @@ def own_devices(user: User, settings: Settings) -> Iterator[object]:
                 "expires_at": from_timestamp(row.expires_at),
             }
         )
-
-
-def _waits(now: float) -> peewee.Expression:
-    is_open = DeviceRequest.user.is_null() & (DeviceRequest.is_refused == False)  # noqa: E712 - SQL
-    return is_open & (DeviceRequest.expires_at > int(now))

@@ -10,7 +10,7 @@ counted apart: no flood of others can remove them.
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection
 from urllib.parse import urlencode
 
 import peewee
@@ -20,6 +20,7 @@ from wsgiauth.features.oauth_server.authorization import ASKED, MEANT, pairs_in
 from wsgiauth.features.oauth_server.tables import StoredRequest
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import Statement, given, insert_row, is_given
 from wsgiauth.storage.upkeep import purge_some
 
 PREFIX = "urn:ietf:params:oauth:request_uri:"
@@ -33,6 +34,25 @@ _ID = re.compile("[A-Za-z0-9_-]{43}")
 _CLIENT = "client:"  # begins what stands for a network in the rows that a client has pushed
 
 _of_browsers = ~StoredRequest.network.startswith(_CLIENT)
+
+_QUERY = Statement(
+    lambda: StoredRequest.select(StoredRequest.query).where(
+        is_given(StoredRequest.id),
+        StoredRequest.expires_at > given(StoredRequest.expires_at, "now"),
+    )
+)
+_BEYOND = Statement(
+    lambda: (
+        StoredRequest.select(StoredRequest.id)
+        .where(is_given(StoredRequest.network))
+        .order_by(StoredRequest.created_at.desc())
+        .limit(_SOME)
+        .offset(given(StoredRequest.created_at, "number"))
+    )
+)
+_NUMBER = Statement(
+    lambda: StoredRequest.select(peewee.fn.COUNT(peewee.SQL("*"))).where(_of_browsers)
+)
 
 
 def new_uri() -> str:
@@ -88,9 +108,8 @@ class UnknownRequestError(Exception):
 def _parameters_of(row_id: str, now: float) -> dict[str, str]:
     if not _ID.fullmatch(row_id):
         return {}
-    is_valid = (StoredRequest.id == row_id) & (StoredRequest.expires_at > int(now))
-    row = StoredRequest.select(StoredRequest.query).where(is_valid).first()
-    return {} if row is None else dict(pairs_in(row.query))
+    row = _QUERY.fetchone(id=row_id, now=int(now))
+    return {} if row is None else dict(pairs_in(row[0]))
 
 
 @repeated_after_conflict
@@ -101,7 +120,8 @@ def _insert(
         _make_room_of(network, MOST_OF_CLIENT if is_pushed else MOST_OF_NETWORK)
         if not is_pushed:
             _make_room()
-        StoredRequest.insert(
+        insert_row(
+            StoredRequest,
             id=request_uri.removeprefix(PREFIX),
             client_id=client_id,
             query=query,
@@ -109,29 +129,28 @@ def _insert(
             is_pushed=is_pushed,
             created_at=int(now),
             expires_at=int(now) + LIFETIME,
-        ).execute()
+        )
 
 
 def _make_room_of(network: str, most: int) -> None:
     """Delete the oldest rows of a network, so that it can have one more."""
-    rows = StoredRequest.select(StoredRequest.id).where(StoredRequest.network == network)
-    newest_first = rows.order_by(StoredRequest.created_at.desc())
-    _delete(newest_first.offset(most - 1).limit(_SOME))
+    _delete([each for (each,) in _BEYOND.fetchall(network=network, number=most - 1)])
 
 
 def _make_room() -> None:
     """Delete the oldest rows of the network with the most rows, so that there can be one more."""
-    surplus = StoredRequest.select().where(_of_browsers).count() - MOST + 1
+    ((present,),) = _NUMBER.fetchall()
+    surplus = present - MOST + 1
     if surplus <= 0:
         return
     number, oldest = peewee.fn.COUNT(peewee.SQL("*")), peewee.fn.MIN(StoredRequest.created_at)
     networks = StoredRequest.select(StoredRequest.network).where(_of_browsers)
     largest = networks.group_by(StoredRequest.network).order_by(number.desc(), oldest).limit(1)
     rows = StoredRequest.select(StoredRequest.id).where(StoredRequest.network == largest.scalar())
-    _delete(rows.order_by(StoredRequest.created_at).limit(min(surplus, _SOME)))
+    doomed = rows.order_by(StoredRequest.created_at).limit(min(surplus, _SOME))
+    _delete([each.id for each in doomed])
 
 
-def _delete(rows: Iterable[StoredRequest]) -> None:
-    ids = [each.id for each in rows]
+def _delete(ids: Collection[str]) -> None:
     if ids:
         StoredRequest.delete().where(StoredRequest.id.in_(ids)).execute()
