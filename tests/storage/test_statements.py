@@ -14,6 +14,8 @@ from wsgiauth.storage.statements import (
     ModelStatement,
     OrderedSelect,
     Statement,
+    find_by_id,
+    get_by_id,
     given,
     insert_or_ignore,
     insert_row,
@@ -155,3 +157,12 @@ def test_an_existing_row_is_an_error_or_ignored():
     assert not insert_or_ignore(OneTimeSecret, id="1", **row)
     assert insert_or_ignore(OneTimeSecret, id="2", **row)
     assert {each.id: each.data for each in OneTimeSecret.select()} == {"1": "", "2": "other"}
+
+
+def test_a_row_is_found_by_its_id():
+    ada = insert_user("Ada", "ada@example.org")
+    assert get_by_id(User, ada.id) == find_by_id(User, str(ada.id)) == ada
+    assert get_by_id(User, ada.id).created_at == ada.created_at
+    assert find_by_id(OneTimeSecret, str(ada.id)) is None
+    with pytest.raises(User.DoesNotExist):
+        get_by_id(User, ada.id + 1)

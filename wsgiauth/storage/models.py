@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from inspect import getattr_static
-from typing import Any
+from typing import Any, ClassVar
 
 import peewee
 
@@ -47,6 +47,8 @@ class Model(peewee.Model, metaclass=_ModelType):
             class Meta:
                 table_name = "badges_medal"
     """
+
+    DoesNotExist: ClassVar[type[peewee.DoesNotExist]]
 
     class Meta:
         database: peewee.DatabaseProxy = storage.database

@@ -140,6 +140,30 @@ class OrderedSelect(_WrittenOnce):
         return rows
 
 
+def get_by_id(model: type[_Model], row_id: object) -> _Model:
+    """Return the row with this primary key, by a SELECT whose SQL is written once.
+
+    Raises:
+        model.DoesNotExist: There is none.
+    """
+    found = find_by_id(model, row_id)
+    if found is None:
+        raise model.DoesNotExist
+    return found
+
+
+def find_by_id(model: type[_Model], row_id: object) -> _Model | None:
+    """Return the row with this primary key, as `get_by_id` does, or None."""
+    found: _Model | None = _by_id(model).first(row_id=row_id)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _by_id(model: type[peewee.Model]) -> ModelStatement:
+    is_this = is_given(model._meta.primary_key, "row_id")
+    return ModelStatement(lambda: model.select().where(is_this))
+
+
 def insert_row(model: type[Model], **row: object) -> None:
     """Insert a row, whose SQL is written once; columns without a value get their defaults.
 
