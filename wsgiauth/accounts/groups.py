@@ -22,7 +22,7 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.statements import Statement, get_by_id, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, get_by_id, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -44,7 +44,8 @@ class GroupObjects(Objects["Group"]):
         """Return the group with this name, in any letter case, or None."""
         if names.group_problem(name) is not None:
             return None  # no group can have this name
-        return self._model.get_or_none(Group.name_key == names.key(name))
+        found: Group | None = _BY_NAME.first(name_key=names.key(name))
+        return found
 
 
 class Group(RightsHolder):
@@ -133,7 +134,7 @@ class Group(RightsHolder):
         return GroupPermission.group
 
     def _lock(self) -> None:
-        _locked(self.id).first()
+        _LOCK.fetchone(id=self.id)
 
     def _report_rights(self, change: str, what: str) -> None:
         self._report(f"{change} {what} {'to' if change == 'granted' else 'from'}")
@@ -228,7 +229,8 @@ class UserRights(RightsHolder):
                 self._report_rights("joined", joined.name)
                 return True
             # Only a read with a lock sees that another transaction has deleted the group meanwhile.
-            _locked(joined.id).get()
+            if _LOCK.fetchone(id=joined.id) is None:
+                raise Group.DoesNotExist
         return False
 
     @repeated_after_conflict
@@ -236,8 +238,7 @@ class UserRights(RightsHolder):
         with database.atomic():
             self._lock()
             left = resolve_group(group)
-            of_group = Membership.delete().where(Membership.group == left.id)
-            has_left = bool(of_group.where(Membership.user == self.id).execute())
+            has_left = bool(_LEAVE.execute(group=left.id, user=self.id))
             if has_left:
                 self._report_rights("left", left.name)
         return has_left
@@ -251,6 +252,14 @@ class UserRights(RightsHolder):
 
     def _report_rights(self, change: str, what: str) -> None:
         events.emit(kinds.RIGHTS_CHANGED, user_id=self.id, reason=f"{change} {what}")
+
+
+def groups_of(user: UserRights) -> list[tuple[int, str]]:
+    """Return the ids and the names of `user.groups`, by a SELECT whose SQL is written once."""
+    if user.is_limited:
+        return []
+    with user._using_database():
+        return _GROUPS_OF_USER.fetchall(user=user.id)
 
 
 def keep_group_names(user: UserRights, found: Sequence[str]) -> None:
@@ -268,12 +277,6 @@ def limit(user: UserRights, permissions: frozenset[str]) -> None:
     values = vars(user)["__data__"]  # `save` would write a change of the attributes
     user._limit, user._has_every = permissions, values["is_superuser"]
     values["is_staff"] = values["is_superuser"] = False
-
-
-def _locked(group_id: int) -> Any:
-    """Return a query that locks a group, and sees changes that were committed before the lock."""
-    stored = Group.select(Group.id).where(Group.id == group_id)
-    return stored.for_update() if database.for_update else stored
 
 
 def resolve_group(group: Group | str) -> Group:
@@ -295,6 +298,27 @@ def resolve_group(group: Group | str) -> Group:
 
 Group.objects = GroupObjects(Group)
 
+_BY_NAME = ModelStatement(lambda: Group.select().where(is_given(Group.name_key)))
+_GROUPS_OF_USER = Statement(
+    lambda: (
+        Group.select(Group.id, Group.name)
+        .join(Membership)
+        .where(is_given(Membership.user))
+        .order_by(Group.name_key)
+    )
+)
+_LEAVE = Statement(
+    lambda: Membership.delete().where(is_given(Membership.group), is_given(Membership.user))
+)
+
+
+def _locked() -> Any:
+    """Return a query that locks a group, and sees changes that were committed before the lock."""
+    stored = Group.select(Group.id).where(is_given(Group.id))
+    return stored.for_update() if database.for_update else stored
+
+
+_LOCK = Statement(_locked)
 _PERMISSIONS_OF_GROUP = Statement(
     lambda: GroupPermission.select(GroupPermission.name).where(is_given(GroupPermission.group))
 )

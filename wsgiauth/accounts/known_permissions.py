@@ -4,6 +4,7 @@ A guard registers its permission when it decorates a view, so a process knows th
 views that it has imported. `AuthMiddleware(permissions=…)` registers those of the application.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import peewee
@@ -11,6 +12,7 @@ import peewee
 from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
+from wsgiauth.storage.statements import Statement, is_given
 
 _MOST = 500  # permissions of groups
 _LIKENESS = 0.8  # of a mistyped permission, where 1 is the same: one or two wrong letters
@@ -66,7 +68,7 @@ def known_permissions() -> list[KnownPermission]:
     """Return all permissions that are asked for or granted, by name; read every grant for it."""
     counts: Any = Permission.select(Permission.name, peewee.fn.COUNT(peewee.SQL("*")))
     users: dict[str, int] = dict(counts.group_by(Permission.name).tuples())
-    groups = _groups_by_permission(_GRANTED_TO_GROUPS)
+    groups = _groups_by_permission(_GRANTED_TO_GROUPS.tuples())
     return [
         KnownPermission(name, name in _asked_for, users.get(name, 0), groups.get(name, ()))
         for name in sorted(_asked_for | users.keys() | groups.keys())
@@ -75,10 +77,8 @@ def known_permissions() -> list[KnownPermission]:
 
 def held_permissions(user: User) -> list[HeldPermission]:
     """Return the permissions of a user, by name."""
-    rows: Any = Permission.select(Permission.name).where(Permission.user == user.id)
-    own = {name for (name,) in rows.tuples()}
-    memberships = _GRANTED_TO_GROUPS.join(Membership, on=Membership.group == Group.id)
-    groups = _groups_by_permission(memberships.where(Membership.user == user.id))
+    own = {name for (name,) in _OWN.fetchall(user=user.id)}
+    groups = _groups_by_permission(_OF_GROUPS.fetchall(user=user.id))
     return [
         HeldPermission(name, name in own, groups.get(name, ()))
         for name in sorted(own | groups.keys())
@@ -88,10 +88,16 @@ def held_permissions(user: User) -> list[HeldPermission]:
 _GRANTED_TO_GROUPS: Any = (
     GroupPermission.select(GroupPermission.name, Group.name).join(Group).order_by(Group.name_key)
 )
+_OWN = Statement(lambda: Permission.select(Permission.name).where(is_given(Permission.user)))
+_OF_GROUPS = Statement(
+    lambda: _GRANTED_TO_GROUPS.join(Membership, on=Membership.group == Group.id).where(
+        is_given(Membership.user)
+    )
+)
 
 
-def _groups_by_permission(query: Any) -> dict[str, tuple[str, ...]]:
+def _groups_by_permission(rows: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     groups: dict[str, tuple[str, ...]] = {}
-    for permission, group in query.tuples():
+    for permission, group in rows:
         groups[permission] = (*groups.get(permission, ()), group)
     return groups

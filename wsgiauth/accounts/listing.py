@@ -7,7 +7,7 @@ import peewee
 
 from wsgiauth.accounts import names
 from wsgiauth.accounts.domains import domain_of, is_at
-from wsgiauth.accounts.groups import Group
+from wsgiauth.accounts.groups import Group, groups_of
 from wsgiauth.accounts.models import User, has_usernames, is_proven
 from wsgiauth.accounts.tables import GroupPermission, Membership, Permission
 from wsgiauth.settings import Settings
@@ -68,7 +68,7 @@ def profile(user: User, settings: Settings) -> dict[str, object]:
     """Return the document for JSON that a user sees about themselves."""
     return {
         **summary(user, sorted(user.permissions), settings),
-        "groups": [group.name for group in user.groups],
+        "groups": [name for _, name in groups_of(user)],
         "has_password": user.has_password,
         "language": user.language,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import peewee
@@ -150,8 +151,9 @@ class RightsHolder(BoundModel):
         holder = self._grants_of()
         with database.atomic():
             self._lock()
-            own = holder.model.delete().where(holder == self.id)
-            revoked = [n for n in unwanted if own.where(holder.model.name == n).execute()]
+            row = {holder.name: self.id}
+            revocation = _revocation(holder.model, holder.name)
+            revoked = [n for n in unwanted if revocation.execute(**row, name=n)]
             for name in revoked:
                 self._report_rights("revoked", name)
         return bool(revoked)
@@ -164,6 +166,12 @@ class RightsHolder(BoundModel):
 
     def _report_rights(self, change: str, what: str) -> None:
         """Emit an event, such as `granted` and a permission."""
+
+
+@cache
+def _revocation(model: Any, holder: str) -> Statement:
+    is_own = is_given(getattr(model, holder))
+    return Statement(lambda: model.delete().where(is_own, is_given(model.name)))
 
 
 def _belongs_to(model: str, **options: Any) -> Any:

@@ -1,10 +1,11 @@
 """The groups that a form of the staff names, or offers to choose from."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from wsgiauth.accounts.groups import Group
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.messages import _
+from wsgiauth.storage.statements import Statement, given
 
 PAGE = 50  # groups
 
@@ -26,6 +27,14 @@ def require_group(name: str, field: str) -> Group:
 
 def list_groups(after: str = "", limit: int = PAGE) -> list[ListedGroup]:
     """Return groups by name: at most `limit` whose `name_key` is after a given one."""
-    query: Any = Group.select(Group.id, Group.name).where(Group.name_key > after)
-    rows = query.order_by(Group.name_key).limit(limit).tuples()
-    return [ListedGroup(*row) for row in rows]
+    return [ListedGroup(*row) for row in _BY_NAME.fetchall(after=after, limit=limit)]
+
+
+_BY_NAME = Statement(
+    lambda: (
+        Group.select(Group.id, Group.name)
+        .where(Group.name_key > given(Group.name_key, "after"))
+        .order_by(Group.name_key)
+        .limit(given(Group.id, "limit"))
+    )
+)

@@ -159,7 +159,7 @@ def find_by_id(model: type[_Model], row_id: object) -> _Model | None:
 
 
 @lru_cache(maxsize=256)
-def _by_id(model: type[peewee.Model]) -> ModelStatement:
+def _by_id(model: type[Model]) -> ModelStatement:
     is_this = is_given(model._meta.primary_key, "row_id")
     return ModelStatement(lambda: model.select().where(is_this))
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit
 from wsgiref.types import WSGIEnvironment
 
+from wsgiauth.accounts.groups import groups_of
 from wsgiauth.accounts.known_permissions import (
     HeldPermission,
     held_permissions,
@@ -163,7 +164,7 @@ class Account(Content):
             **{name: getattr(target, name) for name in _FIELDS},
             label=target.label,
             permissions=tuple(held),
-            groups=tuple(ListedGroup(each.id, each.name) for each in target.groups),
+            groups=tuple(ListedGroup(*each) for each in groups_of(target)),
             logins=tuple(list_sessions(target, now, viewer.session_id)),
             failed_logins=tuple(failures),
             waits=tuple(site.throttle.waits(target, [each.address for each in failures])),
