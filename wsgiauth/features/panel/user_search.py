@@ -32,6 +32,7 @@ from wsgiauth.storage import database
 from wsgiauth.storage.connections import TimeLimitError
 from wsgiauth.storage.models import json_fields
 from wsgiauth.storage.searches import contains
+from wsgiauth.storage.statements import ModelStatement, Statement, given
 
 PAGE = 50  # users
 COUNTED = 1000  # users
@@ -165,6 +166,7 @@ class _Search:
         self.sort = sort or _usual_sort(criteria)
         self._column = _COLUMNS[self.sort.removeprefix("-")]
         self._criteria, self._ends_at = criteria, ends_at
+        self._is_plain = criteria == Criteria() and self.sort == "-created"
         self._few: list[int] | None = None  # the ids of all users who match, if they are few
         domain = domain_of(criteria.search)
         self._domain = domain if "." in domain else ""  # that the search names, or empty
@@ -198,6 +200,8 @@ class _Search:
         return len(ids), False
 
     def _ids(self) -> list[int]:
+        if self._is_plain:
+            return [each for (each,) in _IDS.fetchall(limit=COUNTED + 1)]
         return [each for (each,) in self._select(User.id).limit(COUNTED + 1).tuples()]
 
     def page(self, after: str, before: str) -> Found:
@@ -224,6 +228,10 @@ class _Search:
         self, position: _Position | None, size: int, *, is_backward: bool = False
     ) -> list[tuple[FoundUser, _Position]]:
         """Return the first users after a position, or after the beginning if it is None."""
+        if self._is_plain and position is None and not is_backward:
+            with self._limited():
+                users = [FoundUser(*row) for row in _NEWEST.all(limit=size)]
+            return [(user, _Position(user.id, user.id)) for user in users]
         is_descending = self.sort.startswith("-") != is_backward
         hint = self._hint() if self._few is None else ""
         query = self._select(*_SHOWN, self._column, hint=hint)
@@ -328,6 +336,19 @@ class _Search:
             return _Position(datetime.fromisoformat(value).astimezone(UTC), number)
         except (ValueError, OverflowError):
             return None
+
+
+_LIMIT = given(User.id, "limit")
+_IDS = Statement(lambda: _Search(Criteria(), "")._select(User.id).limit(_LIMIT))
+
+
+def _newest() -> Any:
+    plain = _Search(Criteria(), "")
+    newest = plain._select(*_SHOWN, hint=plain._hint()).order_by(User.id.desc())
+    return newest.limit(_LIMIT).tuples()
+
+
+_NEWEST = ModelStatement(_newest)
 
 
 def _usual_sort(criteria: Criteria) -> str:
