@@ -9,6 +9,8 @@ as bcrypt hashes. The hashes of a set share one salt, so that one bcrypt finds a
 import re
 import secrets
 
+import peewee
+
 from wsgiauth import events
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import User
@@ -21,6 +23,7 @@ from wsgiauth.features.factors.event_kinds import FACTOR_ADDED, RECOVERY_CODE_US
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import Statement, is_given
 
 NUMBER = 10
 GROUP = 4  # characters between hyphens
@@ -40,6 +43,13 @@ _FORMER_LENGTH = 24
 _FORMER_LOOK_ALIKES = str.maketrans("018", "OIB")
 
 _NEVER = 2**62  # seconds since the epoch
+
+_IS_CODE = is_given(OneTimeSecret.user) & (OneTimeSecret.purpose == RECOVERY)
+_IDS = Statement(lambda: OneTimeSecret.select(OneTimeSecret.id).where(_IS_CODE))
+_SET_ID = Statement(lambda: OneTimeSecret.select(OneTimeSecret.data).where(_IS_CODE).limit(1))
+_COUNT = Statement(lambda: OneTimeSecret.select(peewee.fn.COUNT(OneTimeSecret.id)).where(_IS_CODE))
+_USE = Statement(lambda: OneTimeSecret.delete().where(is_given(OneTimeSecret.id), _IS_CODE))
+_REMOVE = Statement(lambda: OneTimeSecret.delete().where(_IS_CODE))
 
 
 def rounds_of_site(settings: Settings) -> int:
@@ -82,14 +92,14 @@ def replace(user: User, *, rounds: int = ROUNDS) -> list[str]:
 
 def set_id_of(user: User) -> str:
     """Return the random id of the user's set of codes; "" without a code, or for an older set."""
-    row = OneTimeSecret.select(OneTimeSecret.data).where(*_of(user)).first()
-    return "" if row is None else str(row.data)
+    row = _SET_ID.fetchone(user=user.id)
+    return "" if row is None else str(row[0])
 
 
 def count(user: User) -> int:
     """Return how many codes the user has left."""
-    number: int = OneTimeSecret.select().where(*_of(user)).count()
-    return number
+    [(number,)] = _COUNT.fetchall(user=user.id)
+    return int(number)
 
 
 def use(user: User, code: str, *, rounds: int = ROUNDS) -> bool:
@@ -109,7 +119,7 @@ def _find(user: User, typed: str, rounds: int) -> str | None:
     normalised = typed.translate(_LOOK_ALIKES)
     if not _CODE.fullmatch(normalised):
         return None
-    ids = [row.id for row in OneTimeSecret.select(OneTimeSecret.id).where(*_of(user))]
+    ids = [each for (each,) in _IDS.fetchall(user=user.id)]
     hashed = hash_code(normalised, next(filter(has_hash, ids), None), rounds)
     matching = [each for each in ids if secrets.compare_digest(each, hashed)]
     return next(iter(matching), None)
@@ -121,9 +131,8 @@ def _former_id(typed: str) -> str:
 
 @repeated_after_conflict
 def _use_up(user: User, row_id: str) -> bool:
-    used = OneTimeSecret.delete().where(OneTimeSecret.id == row_id, *_of(user))
     with database.atomic():
-        is_ours = bool(used.execute())
+        is_ours = bool(_USE.execute(id=row_id, user=user.id))
         if is_ours:
             events.emit(RECOVERY_CODE_USED, user_id=user.id)
     return is_ours
@@ -132,11 +141,7 @@ def _use_up(user: User, row_id: str) -> bool:
 def remove_all(user: User) -> None:
     """Remove the codes of a user."""
     with database.atomic():
-        OneTimeSecret.delete().where(*_of(user)).execute()
-
-
-def _of(user: User) -> tuple[object, ...]:
-    return OneTimeSecret.user == user.id, OneTimeSecret.purpose == RECOVERY
+        _REMOVE.execute(user=user.id)
 
 
 def _new_code() -> str:

@@ -39,7 +39,14 @@ from wsgiauth.messages import _, list_of, ngettext
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, json_fields
-from wsgiauth.storage.statements import OrderedSelect
+from wsgiauth.storage.statements import (
+    ModelStatement,
+    OrderedSelect,
+    Statement,
+    given,
+    insert_row,
+    is_given,
+)
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
 MAX_KEYS = 20  # of one user
@@ -215,9 +222,9 @@ def create(
                 permissions=list_of(sorted(missing)),
             )
             raise ValidationError({"permissions": [problem]})
-        if _live(owner, now).count() >= MAX_KEYS:
+        if count_keys(owner, now) >= MAX_KEYS:
             raise TooManyKeysError(MAX_KEYS)
-        row = Key.create(
+        row = Key(
             id=key_id,
             user=owner.id,
             name=name,
@@ -226,19 +233,29 @@ def create(
             created_at=int(now),
             expires_at=int(now) + days * DAY,
         )
+        insert_row(Key, **row.__data__)
         events.emit(KEY_CREATED, user_id=owner.id, reason=key_id)
     purge_some(Key, now)
     return MadeKey(row, text)
 
 
+_IS_LIVE = is_given(Key.user) & (Key.expires_at > given(Key.expires_at, "now"))
+_LISTED = ModelStatement(
+    lambda: Key.select().where(_IS_LIVE).order_by(Key.created_at.desc(), Key.id)
+)
+_COUNT = Statement(lambda: Key.select(peewee.fn.COUNT(Key.id)).where(_IS_LIVE))
+_REVOKE = Statement(lambda: Key.delete().where(is_given(Key.id), is_given(Key.user)))
+
+
 def list_keys(user: User, now: float) -> list[ListedKey]:
     """Return the keys of a user that have not expired, the newest first."""
-    return [ListedKey.of(row) for row in _live(user, now).order_by(Key.created_at.desc(), Key.id)]
+    return [ListedKey.of(row) for row in _LISTED.all(user=user.id, now=int(now))]
 
 
 def count_keys(user: User, now: float) -> int:
     """Return how many keys of a user have not expired."""
-    return int(_live(user, now).count())
+    [(number,)] = _COUNT.fetchall(user=user.id, now=int(now))
+    return int(number)
 
 
 def own_keys(user: User, settings: Settings) -> Iterator[object]:
@@ -252,7 +269,7 @@ def revoke(user: User, key_id: str) -> bool:
     if not is_handle(key_id):
         return False
     with database.atomic():
-        revoked = Key.delete().where(Key.id == key_id, Key.user == user.id).execute()
+        revoked = _REVOKE.execute(id=key_id, user=user.id)
         if revoked:
             events.emit(kinds.KEY_ENDED, user_id=user.id, reason=key_id)
     return bool(revoked)
@@ -276,10 +293,6 @@ def _check(name: str, permissions: list[str], days: int) -> None:
         errors["days"] = [_("Enter a number of days from 1 to %(days)s.", days=str(MAX_DAYS))]
     if errors:
         raise ValidationError(errors)
-
-
-def _live(user: User, now: float) -> peewee.ModelSelect[Key]:
-    return Key.select().where(Key.user == user.id, Key.expires_at > int(now))
 
 
 def _write_use(key_id: str, now: int) -> None:
