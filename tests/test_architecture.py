@@ -177,6 +177,7 @@ DOORS_OF_LIBRARIES = {
     # A value that a client gets and sends back has the format of `signed_values`.
     "hmac": {
         "signed_values",
+        "authentication.signatures",  # copies of prepared objects, for speed
         "features.factors.totp",  # the codes of RFC 6238, with the keys that the apps have
         "features.former_passwords.methods",  # as Flask-Security hashes passwords
     },

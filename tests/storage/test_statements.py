@@ -14,8 +14,6 @@ from wsgiauth.storage.statements import (
     ModelStatement,
     OrderedSelect,
     Statement,
-    find_by_id,
-    get_by_id,
     given,
     insert_or_ignore,
     insert_row,
@@ -161,8 +159,8 @@ def test_an_existing_row_is_an_error_or_ignored():
 
 def test_a_row_is_found_by_its_id():
     ada = insert_user("Ada", "ada@example.org")
-    assert get_by_id(User, ada.id) == find_by_id(User, str(ada.id)) == ada
-    assert get_by_id(User, ada.id).created_at == ada.created_at
-    assert find_by_id(OneTimeSecret, str(ada.id)) is None
+    assert User.get_by_id(ada.id) == User.find_by_id(str(ada.id)) == ada
+    assert User.get_by_id(ada.id).created_at == ada.created_at
+    assert OneTimeSecret.find_by_id(str(ada.id)) is None
     with pytest.raises(User.DoesNotExist):
-        get_by_id(User, ada.id + 1)
+        User.get_by_id(ada.id + 1)

@@ -22,7 +22,7 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.statements import ModelStatement, Statement, get_by_id, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -223,7 +223,7 @@ class UserRights(RightsHolder):
     def _join(self, group: Group | str) -> bool:
         with database.atomic():
             self._lock()
-            get_by_id(type(self), self.id)
+            type(self).get_by_id(self.id)
             joined = resolve_group(group)
             if insert_new(Membership, group=joined.id, user=self.id):
                 self._report_rights("joined", joined.name)

@@ -19,7 +19,7 @@ from wsgiauth.events import kinds
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import BoundModel, Model, UTCDateTimeField, utc_now
-from wsgiauth.storage.statements import Statement, get_by_id, insert_row, is_given
+from wsgiauth.storage.statements import Statement, insert_row, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -139,7 +139,7 @@ class RightsHolder(BoundModel):
         holder = self._grants_of()
         with database.atomic():
             self._lock()
-            get_by_id(type(self), self.id)
+            type(self).get_by_id(self.id)
             row = {holder.name: self.id}
             granted = [n for n in wanted if insert_new(holder.model, **row, name=n)]
             for name in granted:

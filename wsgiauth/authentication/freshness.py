@@ -94,7 +94,7 @@ class Freshness:
         # Not read, a user counts as one with a password, whose passkeys are a second factor.
         if has_second_factor(methods) or not self._factors.is_needed_by(User(id=user_id)):
             return True
-        user = User.get_or_none(User.id == user_id)
+        user = User.find_by_id(user_id)
         return user is not None and not self._factors.is_needed_by(user)
 
 

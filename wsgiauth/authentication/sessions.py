@@ -454,7 +454,7 @@ def end_sessions(user: User) -> int:
         peewee.DatabaseError: The database failed.
     """
     with context.using(user.database):
-        stored: User | None = User.get_or_none(User.id == user.id)
+        stored = User.find_by_id(user.id)
         return 0 if stored is None else revoke_all(stored)
 
 

@@ -14,7 +14,6 @@ from wsgiauth.forms.fields import Text
 from wsgiauth.messages import _
 from wsgiauth.openapi.answers import Answer, Problem
 from wsgiauth.openapi.strings import LANGUAGE_TAG
-from wsgiauth.storage.statements import get_by_id
 from wsgiauth.web.readers import CHOSEN, LANGUAGE
 from wsgiauth.web.responses import Response, json_response, redirect
 from wsgiauth.web.urls import ROUTE, root_url
@@ -54,7 +53,7 @@ class ChooseLanguage(PublicForm):
         member = _member(identity, environ)
         if member is not None:
             with suppress(User.DoesNotExist):  # deleted meanwhile
-                user = get_by_id(User, member.id)
+                user = User.get_by_id(member.id)
                 if user.language != language.name:
                     update_user(user, language=language.name)
         cookies = [site.identifier.own_cookie(environ, LANGUAGE, language.name)]

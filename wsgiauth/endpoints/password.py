@@ -45,7 +45,6 @@ from wsgiauth.openapi.problems import (
 from wsgiauth.openapi.strings import NEW_PASSWORD
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
-from wsgiauth.storage.statements import find_by_id
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response
@@ -158,7 +157,7 @@ class Password(MemberForm):
         )
         if issued is None:
             raise UnauthenticatedError("invalid_token")
-        changed = find_by_id(User, user.id) or user  # with the new stamp
+        changed = User.find_by_id(user.id) or user  # with the new stamp
         if has_proven_factor:
             site.throttle.recognise(changed, submission.networks)
         else:

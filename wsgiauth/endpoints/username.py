@@ -11,7 +11,6 @@ from wsgiauth.messages import _
 from wsgiauth.openapi.problems import INVALID, TAKEN, THROTTLED
 from wsgiauth.openapi.strings import USERNAME
 from wsgiauth.settings import Settings
-from wsgiauth.storage.statements import get_by_id
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
 
@@ -51,7 +50,7 @@ class Username(MemberForm):
         # Counted even if the name is taken, because the answer says so.
         site.throttle.registration(submission.networks).begin()
         try:
-            user = get_by_id(User, present.id)  # not the object that the page shows
+            user = User.get_by_id(present.id)  # not the object that the page shows
             update_user(user, username=username)
         except User.DoesNotExist:
             raise UnauthenticatedError("invalid_token") from None

@@ -56,7 +56,7 @@ def _detail(shown_to: ShownTo | None, user: User | None, *, is_missing: bool) ->
             " are logged in as %(user)s.",
             user=user.label,
         )
-    shown = User.get_or_none(User.id == shown_to.user_id) if shown_to else None
+    shown = User.find_by_id(shown_to.user_id) if shown_to else None
     # Before the login, or about another provider's account. An address, which may be new, is not
     # for another user.
     if shown is None or shown == user or label_column() is User.email:

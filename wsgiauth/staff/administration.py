@@ -17,7 +17,6 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import ForbiddenError
 from wsgiauth.messages import _
 from wsgiauth.storage import database
-from wsgiauth.storage.statements import get_by_id
 
 MANAGE_USERS = "wsgiauth.manage_users"
 
@@ -53,7 +52,7 @@ class Party(NamedTuple):
     @classmethod
     def read(cls, user_id: int) -> Self:
         """Return a user as stored, or raise User.DoesNotExist."""
-        user = get_by_id(User, user_id)
+        user = User.get_by_id(user_id)
         return cls(user, user.permissions)
 
 
@@ -141,7 +140,7 @@ def administer(
             raise refused(actor, TO_CHANGE_AN_ACCOUNT, reason)
 
     def change_stored() -> _Result:
-        return change(get_by_id(User, user.id))
+        return change(User.get_by_id(user.id))
 
     return change_locked(user, change_stored, is_removal=is_removal, actor=actor, check=check)
 

@@ -10,7 +10,7 @@ peewee.DatabaseError if it fails.
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
@@ -34,7 +34,6 @@ from wsgiauth.openapi.problems import NO_RIGHT, NOT_OF_STAFF, UNAVAILABLE
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.staff.administration import TO_CHANGE_AN_ACCOUNT, refused
-from wsgiauth.storage.statements import find_by_id
 from wsgiauth.web.pages import Around, Page
 from wsgiauth.web.request import JSON, content_type
 from wsgiauth.web.responses import Response
@@ -218,7 +217,9 @@ def require_row(environ: WSGIEnvironment, model: type[_Row]) -> _Row:
 
 def find_row(arguments: Mapping[str, str], model: type[_Row]) -> _Row | None:
     """Return the user or the group whose id is among the named parts of a path, or None."""
-    return find_by_id(model, int(arguments[ID]))
+    found: Any = model.find_by_id(int(arguments[ID]))
+    row: _Row | None = found
+    return row
 
 
 def panel_url(environ: WSGIEnvironment) -> str:

@@ -4,14 +4,16 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
+from functools import lru_cache
 from inspect import getattr_static
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import peewee
 
 from wsgiauth import storage
 from wsgiauth.exceptions import ConfigurationError
 from wsgiauth.storage import context
+from wsgiauth.storage.statements import ModelStatement, is_given
 
 # Version, cost, 22 characters of salt, 31 of digest. The last character of the salt carries two
 # bits; bcrypt rejects a salt whose other four bits are not zero.
@@ -53,6 +55,29 @@ class Model(peewee.Model, metaclass=_ModelType):
     class Meta:
         database: peewee.DatabaseProxy = storage.database
         only_save_dirty = True  # saving a stale object must not undo later changes
+
+    @classmethod
+    def get_by_id(cls, pk: object) -> Self:
+        """Return the row with this primary key, by a SELECT whose SQL is written once.
+
+        Raises:
+            DoesNotExist: There is none.
+        """
+        found = cls.find_by_id(pk)
+        if found is None:
+            raise cls.DoesNotExist
+        return found
+
+    @classmethod
+    def find_by_id(cls, pk: object) -> Self | None:
+        """Return the row with this primary key, as `get_by_id` does, or None."""
+        found: Self | None = _by_id(cls).first(pk=pk)
+        return found
+
+
+@lru_cache(maxsize=256)
+def _by_id(model: type[Model]) -> ModelStatement[Any]:
+    return ModelStatement(lambda: model.select().where(is_given(model._meta.primary_key, "pk")))
 
 
 class BoundModel(Model):

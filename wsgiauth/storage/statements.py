@@ -9,9 +9,8 @@ import peewee
 
 from wsgiauth.storage import current
 from wsgiauth.storage.context import current_request
-from wsgiauth.storage.models import Model
 
-_Model = TypeVar("_Model", bound=Model)
+_Model = TypeVar("_Model", bound=peewee.Model)
 
 
 class _Given(NamedTuple):
@@ -140,31 +139,7 @@ class OrderedSelect(_WrittenOnce):
         return rows
 
 
-def get_by_id(model: type[_Model], row_id: object) -> _Model:
-    """Return the row with this primary key, by a SELECT whose SQL is written once.
-
-    Raises:
-        model.DoesNotExist: There is none.
-    """
-    found = find_by_id(model, row_id)
-    if found is None:
-        raise model.DoesNotExist
-    return found
-
-
-def find_by_id(model: type[_Model], row_id: object) -> _Model | None:
-    """Return the row with this primary key, as `get_by_id` does, or None."""
-    found: _Model | None = _by_id(model).first(row_id=row_id)
-    return found
-
-
-@lru_cache(maxsize=256)
-def _by_id(model: type[Model]) -> ModelStatement:
-    is_this = is_given(model._meta.primary_key, "row_id")
-    return ModelStatement(lambda: model.select().where(is_this))
-
-
-def insert_row(model: type[Model], **row: object) -> None:
+def insert_row(model: type[peewee.Model], **row: object) -> None:
     """Insert a row, whose SQL is written once; columns without a value get their defaults.
 
     Raises:
@@ -173,12 +148,12 @@ def insert_row(model: type[Model], **row: object) -> None:
     _insert(model, row, ignores_conflict=False)
 
 
-def insert_or_ignore(model: type[Model], **row: object) -> bool:
+def insert_or_ignore(model: type[peewee.Model], **row: object) -> bool:
     """Insert a row unless there is one with the same key; return whether it was inserted."""
     return _insert(model, row, ignores_conflict=True) > 0
 
 
-def _insert(model: type[Model], row: dict[str, object], ignores_conflict: bool) -> int:
+def _insert(model: type[peewee.Model], row: dict[str, object], ignores_conflict: bool) -> int:
     for field, default in model._meta.defaults.items():
         if field.name not in row:
             row[field.name] = default() if callable(default) else default
@@ -186,7 +161,9 @@ def _insert(model: type[Model], row: dict[str, object], ignores_conflict: bool) 
 
 
 @lru_cache(maxsize=256)
-def _insertion(model: type[Model], names: tuple[str, ...], ignores_conflict: bool) -> Statement:
+def _insertion(
+    model: type[peewee.Model], names: tuple[str, ...], ignores_conflict: bool
+) -> Statement:
     row = {name: given(getattr(model, name), name) for name in names}
     query = model.insert(row)
     return Statement(lambda: query.on_conflict_ignore(ignores_conflict))

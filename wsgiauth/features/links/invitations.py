@@ -20,7 +20,6 @@ from wsgiauth.settings import Settings
 from wsgiauth.staff.administration import invitation_refusal_now
 from wsgiauth.storage import database
 from wsgiauth.storage.models import utc_now
-from wsgiauth.storage.statements import get_by_id
 
 HOURS = 72  # how long the link of an operator's invitation can be used
 
@@ -76,7 +75,7 @@ def check_invitation(invitation: Invitation) -> Invitation:
     """
     for permission in invitation.permissions:
         names.check_permission(permission)
-    groups = tuple(InvitedGroup.of(get_by_id(Group, each.id)) for each in invitation.groups)
+    groups = tuple(InvitedGroup.of(Group.get_by_id(each.id)) for each in invitation.groups)
     check_names(invitation.names)
     actor = actors.current(storage.current(), None) or actors.OWNER
     return invitation._replace(groups=groups, actor=actor)
@@ -156,7 +155,7 @@ def accept_invitation(
             user.grant(*invitation.permissions)
             for group in invitation.groups:
                 try:
-                    user.join(get_by_id(Group, group.id))
+                    user.join(Group.get_by_id(group.id))
                 except Group.DoesNotExist:  # deleted since the invitation
                     reason = f"invited to the group {group.name}, now gone"
                     events.emit(kinds.REFUSED, user_id=user.id, reason=reason)

@@ -41,7 +41,6 @@ from wsgiauth.messages import Message, _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
-from wsgiauth.storage.statements import find_by_id
 from wsgiauth.web.clients import browser_in_words
 
 
@@ -287,7 +286,7 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
     """
     data = json.loads(mail.data)
     asked = (data["stamp"], data["present"])
-    user = find_by_id(User, mail.user_id)
+    user = User.find_by_id(mail.user_id)
     if user is None or not user.is_active:
         return None
     if asked != (user.security_stamp, digest(user.email)):

@@ -25,7 +25,6 @@ from wsgiauth.openapi.strings import NEW_PASSWORD
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
-from wsgiauth.storage.statements import find_by_id
 from wsgiauth.throttling.hash_slots import Claim
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.responses import Response, json_response
@@ -91,7 +90,7 @@ class Reset(LinkForm):
         if not is_changed:
             raise _link_expired(site)
         if not site.factors.is_needed_by(user):  # otherwise a right code makes the client known
-            changed = find_by_id(User, user.id) or user  # with the new stamp
+            changed = User.find_by_id(user.id) or user  # with the new stamp
             site.throttle.recognise(changed, submission.networks)
         if submission.wants_json:
             return json_response({"detail": _("Password changed. Log in with the new one.")})

@@ -42,7 +42,6 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.signed_values import KeyedDigests, Purpose
 from wsgiauth.storage import database
-from wsgiauth.storage.statements import get_by_id
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import browser_in_words, user_agent_in_words
 
@@ -235,7 +234,7 @@ def compose_registration(
     if user_id is None:
         code = _code_to_register(mail, one_time.digest(letter.secret), settings, now)
     else:
-        user, is_admitted = get_by_id(User, user_id), json.loads(mail.data)[_CAN_LOG_IN]
+        user, is_admitted = User.get_by_id(user_id), json.loads(mail.data)[_CAN_LOG_IN]
         is_sent = is_admitted and is_proven_here(user)
         code = _code_to_log_in(mail, user, settings, now) if is_sent else ""
     if not code:

@@ -250,7 +250,7 @@ class Notices:
 
 
 def _owner(user_id: int) -> Mapping[str, str] | None:
-    user: User | None = User.get_or_none(User.id == user_id)
+    user = User.find_by_id(user_id)
     if user is None:  # deleted at the same moment
         return None
     return {

@@ -109,7 +109,7 @@ def import_clients(documents: Sequence[Mapping[str, Any]]) -> Imported:
     with database.atomic():
         for each in documents:
             columns = _columns(each)
-            row = Client.get_or_none(Client.id == each["id"])
+            row = Client.find_by_id(each["id"])
             if row is None:
                 Client.insert(id=each["id"], **columns).execute()
                 record(Client.get_by_id(each["id"]))

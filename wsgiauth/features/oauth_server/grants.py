@@ -47,13 +47,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import utc_now
-from wsgiauth.storage.statements import (
-    ModelStatement,
-    OrderedSelect,
-    Statement,
-    given,
-    is_given,
-)
+from wsgiauth.storage.statements import ModelStatement, OrderedSelect, Statement, given, is_given
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.web.uris import find_equal
 

@@ -62,7 +62,6 @@ from wsgiauth.staff.frame import (
     require_staff,
 )
 from wsgiauth.staff.groups import PAGE, list_groups
-from wsgiauth.storage.statements import find_by_id
 from wsgiauth.web.pages import UrlBelow
 from wsgiauth.web.request import prefers_html, query_fields
 from wsgiauth.web.responses import Response, json_response
@@ -222,7 +221,7 @@ def _find_member(text: str) -> User | None:
     number = text.removeprefix("user ")
     if number == text or not is_number(number):
         return find_user(text)
-    return find_by_id(User, int(number))
+    return User.find_by_id(int(number))
 
 
 _ACTIONS = (

@@ -69,7 +69,7 @@ class Data(Endpoint):
         require_same_origin(environ, site)  # another site's link must not use up the downloads
         # A browser saves the file, and would stay on the page that asked for the confirmation.
         member = require_fresh(environ, site, return_to="account").user
-        user = User.get_or_none(User.id == member.id)
+        user = User.find_by_id(member.id)
         if user is None:
             raise UnauthenticatedError("invalid_token")
         if environ["REQUEST_METHOD"] == "HEAD":

@@ -30,7 +30,6 @@ from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
-from wsgiauth.storage.statements import find_by_id
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -228,7 +227,7 @@ def record_login(identity: Identity, account: ProviderAccount, now: float) -> No
     with database.atomic():
         if lock_user(identity.user_id) is None:
             return
-        stored = find_by_id(Identity, identity.id)
+        stored = Identity.find_by_id(identity.id)
         if stored is None:  # disconnected at the same moment
             return
         name = stored.name if account.is_partial else account.name

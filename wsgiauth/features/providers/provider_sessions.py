@@ -25,7 +25,6 @@ from wsgiauth.features.providers.identities import Identity, identity_id
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
-from wsgiauth.storage.statements import find_by_id
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -126,7 +125,7 @@ class ProviderLogin(NamedTuple):
     def is_valid_for(self, user: User) -> bool:
         """Lock the user, as `revoke` does; return whether the login still identifies the user."""
         lock_user(user.id)
-        identity = find_by_id(Identity, self.identity_id)
+        identity = Identity.find_by_id(self.identity_id)
         return identity is not None and identity.user_id == user.id and not self.has_ended()
 
 

@@ -180,7 +180,7 @@ def pages() -> Iterator[list[Webhook]]:
 
 def find(webhook_id: str) -> Webhook | None:
     """Return a row."""
-    row: Webhook | None = Webhook.get_or_none(Webhook.id == webhook_id)
+    row = Webhook.find_by_id(webhook_id)
     return row
 
 

@@ -121,7 +121,7 @@ def _find_user(user_id: str, name: str) -> User | None:
     """Return the user with this id; without an id, the one with this username or address."""
     if not user_id:
         return find_user(name)
-    user: User | None = User.get_or_none(User.id == int(user_id)) if is_number(user_id) else None
+    user = User.find_by_id(int(user_id)) if is_number(user_id) else None
     return user
 
 

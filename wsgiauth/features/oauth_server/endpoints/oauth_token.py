@@ -158,8 +158,8 @@ def _further_claims(code: Code, client: Client, site: Site) -> dict[str, object]
     """Return the claims that the application adds to the first ID token."""
     if site.id_claims.function is None:
         return {}
-    user: User | None = User.get_or_none(User.id == code.user_id, User.is_active)
-    if user is None or user.security_stamp != code.stamp:  # the code cannot be used
+    user = User.find_by_id(code.user_id)
+    if user is None or not user.is_active or user.security_stamp != code.stamp:  # cannot be used
         return {}
     granted = granted_in(code.scope)
     scopes = offered(client, granted, user, site.settings, resource=code.resource)
