@@ -13,7 +13,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import context, database
-from wsgiauth.storage.statements import ModelStatement, Statement, given
+from wsgiauth.storage.statements import ModelStatement, Statement, is_one_of, numbered
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -33,7 +33,7 @@ def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
     `users` is the model, which this module cannot import.
     """
     write, read = _locking(users, len(user_ids))
-    ids = {f"id{number}": each for number, each in enumerate(user_ids)}
+    ids = numbered("id", user_ids)
     if database.locks_by_writing:
         write.execute(**ids)
     return read.all(**ids)
@@ -42,7 +42,7 @@ def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
 @lru_cache(maxsize=16)
 def _locking(users: "type[User]", number: int) -> "tuple[Statement, ModelStatement[User]]":
     """Return the statements that lock so many users; only MariaDB needs the UPDATE."""
-    is_chosen = users.id.in_([given(users.id, f"id{each}") for each in range(number)])
+    is_chosen = is_one_of(users.id, number)
     update = users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id)
     select = users.select().where(is_chosen).order_by(users.id)
     return Statement(lambda: update), ModelStatement(

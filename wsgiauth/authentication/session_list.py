@@ -5,7 +5,9 @@ A handle names a session in the list. It is a digest of the session's id, and id
 
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import peewee
 
 from wsgiauth.accounts import lock_user
 from wsgiauth.accounts.models import IS_VALID_SESSION, User
@@ -16,6 +18,7 @@ from wsgiauth.authentication.methods import methods_in_words
 from wsgiauth.authentication.sessions import REUSED
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, utc_text
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 from wsgiauth.web.clients import device_of, user_agent_in_words
 
 LISTED = 100  # sessions
@@ -96,27 +99,46 @@ def handle_of(session_id: str) -> str:
     return digest.hexdigest()[:_HANDLE_LENGTH]
 
 
-def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
-    """Return a user's sessions: the current one, the copied ones, then the newest ones."""
-    rows = (
+_IS_OWN = is_given(Session.user) & (Session.expires_at > given(Session.expires_at, "now"))
+_IS_SHOWN = _IS_OWN & (IS_VALID_SESSION | (Session.stamp == REUSED))
+_LIST = ModelStatement(
+    lambda: (
         Session.select()
         .join(User)
-        .where(_is_shown(user, now))
+        .where(_IS_SHOWN)
         .order_by(
-            (Session.id == (current_id or "")).desc(),
+            is_given(Session.id, "current_id").desc(),
             (Session.stamp == REUSED).desc(),
             Session.created_at.desc(),
             Session.id,
         )
         .limit(LISTED)
     )
+)
+_COUNT = Statement(
+    lambda: Session.select(peewee.fn.COUNT(Session.id)).join(User).where(_IS_OWN, IS_VALID_SESSION)
+)
+_NEWEST = Statement(
+    lambda: (
+        Session.select(Session.id, Session.stamp)
+        .join(User)
+        .where(_IS_SHOWN)
+        .order_by(Session.created_at.desc())
+        .limit(SEARCHED)
+    )
+)
+
+
+def list_sessions(user: User, now: float, current_id: str | None) -> list[ListedSession]:
+    """Return a user's sessions: the current one, the copied ones, then the newest ones."""
+    rows = _LIST.all(user=user.id, now=int(now), current_id=current_id or "")
     return [ListedSession.of(row, current_id) for row in rows]
 
 
 def count_sessions(user: User, now: float) -> int:
     """Return how many sessions a user has."""
-    own = Session.select(Session.id).join(User)
-    return int(own.where(_is_own(user, now), IS_VALID_SESSION).count())
+    ((number,),) = _COUNT.fetchall(user=user.id, now=int(now))
+    return int(number)
 
 
 def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
@@ -124,11 +146,9 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
 
     Return None if the user has no session with this handle.
     """
-    own: Any = Session.select(Session.id, Session.stamp).join(User).where(_is_shown(user, now))
-    newest = own.order_by(Session.created_at.desc()).limit(SEARCHED)
     with database.atomic():
         lock_user(user.id)  # a session that is renewed gets another id, and another handle
-        for session_id, stamp in newest.tuples():
+        for session_id, stamp in _NEWEST.fetchall(user=user.id, now=int(now)):
             if handle_of(session_id) != handle:
                 continue
             if stamp == REUSED:
@@ -137,11 +157,3 @@ def revoke_by_handle(user: User, handle: str, now: float) -> str | None:
                 sessions.revoke(session_id, user)
             return str(session_id)
     return None
-
-
-def _is_shown(user: User, now: float) -> Any:
-    return _is_own(user, now) & (IS_VALID_SESSION | (Session.stamp == REUSED))
-
-
-def _is_own(user: User, now: float) -> Any:
-    return (Session.user == user.id) & (Session.expires_at > int(now))

@@ -1,6 +1,6 @@
 """Statements whose SQL Peewee writes once, which takes thirty times as long as executing them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -40,6 +40,16 @@ def given(column: Any, name: str = "") -> peewee.Value:
 def is_given(column: Any, name: str = "") -> Any:
     """Return the condition that `column` has a given value."""
     return column == given(column, name)
+
+
+def is_one_of(column: Any, number: int) -> Any:
+    """Return the condition that `column` has one of so many given values: see `numbered`."""
+    return column.in_([given(column, f"{column.name}{each}") for each in range(number)])
+
+
+def numbered(name: str, values: Iterable[object]) -> dict[str, object]:
+    """Return the values for `is_one_of` by their names, which have the name of the column."""
+    return {f"{name}{each}": value for each, value in enumerate(values)}
 
 
 class _WrittenOnce:

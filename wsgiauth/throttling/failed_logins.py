@@ -11,6 +11,7 @@ number. A passkey that fails without a name is not recorded, because it has no u
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import peewee
@@ -21,7 +22,14 @@ from wsgiauth.storage import context
 from wsgiauth.storage.connections import DATABASE_ERRORS
 from wsgiauth.storage.failures import report_failure
 from wsgiauth.storage.models import Model, from_timestamp
-from wsgiauth.storage.statements import Statement, given, insert_or_ignore, is_given
+from wsgiauth.storage.statements import (
+    Statement,
+    given,
+    insert_or_ignore,
+    is_given,
+    is_one_of,
+    numbered,
+)
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.counts import row_id
 
@@ -146,17 +154,23 @@ def users_who_failed(since: int, most: int) -> list[int]:
 def list_failures(logs: Collection[FailureLog], now: int, most: int = LISTED) -> list[FailedLogin]:
     """Return the last failures in some logs together, the newest first; costs one SELECT."""
     hours = range((now - KEPT_FOR) // HOUR, now // HOUR + 1)
-    rows = FailedLogins.select(FailedLogins.lines).where(
-        FailedLogins.id.in_([each.row_of(hour) for each in logs for hour in hours])
-    )
+    ids = [each.row_of(hour) for each in logs for hour in hours]
+    rows = _lines_of(len(ids)).fetchall(**numbered("id", ids))
     # After the last line break, there is nothing or a line that was cut.
-    lines = [line.split("\t") for row in rows for line in row.lines.split("\n")[:-1]]
+    lines = [line.split("\t") for (text,) in rows for line in text.split("\n")[:-1]]
     failures = [
         FailedLogin(from_timestamp(int(time)), reason, address or None)
         for time, reason, address in lines
         if int(time) > now - KEPT_FOR
     ]
     return sorted(failures, key=lambda each: each.time, reverse=True)[:most]
+
+
+@lru_cache(maxsize=4)  # a user has one to three logs
+def _lines_of(number: int) -> Statement:
+    """Return the SELECT of the lines in so many rows."""
+    rows = FailedLogins.select(FailedLogins.lines).where(is_one_of(FailedLogins.id, number))
+    return Statement(lambda: rows)
 
 
 def _end_of(hour: int) -> int:
