@@ -237,6 +237,7 @@ def addresses(site, user):
     yield from (f"/auth/admin/users?{query}" for query in LISTS.values())
 
 
+@pytest.mark.slow
 def test_people_see_no_username(site, reader, caplog):
     caplog.set_level(logging.INFO, "wsgiauth")
     begin_without_an_account(site)

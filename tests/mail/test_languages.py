@@ -172,6 +172,7 @@ def test_an_email_of_the_version_before_is_sent(site, ada, sent, post):
     assert "9 March 2026, 12:05 UTC" in plain_text_of(post.messages[0])
 
 
+@pytest.mark.slow
 @row_by_row("language", SHIPPED)
 def test_every_email_makes_a_message_in_every_language(language):
     settings = Settings.from_mapping({"LANGUAGES": language, "SITE_NAME": "Library", **MAIL})

@@ -5,6 +5,8 @@ from urllib.parse import urlencode
 from webtest import TestApp
 
 from tests.support.service_keys import with_services
+from wsgiauth import Group
+from wsgiauth.accounts.tables import Membership
 from wsgiauth.features.oauth_server import registration
 from wsgiauth.features.oauth_server.document_urls import id_of
 from wsgiauth.testing import AppClient, app_client
@@ -28,6 +30,14 @@ def as_provider(settings, key_path, **changes):
     return with_services(
         settings, key_path, **{"PUBLIC_URL": ISSUER, "OAUTH_SERVER": True, **changes}
     )
+
+
+def join_long_groups(user):
+    """Insert so many groups with the user that an ID token with their names is a long one."""
+    names = [f"{number:03} {'staff of the library ' * 5}desk" for number in range(120)]
+    rows = [{"id": 1000 + at, "name": each, "name_key": each} for at, each in enumerate(names)]
+    Group.insert_many(rows).execute()
+    Membership.insert_many({"group": each["id"], "user": user.id} for each in rows).execute()
 
 
 class App(AppClient):

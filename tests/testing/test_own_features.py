@@ -28,6 +28,7 @@ RIGHT_HERE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.uncounted
 @pytest.mark.parametrize("feature", FEATURES, ids=lambda each: each.name)
 def test_each_of_our_features_keeps_the_rules(feature, tmp_path):

@@ -5,12 +5,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from webtest import TestApp
 
-from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, walk
+from tests.support.oauth_apps import AUTHORIZE, CONSENT, App, answer_in, join_long_groups, walk
 from tests.support.sites import BROWSER
 from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.tables import Client
 from wsgiauth.features.services.signed_tokens import ID_TOKEN, SignedTokens
-from wsgiauth.testing import logged_in, make_group
+from wsgiauth.testing import logged_in
 from wsgiauth.web.request import MAX_BODY
 
 BYE = "https://wiki.example.org/bye"
@@ -38,10 +38,9 @@ def test_an_id_token_that_has_expired_is_a_hint(wiki, browser, id_token, clock):
 
 
 @pytest.fixture
-def long_token(site, wiki, ada, browser):
+def long_token(wiki, ada, browser):
     """Return an ID token of Ada with the names of 120 groups."""
-    for number in range(120):
-        ada.join(make_group(site, f"{number:03} {'staff of the library ' * 5}desk"))
+    join_long_groups(ada)
     Client.update(scopes="openid groups", logout_redirects=BYE).execute()
     token = wiki.log_in(browser, scope="openid groups")["id_token"]
     assert len(token) > MAX_BODY

@@ -15,6 +15,7 @@ from tests.support.oauth_apps import (
     RegisteredApp,
     answer_in,
     code_in,
+    join_long_groups,
     service_client,
     walk,
 )
@@ -24,7 +25,7 @@ from tests.support.tables import row_by_row
 from wsgiauth.features.oauth_server.authorization import MAX_STATE
 from wsgiauth.features.oauth_server.stored_requests import PREFIX
 from wsgiauth.features.oauth_server.tables import StoredRequest
-from wsgiauth.testing import bearer, logged_in, make_group
+from wsgiauth.testing import bearer, logged_in
 
 
 def url_of(app, pushed):
@@ -105,8 +106,7 @@ def test_the_user_of_the_id_token_is_meant_after_a_login_too(site, browser, grac
 
 
 def test_a_long_id_token_can_be_pushed(site, browser, ada):
-    for number in range(120):
-        ada.join(make_group(site, f"{number:03} {'staff of the library ' * 5}desk"))
+    join_long_groups(ada)
     app = App(site, scopes=["openid", "groups"])
     token = app.log_in(browser, scope="openid groups")["id_token"]
     assert len(token) > 16_384
