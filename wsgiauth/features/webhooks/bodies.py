@@ -7,6 +7,9 @@ from typing import Any
 from wsgiauth.accounts.models import User
 from wsgiauth.events import Event, actors, kinds
 from wsgiauth.storage.models import utc_text
+from wsgiauth.storage.statements import Statement, is_given
+
+_NAMES = Statement(lambda: User.select(User.username, User.email).where(is_given(User.id)))
 
 
 def body_of(event: Event, details: Mapping[str, str], *, has_emails: bool) -> str:
@@ -39,8 +42,7 @@ def _user(
         return None
     names: Any = (details.get("username"), details.get("email"))
     if event.name != kinds.USER_DELETED.name:
-        rows: Any = User.select(User.username, User.email).where(User.id == event.user_id)
-        names = rows.tuples().first() or (None, None)
+        names = _NAMES.fetchone(id=event.user_id) or (None, None)
     username, email = names
     document = {"id": event.user_id, "username": username}
     return {**document, "email": email} if has_emails else document

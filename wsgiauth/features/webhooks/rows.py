@@ -17,6 +17,13 @@ from wsgiauth.features.webhooks.tables import Webhook
 from wsgiauth.figures import Waiting
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
+from wsgiauth.storage.statements import (
+    ModelStatement,
+    Statement,
+    given,
+    insert_row,
+    is_given,
+)
 from wsgiauth.storage.upkeep import purge_some
 
 LEASE = 30  # seconds, longer than a receiver can take: see `sending.DEADLINE`
@@ -41,24 +48,42 @@ def insert(destinations: Collection[str], event: str, body: str, now: int) -> No
     """Insert a row for each URL, in the transaction of the change."""
     common = {"event": event, "body": body, "created_at": now, "due_at": now, "attempts": 0}
     common |= {"failure": "", "expires_at": now + LIFETIME}
-    rows = [{"id": new_id(), "destination": each, **common} for each in destinations]
-    Webhook.insert_many(rows).execute()
+    for each in destinations:
+        insert_row(Webhook, id=new_id(), destination=each, **common)
+
+
+_OLDEST_DUE = ModelStatement(
+    lambda: (
+        Webhook.select()
+        .where(is_given(Webhook.destination), Webhook.due_at <= given(Webhook.due_at, "now"))
+        .order_by(Webhook.due_at, Webhook.id)
+        .limit(1)
+    )
+)
+_NEXT_DUE = Statement(
+    lambda: Webhook.select(peewee.fn.MIN(Webhook.due_at)).where(is_given(Webhook.destination))
+)
+_IS_CLAIMED = is_given(Webhook.id) & is_given(Webhook.due_at, "former")
+_CLAIM = Statement(lambda: Webhook.update(due_at=given(Webhook.due_at)).where(_IS_CLAIMED))
+_DELETE = Statement(lambda: Webhook.delete().where(is_given(Webhook.id)))
+_POSTPONE = Statement(
+    lambda: Webhook.update(
+        due_at=given(Webhook.due_at),
+        attempts=given(Webhook.attempts),
+        failure=given(Webhook.failure),
+    ).where(_IS_CLAIMED)
+)
 
 
 def oldest_due(destination: str, now: float) -> Webhook | None:
     """Return the row of a URL that is due for longest."""
-    is_due = (Webhook.destination == destination) & (Webhook.due_at <= int(now))
-    row: Webhook | None = (
-        Webhook.select().where(is_due).order_by(Webhook.due_at, Webhook.id).first()
-    )
-    return row
+    return _OLDEST_DUE.first(destination=destination, now=int(now))
 
 
 def next_due(destination: str) -> int | None:
     """Return when the next row of a URL is due; None: no row waits."""
-    of_url = Webhook.select(peewee.fn.MIN(Webhook.due_at)).where(Webhook.destination == destination)
-    due_at: int | None = of_url.scalar()
-    return due_at
+    rows: list[tuple[int | None]] = _NEXT_DUE.fetchall(destination=destination)
+    return rows[0][0]
 
 
 @repeated_after_conflict
@@ -66,7 +91,7 @@ def claim(row: Webhook, now: float) -> bool:
     """Compare and set; return whether this process sends the webhook."""
     lease_ends_at = int(now) + LEASE
     with database.atomic():
-        if not Webhook.update(due_at=lease_ends_at).where(_is_same(row)).execute():
+        if not _CLAIM.execute(id=row.id, former=row.due_at, due_at=lease_ends_at):
             return False
     row.due_at = lease_ends_at
     return True
@@ -76,7 +101,7 @@ def claim(row: Webhook, now: float) -> bool:
 def delete(row: Webhook) -> None:
     """Delete a row that was accepted, even if another process has claimed it meanwhile."""
     with database.atomic():
-        Webhook.delete().where(Webhook.id == row.id).execute()
+        _DELETE.execute(id=row.id)
 
 
 @repeated_after_conflict
@@ -84,7 +109,7 @@ def postpone(row: Webhook, failure: str, due_at: int) -> None:
     """Count a failed try of a claimed row, and try again at a later time."""
     changed = {"due_at": due_at, "attempts": row.attempts + 1, "failure": failure}
     with database.atomic():
-        Webhook.update(changed).where(_is_same(row)).execute()
+        _POSTPONE.execute(id=row.id, former=row.due_at, **changed)
 
 
 @repeated_after_conflict
