@@ -290,15 +290,15 @@ def test_a_command_finds_one_of_many_clients_by_the_index(database, monkeypatch)
     database.execute_sql(
         "ANALYZE TABLE wsgiauth_oauth_client" if is_mariadb(database) else "ANALYZE"
     )
-    plans, execute = [], type(database).execute_sql
+    plans, read = [], type(database).fetchall
 
-    def explained(database, sql, params=None):
+    def explained(database, sql, params):
         explain = "EXPLAIN QUERY PLAN" if is_sqlite else "EXPLAIN"
-        plans.append(str(execute(database, f"{explain} {sql}", params).fetchall()))
-        return execute(database, sql, params)
+        plans.append(str(database.execute_sql(f"{explain} {sql}", params).fetchall()))
+        return read(database, sql, params)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(database), "execute_sql", explained)
+        patch.setattr(type(database), "fetchall", explained)
         assert clients.find_listed("c7") is not None
     assert len(plans) == 1
     assert re.search(

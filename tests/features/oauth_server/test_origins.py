@@ -135,7 +135,7 @@ def test_without_a_database_the_last_finding_counts(client, monkeypatch, caplog)
     found = Origins()
     assert found.has(WEB, NOW)
 
-    def fail(*_):
+    def fail(**_):
         raise peewee.OperationalError("away")
 
     monkeypatch.setattr(origins._FIND, "fetchone", fail)

@@ -39,7 +39,7 @@ from wsgiauth.settings.checks import is_audience
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import from_timestamp, json_fields
-from wsgiauth.storage.statements import Statement, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, insert_row, is_given
 
 MOST_URIS = 20  # of a client, and most services whose tokens it can ask about
 PUBLIC, CONFIDENTIAL, SERVICE = "public", "confidential", "service"
@@ -61,6 +61,19 @@ _NOT_OF_SERVICES = {  # fields that only a client of users can have
 }
 
 _FIND = Statement(lambda: Client.select().where(is_given(Client.id)))
+
+
+def _rows() -> Any:
+    return (
+        Client.select(Client, Group.name.alias("group_name"))
+        .join(Group, peewee.JOIN.LEFT_OUTER, on=(Client.group_id == Group.id))
+        .order_by(Client.name, Client.id)
+        .objects()
+    )
+
+
+_ROWS = ModelStatement(_rows)
+_ROW = ModelStatement(lambda: _rows().where(is_given(Client.id)))
 
 
 class ClientFields(NamedTuple):
@@ -321,7 +334,7 @@ def create(
         **checked.columns(),
     )
     with database.atomic():
-        row.save(force_insert=True)
+        insert_row(Client, **row.__data__)
         record(row)
         events.emit(CLIENT_CREATED, reason=row.id)
     return MadeClient(row, secret)
@@ -344,13 +357,8 @@ def list_clients() -> list[ListedClient]:
 
 def rows_of_clients(key: str | None = None) -> list[tuple[Client, ListedClient]]:
     """Return the row of each client, or of one, by name, beside its entry in the list."""
-    query: Any = (
-        Client.select(Client, Group.name.alias("group_name"))
-        .join(Group, peewee.JOIN.LEFT_OUTER, on=(Client.group_id == Group.id))
-        .order_by(Client.name, Client.id)
-    )
-    found = query if key is None else query.where(Client.id == key)
-    return [(row, ListedClient.of(row, row.group_name)) for row in found.objects()]
+    found = _ROWS.all() if key is None else _ROW.all(id=key)
+    return [(row, ListedClient.of(row, row.group_name)) for row in found]
 
 
 def find_listed(client_id: str) -> tuple[Client, ListedClient] | None:

@@ -30,6 +30,7 @@ from wsgiauth.settings.oidc import parse_proxy
 from wsgiauth.site import Site
 from wsgiauth.storage import database
 from wsgiauth.storage.models import from_timestamp, json_fields
+from wsgiauth.storage.statements import ModelStatement, given, is_given
 from wsgiauth.storage.upkeep import purge_some
 from wsgiauth.throttling.counts import Networks
 from wsgiauth.web.request import JSON, read_json_text
@@ -48,6 +49,12 @@ STALE = DAY  # for which a document is used that cannot be asked for again becau
 DECIDING = 15 * MINUTE  # for which it is used while its user decides
 MOST_DOCUMENTS = 1000
 MOST_OF_USER = 20
+
+_FIND = ModelStatement(
+    lambda: Document.select().where(
+        is_given(Document.id), Document.expires_at > given(Document.expires_at, "now")
+    )
+)
 
 _TYPE = re.compile(r"application/(?:[\w.+-]+\+)?json", re.ASCII | re.IGNORECASE)
 _MAX_AGE = re.compile(r"(?:^|[,\s])max-age=\"?([0-9]{1,9})", re.IGNORECASE)
@@ -120,9 +127,7 @@ class Documents:
         return self._client(row)
 
     def _stored(self, url: str) -> Document | None:
-        row: Document | None = Document.get_or_none(
-            Document.id == id_of(url), Document.expires_at > int(self._tokens.now())
-        )
+        row = _FIND.first(id=id_of(url), now=int(self._tokens.now()))
         return row if row is not None and row.url == url else None
 
     def _fetched(self, url: str, asker: Asker, former: Document | None) -> Document:

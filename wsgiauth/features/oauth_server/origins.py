@@ -4,8 +4,6 @@ An app that registered itself names its own, so the list keeps no page out: it t
 which pages the answers are. What is secret in them opens with a code or a token, never by a cookie.
 """
 
-from typing import Any
-
 from wsgiauth.accounts.tables import insert_new
 from wsgiauth.authentication.lifetimes import MINUTE
 from wsgiauth.features.oauth_server.redirect_uris import is_loopback, uris_of
@@ -25,6 +23,7 @@ _IS_PUBLIC = Client.is_public & (
 _FIND = Statement(
     lambda: Origin.select(1).join(Client).where(is_given(Origin.origin), _IS_PUBLIC).limit(1)
 )
+_OF_CLIENT = Statement(lambda: Origin.select(Origin.origin).where(is_given(Origin.client)))
 
 
 class Origins:
@@ -56,11 +55,10 @@ def record(client: Client) -> None:
     """Record the origins of a client as its row is now. The caller has a transaction."""
     found = set(map(web_origin, uris_of(client.redirect_uris))) if client.is_public else set()
     origins = {each for each in found if 0 < len(each) <= ORIGIN_MAX_LENGTH}
-    own = Origin.client == client.id
-    rows: Any = Origin.select(Origin.origin).where(own).tuples()
-    stored = {each for (each,) in rows}
+    stored = {each for (each,) in _OF_CLIENT.fetchall(client=client.id)}
     if stored - origins:
-        Origin.delete().where(own, Origin.origin.in_(stored - origins)).execute()
+        gone = Origin.origin.in_(stored - origins)
+        Origin.delete().where(Origin.client == client.id, gone).execute()
     for each in sorted(origins - stored):
         insert_new(Origin, origin=each, client=client.id)
 

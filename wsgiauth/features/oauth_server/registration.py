@@ -36,6 +36,7 @@ from wsgiauth.features.oauth_server.redirect_uris import (
 from wsgiauth.features.oauth_server.scopes import MAX_SCOPE, is_scope
 from wsgiauth.features.oauth_server.tables import Client, Consent
 from wsgiauth.storage import database
+from wsgiauth.storage.statements import Statement, given, insert_row, is_given
 from wsgiauth.storage.upkeep import OptionalWrites, purge_some
 
 NEW_DAYS = 1  # before it gets tokens for the first time, so that a flood blocks others for a day
@@ -60,6 +61,31 @@ _LOOK_ALIKES = str.maketrans(
 )
 
 _OF_DESCRIPTION = ("name", "name_key", "redirect_uris", "scopes", "is_public")
+
+_IS_OURS = is_given(Client.id) & is_given(Client.document_url)
+_DELETE_EXPIRED = Statement(
+    lambda: Client.delete().where(_IS_OURS, Client.expires_at <= given(Client.expires_at, "now"))
+)
+_DESCRIPTION = {name: given(getattr(Client, name)) for name in _OF_DESCRIPTION}
+_IS_OTHER = reduce(or_, [getattr(Client, name) != value for name, value in _DESCRIPTION.items()])
+_DESCRIBE = Statement(lambda: Client.update(_DESCRIPTION).where(_IS_OURS, _IS_OTHER))
+_EXISTS = Statement(lambda: Client.select(Client.id).where(_IS_OURS))
+_KEEP_NO_LONGER = Statement(
+    lambda: Client.update(expires_at=given(Client.expires_at)).where(
+        is_given(Client.id),
+        Client.expires_at > given(Client.expires_at),
+        ~peewee.fn.EXISTS(Consent.select(peewee.SQL("1")).where(is_given(Consent.client, "id"))),
+    )
+)
+_LAST = Statement(
+    lambda: (
+        Client.select(Client.id)
+        .where(Client.expires_at > given(Client.expires_at, "now"), Client.document_url.is_null())
+        .order_by(Client.expires_at)  # along the index
+        .limit(1)
+        .offset(given(Client.expires_at, "number"))
+    )
+)
 
 _writes = OptionalWrites("the use of apps that have registered themselves is not recorded for now")
 
@@ -131,7 +157,7 @@ def registered(app: Described, now: float) -> Client:
 def register(row: Client) -> None:
     """Store a client that has described itself."""
     with database.atomic(), actors.acting(actors.APP):
-        row.save(force_insert=True)
+        insert_row(Client, **row.__data__)
         record(row)
         events.emit(CLIENT_CREATED, reason=row.id)
 
@@ -142,23 +168,21 @@ def store_described(client: Client, now: float) -> bool:
     One that has expired ends first, with all that users had allowed it. Return False, and store
     nothing, if the row of another client has the same key, as only an operator can choose it.
     """
-    own = (Client.id == client.id) & (Client.document_url == client.document_url)
+    own = {"id": client.id, "document_url": client.document_url}
     columns = {name: getattr(client, name) for name in _OF_DESCRIPTION}
-    further = {"document_url": client.document_url, "created_at": int(now)}
-    ends_at = int(now) + NEW_DAYS * DAY
+    times = {"created_at": int(now), "expires_at": int(now) + NEW_DAYS * DAY}
     purge_some(Client, now)
     with actors.acting(actors.APP):
-        Client.delete().where(own, Client.expires_at <= int(now)).execute()
-        if insert_new(Client, id=client.id, expires_at=ends_at, **columns, **further):
+        _DELETE_EXPIRED.execute(**own, now=int(now))
+        if insert_new(Client, **own, **columns, **times):
             record(client)
             events.emit(CLIENT_CREATED, reason=client.id)
             return True
         # Without reading the row first: another transaction may have inserted it just now.
-        is_other = [getattr(Client, name) != value for name, value in columns.items()]
-        if Client.update(columns).where(own, reduce(or_, is_other)).execute():
+        if _DESCRIBE.execute(**own, **columns):
             record(client)
             events.emit(CLIENT_CHANGED, reason=client.id)
-    return Client.select().where(own).exists()
+    return _EXISTS.fetchone(**own) is not None
 
 
 def keep_client(client: Client, user_id: int, now: float) -> None:
@@ -184,12 +208,7 @@ def keep_no_longer(client_id: str, now: float) -> None:
 
     So that a user who revokes apps cannot keep others in their place.
     """
-    end = int(now) + NEW_DAYS * DAY
-    is_allowed = peewee.fn.EXISTS(
-        Consent.select(peewee.SQL("1")).where(Consent.client == client_id)
-    )
-    is_later = (Client.id == client_id) & (Client.expires_at > end)
-    Client.update(expires_at=end).where(is_later, ~is_allowed).execute()
+    _KEEP_NO_LONGER.execute(id=client_id, expires_at=int(now) + NEW_DAYS * DAY)
 
 
 def _is_plain(name: str) -> bool:
@@ -223,11 +242,7 @@ def _outline(name: str) -> str:
 
 
 def _are_too_many(now: float) -> bool:
-    stay = Client.select(Client.id).where(
-        Client.expires_at > int(now), Client.document_url.is_null()
-    )
-    last = stay.order_by(Client.expires_at).offset(MOST_CLIENTS - 1)  # along the index
-    return last.first() is not None
+    return _LAST.fetchone(now=int(now), number=MOST_CLIENTS - 1) is not None
 
 
 def _uris(metadata: Mapping[str, object], schemes: Collection[str], host: str) -> list[str]:
