@@ -1,7 +1,8 @@
 """All kinds of second factors together: authenticator apps, passkeys and recovery codes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
 import peewee
 
@@ -23,6 +24,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, from_timestamp
+from wsgiauth.storage.statements import Statement, is_given
 
 _APP, _PASSKEY = _("Authenticator app"), _("Passkey")
 
@@ -192,13 +194,11 @@ def remove(user: User, handle: str | None = None) -> int:
     """
     if handle is not None and not is_handle(handle):
         return 0
-    apps = Totp.delete().where(Totp.user == user.id, Totp.confirmed_at > 0)
-    keys = Passkey.delete().where(Passkey.user == user.id)
     with database.atomic():
         lock_user(user.id)
         use = passkeys.use_of(user)
-        removed = _remove(user, handle, apps, totp.devices(user), "otp", {})
-        removed += _remove(user, handle, keys, passkeys.list_passkeys(user), "passkey", use)
+        removed = _remove(user, handle, Totp, totp.devices(user), "otp", {})
+        removed += _remove(user, handle, Passkey, passkeys.list_passkeys(user), "passkey", use)
         if removed:
             end_trust(user.id)
         if removed and not list_factors(user):
@@ -206,17 +206,28 @@ def remove(user: User, handle: str | None = None) -> int:
     return removed
 
 
+@cache
+def _removal(model: type[Totp | Passkey], *, is_of_one: bool) -> Statement:
+    """Return the DELETE of a kind of factor, of one factor of the user or of all."""
+    conditions = [is_given(model.user)]
+    if model is Totp:
+        conditions.append(Totp.confirmed_at > 0)
+    if is_of_one:
+        conditions.append(is_given(model.id))
+    return Statement(lambda: model.delete().where(*conditions))
+
+
 def _remove(
     user: User,
     handle: str | None,
-    delete: Any,
+    model: type[Totp | Passkey],
     listed: Sequence[Totp | Passkey],
     reason: str,
     further: Mapping[str, str],
 ) -> int:
-    if handle is not None:
-        delete = delete.where(delete.model.id == handle)
-    removed: int = delete.execute()  # not by listed ids: MariaDB's snapshot can hide rows
+    values = {"user": user.id} if handle is None else {"user": user.id, "id": handle}
+    # Not by listed ids: MariaDB's snapshot can hide rows.
+    removed = _removal(model, is_of_one=handle is not None).execute(**values)
     if removed:
         names = ", ".join(each.name for each in listed if handle in (None, each.id))
         details = {"factor": names, **further}
@@ -224,11 +235,14 @@ def _remove(
     return removed
 
 
+_FORGET = Statement(lambda: PasskeyAccount.delete().where(is_given(PasskeyAccount.user)))
+
+
 def remove_unproven(user: User) -> None:
     """Remove the factors and codes from before the first proof of the address."""
     remove(user)
     recovery_codes.remove_all(user)
-    PasskeyAccount.delete().where(PasskeyAccount.user == user.id).execute()
+    _FORGET.execute(user=user.id)
 
 
 def remove_all(user: User) -> int:

@@ -27,7 +27,7 @@ from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
-from wsgiauth.storage.statements import Statement
+from wsgiauth.storage.statements import ModelStatement, Statement, given, insert_row, is_given
 
 DIGITS = 6
 STEP = 30  # seconds, RFC 6238 section 5.2
@@ -120,8 +120,7 @@ def setup_uri(key: bytes, username: str, issuer: str) -> str:
 
 def devices(user: User) -> list[Totp]:
     """Return the confirmed devices of a user, the oldest first."""
-    of_user = Totp.select().where(Totp.user == user.id, Totp.confirmed_at > 0)
-    return list(of_user.order_by(Totp.confirmed_at, Totp.id))
+    return _CONFIRMED.all(user=user.id)
 
 
 def count_by_key() -> Mapping[str, int]:
@@ -131,7 +130,13 @@ def count_by_key() -> Mapping[str, int]:
     return dict(rows.tuples())
 
 
-_ANY = Statement(lambda: Totp.select(Totp.id).where(Totp.confirmed_at > 0).limit(1))
+_IS_CONFIRMED = Totp.confirmed_at > 0
+_CONFIRMED = ModelStatement(
+    lambda: (
+        Totp.select().where(is_given(Totp.user), _IS_CONFIRMED).order_by(Totp.confirmed_at, Totp.id)
+    )
+)
+_ANY = Statement(lambda: Totp.select(Totp.id).where(_IS_CONFIRMED).limit(1))
 
 
 def is_used() -> bool:
@@ -139,14 +144,18 @@ def is_used() -> bool:
     return _ANY.fetchone() is not None
 
 
+_IS_PENDING = is_given(Totp.user) & (Totp.confirmed_at == 0)
+_IS_OLD = is_given(Totp.id) | (Totp.created_at <= given(Totp.created_at, "long_ago"))
+_PENDING = ModelStatement(lambda: Totp.select().where(is_given(Totp.id), _IS_PENDING))
+_REPLACE = Statement(lambda: Totp.delete().where(_IS_PENDING, _IS_OLD))
+
+
 def pending_device(user: User, session_id: str) -> Totp | None:
     """Return the unconfirmed device of a session, with `user` as given.
 
     A device of another session is not shown: the client that began its set-up knows its key.
     """
-    device: Totp | None = Totp.get_or_none(
-        Totp.id == _set_up_id(session_id), Totp.user == user.id, Totp.confirmed_at == 0
-    )
+    device: Totp | None = _PENDING.first(id=_set_up_id(session_id), user=user.id)
     if device is not None:
         device.user = user
     return device
@@ -159,13 +168,23 @@ def begin(user: User, name: str, now: float, *, session_id: str | None = None) -
     peewee.IntegrityError.
     """
     device_id = _new_id() if session_id is None else _set_up_id(session_id)
-    is_old = (Totp.id == device_id) | (Totp.created_at <= int(now) - HOUR)
+    salt = secrets.token_hex(32)
+    device = Totp(id=device_id, user=user.id, name=name, salt=salt, created_at=int(now))
     with database.atomic():
         lock_user(user.id)  # a form that is sent twice inserts the same id
-        Totp.delete().where(Totp.user == user.id, Totp.confirmed_at == 0, is_old).execute()
-        return Totp.create(
-            id=device_id, user=user.id, name=name, salt=secrets.token_hex(32), created_at=int(now)
-        )
+        _REPLACE.execute(id=device_id, user=user.id, long_ago=int(now) - HOUR)
+        insert_row(Totp, **device.__data__)
+    return device
+
+
+_CONFIRM = Statement(
+    lambda: Totp.update(
+        id=given(Totp.id),
+        confirmed_at=given(Totp.confirmed_at),
+        counter=given(Totp.counter, "step"),
+        key_id=given(Totp.key_id),
+    ).where(is_given(Totp.id, "pending_id"), is_given(Totp.salt), Totp.confirmed_at == 0)
+)
 
 
 def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
@@ -177,11 +196,11 @@ def confirm(device: Totp, code: str, keys: Sequence[str], now: float) -> bool:
     if used is None:
         return False
     device_id = _new_id()
-    confirmed = Totp.update(
-        id=device_id, confirmed_at=int(now), counter=used.step, key_id=used.key_id
-    ).where(Totp.id == device.id, Totp.salt == device.salt, Totp.confirmed_at == 0)
+    pending = {"pending_id": device.id, "salt": device.salt}
     with database.atomic():
-        is_ours = bool(confirmed.execute())
+        is_ours = bool(
+            _CONFIRM.execute(id=device_id, confirmed_at=int(now), **used._asdict(), **pending)
+        )
         if is_ours:
             device.id = device_id
             details = {"factor": device.name}
@@ -228,9 +247,15 @@ def _use_of(device: Totp, code: str, keys: Sequence[str], now: float) -> _Use | 
     return matching[0] if matching else None
 
 
+_STEP = given(Totp.counter, "step")
+_RECORD = Statement(
+    lambda: Totp.update(counter=_STEP, key_id=given(Totp.key_id)).where(
+        is_given(Totp.id), Totp.counter < _STEP, _IS_CONFIRMED
+    )
+)
+
+
 @repeated_after_conflict
 def _record(device: Totp, used: _Use) -> bool:
-    unused = (Totp.id == device.id) & (Totp.counter < used.step) & (Totp.confirmed_at > 0)
-    recorded = Totp.update(counter=used.step, key_id=used.key_id).where(unused)
     with database.atomic():
-        return bool(recorded.execute())
+        return bool(_RECORD.execute(id=device.id, **used._asdict()))

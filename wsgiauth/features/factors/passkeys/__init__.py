@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import peewee
@@ -26,7 +26,14 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, Model, from_timestamp, json_fields
-from wsgiauth.storage.statements import Statement, given
+from wsgiauth.storage.statements import (
+    ModelStatement,
+    Statement,
+    given,
+    insert_or_ignore,
+    insert_row,
+    is_given,
+)
 
 NAME_MAX_LENGTH = 50
 MOST_PASSKEYS = 10  # of a user
@@ -95,10 +102,15 @@ def host_of(settings: Settings) -> str:
     return urlsplit(settings.PUBLIC_URL or "").hostname or ""
 
 
+_LISTED = ModelStatement(
+    lambda: Passkey.select().where(is_given(Passkey.user)).order_by(Passkey.created_at, Passkey.id)
+)
+_RENAME = Statement(lambda: Passkey.update(name=given(Passkey.name)).where(is_given(Passkey.id)))
+
+
 def list_passkeys(user: User) -> list[Passkey]:
     """Return the passkeys of a user, the oldest first."""
-    of_user = Passkey.select().where(Passkey.user == user.id)
-    return list(of_user.order_by(Passkey.created_at, Passkey.id))
+    return _LISTED.all(user=user.id)
 
 
 def rename(user: User, handle: str, name: str) -> bool:
@@ -107,7 +119,7 @@ def rename(user: User, handle: str, name: str) -> bool:
         lock_user(user.id)  # as a removal does
         row = next((each for each in list_passkeys(user) if each.id == handle), None)
         if row is not None:
-            Passkey.update(name=name).where(Passkey.id == row.id).execute()
+            _RENAME.execute(id=row.id, name=name)
     return row is not None
 
 
@@ -136,10 +148,18 @@ def own_registration(user: User, settings: Settings) -> Iterator[object]:
         yield json_fields({"registered_at": from_timestamp(row.registered_at)})
 
 
+_FIRST = Statement(
+    lambda: (
+        PasskeyAccount.select(PasskeyAccount.user)
+        .join(User)
+        .where(is_given(User.id), User.hashed_password == NO_PASSWORD)
+    )
+)
+
+
 def are_first_factor(user: User) -> bool:
     """Return whether a user registered with a passkey, and has no password now."""
-    rows = PasskeyAccount.select(PasskeyAccount.user).join(User)
-    return rows.where(User.id == user.id, User.hashed_password == NO_PASSWORD).exists()
+    return _FIRST.fetchone(id=user.id) is not None
 
 
 def use_of(user: User) -> dict[str, str]:
@@ -166,11 +186,14 @@ def is_used(*, except_at: str = "") -> bool:
     return _ANY.fetchone(relying_party=except_at) is not None
 
 
+_WITH_USER = ModelStatement(
+    lambda: Passkey.select(Passkey, User).join(User).where(is_given(Passkey.id))
+)
+
+
 def find(credential_id: str) -> Passkey | None:
     """Return a passkey with its user, or None."""
-    found: Passkey | None = (
-        Passkey.select(Passkey, User).join(User).where(Passkey.id == digest(credential_id)).first()
-    )
+    found: Passkey | None = _WITH_USER.first(id=digest(credential_id))
     return found
 
 
@@ -188,7 +211,7 @@ def add(
         owner = lock_user(user.id)
         if owner is None or not owner.is_active or owner.security_stamp != user.security_stamp:
             raise UnauthenticatedError("invalid_token")
-        if Passkey.select().where(Passkey.user == owner.id).count() >= MOST_PASSKEYS:
+        if len(list_passkeys(owner)) >= MOST_PASSKEYS:
             raise ValidationError({"name": [_("You have too many passkeys. Remove one first.")]})
         if not _insert(owner, new, name, challenge, relying_party=relying_party, now=now):
             raise ValidationError({"credential": [_("This passkey has already been added.")]})
@@ -208,7 +231,7 @@ def add_first(
     """
     if not _insert(user, new, name, challenge, relying_party=relying_party, now=now):
         raise known_passkey()
-    PasskeyAccount.insert(user=user.id, registered_at=int(now)).execute()
+    insert_row(PasskeyAccount, user=user.id, registered_at=int(now))
 
 
 def known_passkey() -> RequestError:
@@ -222,15 +245,30 @@ def known_passkey() -> RequestError:
 def _insert(
     user: User, new: NewPasskey, name: str, challenge: Challenge, *, relying_party: str, now: float
 ) -> bool:
-    insert = Passkey.insert(
+    return challenges.use(challenge) and insert_or_ignore(
+        Passkey,
         **new._asdict(),
         id=digest(new.credential_id),
         user=user.id,
         name=name,
         relying_party=relying_party,
         created_at=int(now),
-    ).on_conflict_ignore()
-    return challenges.use(challenge) and bool(insert.as_rowcount().execute())
+    )
+
+
+def _locked() -> Any:
+    query = Passkey.select().where(is_given(Passkey.id))
+    return query.for_update() if database.for_update else query
+
+
+_LOCK = ModelStatement(_locked)
+_RECORD_USE = Statement(
+    lambda: Passkey.update(
+        sign_count=given(Passkey.sign_count),
+        is_backed_up=given(Passkey.is_backed_up),
+        last_used_at=given(Passkey.last_used_at),
+    ).where(is_given(Passkey.id))
+)
 
 
 def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: float) -> bool:
@@ -239,13 +277,12 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
     A count that did not grow means that a thief may have a copy of the key (level 3, section
     6.1.1), or that the authenticator was reset. So report it, and let the passkey work.
     """
-    query = Passkey.select().where(Passkey.id == passkey.id)
-    stored = (query.for_update() if database.for_update else query).first()
+    stored: Passkey | None = _LOCK.first(id=passkey.id)
     if stored is None:
         return False
     if (sign_count or stored.sign_count) and sign_count <= stored.sign_count:
         events.emit(PASSKEY_CLONED, user_id=stored.user_id)
-    Passkey.update(sign_count=sign_count, is_backed_up=is_backed_up, last_used_at=int(now)).where(
-        Passkey.id == stored.id
-    ).execute()
+    _RECORD_USE.execute(
+        id=stored.id, sign_count=sign_count, is_backed_up=is_backed_up, last_used_at=int(now)
+    )
     return True
