@@ -30,7 +30,7 @@ from wsgiauth.features.providers.identities import Identity
 from wsgiauth.features.providers.provider_sessions import ProviderLogin
 from wsgiauth.mail.letters import plain_text_of
 from wsgiauth.mail.outbox import Mail
-from wsgiauth.staff.administration import MANAGE_USERS, Right
+from wsgiauth.staff.administration import MANAGE_USERS, Party, Right
 from wsgiauth.storage.models import utc_now
 
 every_database = pytest.mark.every_database
@@ -634,15 +634,15 @@ def test_an_unknown_action_is_not_found(program, make):
 def test_a_right_that_is_lost_meanwhile_does_not_count(browser_of, make, monkeypatch):
     ann, tim = make("Ann", "manager"), make("Tim")
     browser = browser_of(ann)
-    read = storage.schema and User.get_by_id
+    read = Party.read
 
-    def lose(cls, number):
+    def lose(number):
         monkeypatch.undo()
         User.get_by_id(ann.id).revoke(MANAGE_USERS)
         return read(number)
 
     page = browser.get(url_of(tim, "deactivate"))
-    monkeypatch.setattr(User, "get_by_id", classmethod(lose))
+    monkeypatch.setattr(Party, "read", lose)
     refused = page.form.submit(headers=SAME_ORIGIN, status=403)
     refused.mustcontain("This change needs the permission wsgiauth.manage_users.")
     assert fresh(tim).is_active
