@@ -30,6 +30,7 @@ from wsgiauth.settings.oidc import ProviderEntry
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
 from wsgiauth.storage.models import Model, from_timestamp, json_fields, utc_now
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -102,17 +103,25 @@ class ListedIdentity(NamedTuple):
         return json_fields(self._asdict())
 
 
+_WITH_USER = ModelStatement(
+    lambda: Identity.select(Identity, User).join(User).where(is_given(Identity.id))
+)
+_OF_USER = ModelStatement(
+    lambda: (
+        Identity.select().where(is_given(Identity.user)).order_by(Identity.created_at, Identity.id)
+    )
+)
+
+
 def find(issuer: str, subject: str) -> Identity | None:
     """Return the row of an account of a provider, with its user, or None."""
-    with_user = Identity.select(Identity, User).join(User)
-    found: Identity | None = with_user.where(Identity.id == identity_id(issuer, subject)).first()
+    found: Identity | None = _WITH_USER.first(id=identity_id(issuer, subject))
     return found
 
 
 def rows_of(user: User) -> list[Identity]:
     """Return the rows of a user, the oldest first."""
-    of_user = Identity.select().where(Identity.user == user.id)
-    return list(of_user.order_by(Identity.created_at, Identity.id))
+    return _OF_USER.all(user=user.id)
 
 
 def list_identities(user: User) -> list[ListedIdentity]:
@@ -221,6 +230,15 @@ def register(new: NewAccount, account: ProviderAccount, now: float, *, proven_by
     return user
 
 
+_RECORD_LOGIN = Statement(
+    lambda: Identity.update(
+        provider=given(Identity.provider),
+        name=given(Identity.name),
+        last_used_at=given(Identity.last_used_at),
+    ).where(is_given(Identity.id))
+)
+
+
 @repeated_after_conflict
 def record_login(identity: Identity, account: ProviderAccount, now: float) -> None:
     """Record a login by an account of a provider, and let the user's groups follow it."""
@@ -231,11 +249,16 @@ def record_login(identity: Identity, account: ProviderAccount, now: float) -> No
         if stored is None:  # disconnected at the same moment
             return
         name = stored.name if account.is_partial else account.name
-        Identity.update(provider=account.provider, name=name, last_used_at=int(now)).where(
-            Identity.id == stored.id
-        ).execute()
+        _RECORD_LOGIN.execute(
+            id=stored.id, provider=account.provider, name=name, last_used_at=int(now)
+        )
         if account.groups is not None:
             _follow_groups(stored, account.groups)
+
+
+_KEEP_JOINED = Statement(
+    lambda: Identity.update(joined=given(Identity.joined)).where(is_given(Identity.id))
+)
 
 
 def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
@@ -253,9 +276,7 @@ def _follow_groups(identity: Identity, wanted: Iterable[str]) -> None:
         user.leave(group)
     now_joined = {each.id for each in named.values() if _joins(user, each) or each.id in joined}
     if now_joined != joined:
-        Identity.update(joined=json.dumps(sorted(now_joined))).where(
-            Identity.id == identity.id
-        ).execute()
+        _KEEP_JOINED.execute(id=identity.id, joined=json.dumps(sorted(now_joined)))
 
 
 def _joins(user: User, group: Group) -> bool:
@@ -266,11 +287,14 @@ def _joins(user: User, group: Group) -> bool:
         return False
 
 
+_DELETE = Statement(lambda: Identity.delete().where(is_given(Identity.id)))
+
+
 def remove(row: Identity) -> None:
     """Delete a row, and the memberships of its logins; the user must be locked."""
     with database.atomic():
         _follow_groups(row, ())
-        Identity.delete().where(Identity.id == row.id).execute()
+        _DELETE.execute(id=row.id)
         events.emit(IDENTITY_DISCONNECTED, user_id=row.user_id, reason=row.provider)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import peewee
@@ -25,6 +26,13 @@ from wsgiauth.features.providers.identities import Identity, identity_id
 from wsgiauth.settings import Settings
 from wsgiauth.storage import database
 from wsgiauth.storage.models import Model, from_timestamp, json_fields
+from wsgiauth.storage.statements import (
+    ModelStatement,
+    Statement,
+    given,
+    insert_row,
+    is_given,
+)
 
 if TYPE_CHECKING:
     from wsgiauth.features.providers.oidc.accounts import ProviderAccount
@@ -101,26 +109,21 @@ class ProviderLogin(NamedTuple):
         """Record that a session began with this login, or was confirmed by it."""
         key = {"session": session_id, "identity": self.identity_id, "sid": self.sid}
         # On MariaDB, a DELETE that finds no row locks the gap that other logins insert into.
-        row: ProviderSession | None = ProviderSession.get_or_none(**key)
-        if row is None:
+        if _KNOWN.fetchone(**key) is None:
             proof = {"is_first": is_first, "authenticated_at": self.authenticated_at}
-            ProviderSession.insert(**key, **proof).execute()
+            insert_row(ProviderSession, **key, **proof)
         else:
-            row.authenticated_at = self.authenticated_at
-            row.save()
+            _PROVE_AGAIN.execute(**key, authenticated_at=self.authenticated_at)
 
     def has_ended(self) -> bool:
         """Return whether a logout token has named this login since the provider was asked."""
         named = [_named(self.identity_id, "")]
         if self.sid:
             named += [_named("", self.sid), _named(self.identity_id, self.sid)]
-        tokens = OneTimeSecret.select(OneTimeSecret.id).where(
-            OneTimeSecret.subject.in_([digest(each) for each in named]),
-            OneTimeSecret.purpose == _LOGOUT,
-            # Another host, whose clock is behind, can have received the token.
-            OneTimeSecret.expires_at >= self.asked_at - HOST_SKEW + REMEMBERED,
-        )
-        return bool(tokens.exists())
+        # Another host, whose clock is behind, can have received the token.
+        since = self.asked_at - HOST_SKEW + REMEMBERED
+        subjects = {f"subject{place}": digest(each) for place, each in enumerate(named)}
+        return _tokens(len(named)).fetchone(since=since, **subjects) is not None
 
     def is_valid_for(self, user: User) -> bool:
         """Lock the user, as `revoke` does; return whether the login still identifies the user."""
@@ -129,29 +132,70 @@ class ProviderLogin(NamedTuple):
         return identity is not None and identity.user_id == user.id and not self.has_ended()
 
 
+_IS_KEY = [
+    is_given(ProviderSession.session),
+    is_given(ProviderSession.identity),
+    is_given(ProviderSession.sid),
+]
+_KNOWN = Statement(lambda: ProviderSession.select(ProviderSession.sid).where(*_IS_KEY))
+_PROVE_AGAIN = Statement(
+    lambda: ProviderSession.update(authenticated_at=given(ProviderSession.authenticated_at)).where(
+        *_IS_KEY
+    )
+)
+
+
+@cache
+def _tokens(number: int) -> Statement:
+    """Return the SELECT of the logout tokens with one of so many subjects."""
+    subject, expires_at = OneTimeSecret.subject, OneTimeSecret.expires_at
+    subjects = [given(subject, f"subject{place}") for place in range(number)]
+    return Statement(
+        lambda: (
+            OneTimeSecret.select(OneTimeSecret.id)
+            .where(
+                subject.in_(subjects),
+                OneTimeSecret.purpose == _LOGOUT,
+                expires_at >= given(expires_at, "since"),
+            )
+            .limit(1)
+        )
+    )
+
+
+_PROVEN_AT = ProviderSession.authenticated_at
+_PROVEN = Statement(
+    lambda: ProviderSession.select(ProviderSession.sid).where(
+        is_given(ProviderSession.session),
+        _PROVEN_AT.between(given(_PROVEN_AT, "earliest"), given(_PROVEN_AT, "latest")),
+    )
+)
+
+
 def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
     """Return whether the provider says that the user logged in there at most `max_age` ago."""
-    rows = ProviderSession.select().where(
-        ProviderSession.session == session_id,
-        ProviderSession.authenticated_at.between(int(now) - max_age, int(now) + CLOCK_SKEW),
-    )
-    return bool(rows.exists())
+    period = {"earliest": int(now) - max_age, "latest": int(now) + CLOCK_SKEW}
+    return _PROVEN.fetchone(session=session_id, **period) is not None
 
 
 def provider_of(session_id: str) -> Identity | None:
     """Return the account of a provider by which a session began, or None."""
-    found: ProviderSession | None = _first_logins(ProviderSession.session == session_id).first()
+    found: ProviderSession | None = _FIRST_LOGIN.first(session=session_id)
     return None if found is None else found.identity
 
 
 def identities_by_session(user: User) -> dict[str, Identity]:
     """Return the accounts of providers by which sessions of a user began, by session id."""
-    return {row.session_id: row.identity for row in _first_logins(Identity.user == user.id)}
+    return {row.session_id: row.identity for row in _FIRST_LOGINS.all(user=user.id)}
 
 
 def _first_logins(condition: peewee.Expression) -> peewee.ModelSelect[ProviderSession]:
     with_identity = ProviderSession.select(ProviderSession, Identity).join(Identity)
     return with_identity.where(condition, ProviderSession.is_first)
+
+
+_FIRST_LOGIN = ModelStatement(lambda: _first_logins(is_given(ProviderSession.session)))
+_FIRST_LOGINS = ModelStatement(lambda: _first_logins(is_given(Identity.user)))
 
 
 def revoke(issuer: str, *, jti: str, subject: str, sid: str, now: float) -> int | None:
