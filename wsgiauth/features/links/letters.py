@@ -8,6 +8,7 @@ always the path of /auth on the site.
 import json
 from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import Any
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -41,6 +42,7 @@ from wsgiauth.messages import Message, _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 from wsgiauth.web.clients import browser_in_words
 
 
@@ -274,8 +276,18 @@ def compose_invitation(
 
 def _is_stored(mail: Mail) -> bool:
     """Lock the row of an email until the transaction ends; return False if it was deleted."""
-    rows = Mail.select(Mail.id).where(Mail.id == mail.id)
-    return (rows.for_update() if database.for_update else rows).first() is not None
+    return _LOCK.fetchone(id=mail.id) is not None
+
+
+def _locked() -> Any:
+    rows = Mail.select(Mail.id).where(is_given(Mail.id))
+    return rows.for_update() if database.for_update else rows
+
+
+_LOCK = Statement(_locked)
+_OTHER_OWNER = ModelStatement(
+    lambda: User.select().where(is_given(User.email_key), User.id != given(User.id, "user_id"))
+)
 
 
 def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | None:
@@ -291,7 +303,7 @@ def _compose_address(mail: Mail, settings: Settings, now: float) -> Addressed | 
         return None
     if asked != (user.security_stamp, digest(user.email)):
         return None
-    owner = User.get_or_none(User.email_key == names.key(mail.name), User.id != user.id)
+    owner = _OTHER_OWNER.first(email_key=names.key(mail.name), user_id=user.id)
     if owner is not None:
         return address_taken(owner)
     link = make_address_link(user, mail.name, settings, mount=data["mount"], now=now)

@@ -42,6 +42,7 @@ from wsgiauth.messages import _
 from wsgiauth.settings import Settings
 from wsgiauth.signed_values import KeyedDigests, Purpose
 from wsgiauth.storage import database
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
 from wsgiauth.throttling.throttle import Throttle
 from wsgiauth.web.clients import browser_in_words, user_agent_in_words
 
@@ -137,12 +138,36 @@ def _send(
     return secret
 
 
+_HAS_ID = is_given(OneTimeSecret.id) & (OneTimeSecret.purpose == CODE)
+_IS_VALID = OneTimeSecret.expires_at > given(OneTimeSecret.expires_at, "now")
+_VOID = Statement(lambda: OneTimeSecret.delete().where(_HAS_ID))
+_REQUEST = ModelStatement(lambda: OneTimeSecret.select().where(_HAS_ID, _IS_VALID))
+_WITH_USER = ModelStatement(
+    lambda: (
+        OneTimeSecret.select(OneTimeSecret, User)
+        .join(User, peewee.JOIN.LEFT_OUTER)
+        .where(_HAS_ID, _IS_VALID)
+    )
+)
+_BIND = Statement(
+    lambda: OneTimeSecret.update(
+        user=given(OneTimeSecret.user),
+        stamp=given(OneTimeSecret.stamp),
+        subject=given(OneTimeSecret.subject),
+        data=given(OneTimeSecret.data),
+    ).where(is_given(OneTimeSecret.id))
+)
+_LINK = ModelStatement(
+    lambda: OneTimeSecret.select().where(
+        is_given(OneTimeSecret.id), OneTimeSecret.purpose == INVITATION, _IS_VALID
+    )
+)
+
+
 def void_request(secret: str) -> None:
     """End a request, used or not."""
     with database.atomic():
-        OneTimeSecret.delete().where(
-            OneTimeSecret.id == one_time.digest(secret), OneTimeSecret.purpose == CODE
-        ).execute()
+        _VOID.execute(id=one_time.digest(secret))
 
 
 def require_code(
@@ -267,17 +292,14 @@ def _code_to_register(mail: Mail, link_id: str, settings: Settings, now: float) 
 
 def _request_of(mail: Mail, now: float) -> OneTimeSecret | None:
     """Return the request of an email; None if the client has asked again, or the email is late."""
-    row: OneTimeSecret | None = OneTimeSecret.get_or_none(
-        _is_open(json.loads(mail.data)["request"], now)
-    )
-    return row
+    return _REQUEST.first(id=json.loads(mail.data)["request"], now=int(now))
 
 
 def _bind(row: OneTimeSecret, settings: Settings) -> str:
     """Store what the code of a request opens, and return the code as an email shows it."""
     bound = {"user": row.user_id, "stamp": row.stamp, "subject": row.subject, "data": row.data}
     with database.atomic():
-        OneTimeSecret.update(bound).where(OneTimeSecret.id == row.id).execute()
+        _BIND.execute(id=row.id, **bound)
     code = _codes_of(row, settings)[0]
     return f"{code[:4]} {code[4:]}"
 
@@ -302,18 +324,11 @@ def _confirmed(
     return asked._replace(is_known=False, networks=())
 
 
-def _is_open(request_id: str, now: float) -> peewee.Expression:
-    has_id = (OneTimeSecret.id == request_id) & (OneTimeSecret.purpose == CODE)
-    return has_id & (OneTimeSecret.expires_at > int(now))
-
-
 def _find(secret: str, now: float) -> OneTimeSecret | None:
     """Return the row of a request that has not expired, with the user, changed or not."""
     if not secret or len(secret) > one_time.MAX_LENGTH:
         return None
-    rows = OneTimeSecret.select(OneTimeSecret, User).join(User, peewee.JOIN.LEFT_OUTER)
-    row: OneTimeSecret | None = rows.where(_is_open(one_time.digest(secret), now)).first()
-    return row
+    return _WITH_USER.first(id=one_time.digest(secret), now=int(now))
 
 
 def _opened_by(
@@ -329,11 +344,7 @@ def _opened_by(
 
 def _link_of(row: OneTimeSecret, now: float) -> OneTimeSecret | None:
     """Return the link of a registration, unless it was used, or its address has an account."""
-    link: OneTimeSecret | None = OneTimeSecret.get_or_none(
-        OneTimeSecret.id == row.subject,
-        OneTimeSecret.purpose == INVITATION,
-        OneTimeSecret.expires_at > int(now),
-    )
+    link = _LINK.first(id=row.subject, now=int(now))
     if link is None or find_user(read_invitation(link).email) is not None:
         return None
     return link
