@@ -44,8 +44,7 @@ class GroupObjects(Objects["Group"]):
         """Return the group with this name, in any letter case, or None."""
         if names.group_problem(name) is not None:
             return None  # no group can have this name
-        found: Group | None = _BY_NAME.first(name_key=names.key(name))
-        return found
+        return _BY_NAME.first(name_key=names.key(name))
 
 
 class Group(RightsHolder):

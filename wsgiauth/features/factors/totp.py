@@ -155,7 +155,7 @@ def pending_device(user: User, session_id: str) -> Totp | None:
 
     A device of another session is not shown: the client that began its set-up knows its key.
     """
-    device: Totp | None = _PENDING.first(id=_set_up_id(session_id), user=user.id)
+    device = _PENDING.first(id=_set_up_id(session_id), user=user.id)
     if device is not None:
         device.user = user
     return device

@@ -115,8 +115,7 @@ _OF_USER = ModelStatement(
 
 def find(issuer: str, subject: str) -> Identity | None:
     """Return the row of an account of a provider, with its user, or None."""
-    found: Identity | None = _WITH_USER.first(id=identity_id(issuer, subject))
-    return found
+    return _WITH_USER.first(id=identity_id(issuer, subject))
 
 
 def rows_of(user: User) -> list[Identity]:

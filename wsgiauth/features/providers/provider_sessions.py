@@ -180,7 +180,7 @@ def was_proven_at_provider(session_id: str, now: float, max_age: int) -> bool:
 
 def provider_of(session_id: str) -> Identity | None:
     """Return the account of a provider by which a session began, or None."""
-    found: ProviderSession | None = _FIRST_LOGIN.first(session=session_id)
+    found = _FIRST_LOGIN.first(session=session_id)
     return None if found is None else found.identity
 
 

@@ -193,8 +193,7 @@ _WITH_USER = ModelStatement(
 
 def find(credential_id: str) -> Passkey | None:
     """Return a passkey with its user, or None."""
-    found: Passkey | None = _WITH_USER.first(id=digest(credential_id))
-    return found
+    return _WITH_USER.first(id=digest(credential_id))
 
 
 def add(
@@ -277,7 +276,7 @@ def record_use(passkey: Passkey, sign_count: int, *, is_backed_up: bool, now: fl
     A count that did not grow means that a thief may have a copy of the key (level 3, section
     6.1.1), or that the authenticator was reset. So report it, and let the passkey work.
     """
-    stored: Passkey | None = _LOCK.first(id=passkey.id)
+    stored = _LOCK.first(id=passkey.id)
     if stored is None:
         return False
     if (sign_count or stored.sign_count) and sign_count <= stored.sign_count:
