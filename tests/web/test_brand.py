@@ -16,8 +16,8 @@ from wsgiauth.web.brand import DARK, LIGHT, accent, icon, script, style_sheet
 from wsgiauth.web.colours import Colour, contrast, mix
 from wsgiauth.web.templates import Templates
 
-# 125 colours, from black to white; None: the accent of wsgiauth.
-LEVELS = (0x00, 0x40, 0x80, 0xBF, 0xFF)
+# 64 colours, from black to white; None: the accent of wsgiauth.
+LEVELS = (0x00, 0x55, 0xAA, 0xFF)
 GRID = (None, *(str(Colour(*parts)) for parts in product(LEVELS, repeat=3)))
 
 

@@ -47,6 +47,7 @@ LIGHT = Scheme(tuple(map(Colour.parse, ("#f3f5f4", "#ffffff", "#fdf1ef"))), WHIT
 DARK = Scheme((_DARK_PAGE, *map(Colour.parse, ("#182022", "#33201f"))), _DARK_PAGE, tint)
 
 
+@lru_cache(maxsize=4)  # a site asks four times for two shades, which takes a millisecond
 def accent(colour: Colour, scheme: Scheme) -> Colour:
     """Return the nearest shade of a colour that is legible on pages and under a button's text.
 
@@ -78,7 +79,7 @@ def style_sheet(templates: Templates, color: str | None) -> str:
 def script(templates: Templates, name: str) -> str:
     """Return a script of the pages; ours without the comments and the indentation of its lines."""
     text = templates.read(name)
-    return _MARGIN.sub("", _COMMENT.sub("", text)) if templates.is_ours(name) else text
+    return _small_script(text) if templates.is_ours(name) else text
 
 
 def icon(templates: Templates, color: str | None) -> str:
@@ -106,6 +107,11 @@ def _css(templates: Templates, name: str) -> str:
         line = css.count("\n", 0, position) + 1
         raise templates.mistake(name, f", line {line}: {reason}.")
     return css
+
+
+@lru_cache(maxsize=4)
+def _small_script(text: str) -> str:
+    return _MARGIN.sub("", _COMMENT.sub("", text))
 
 
 @lru_cache(maxsize=1)
