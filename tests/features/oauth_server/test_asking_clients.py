@@ -270,7 +270,7 @@ def a_client_that_registered_itself(site, wiki):
     return basic(RegisteredApp(site).id, ""), {}
 
 
-@pytest.mark.parametrize(
+@row_by_row(
     "way",
     [
         a_wrong_secret,

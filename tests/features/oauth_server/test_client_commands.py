@@ -510,7 +510,7 @@ def test_change_changes_only_what_is_said_and_can_be_repeated(
     for expected in (same if after == before else done, same):
         status, printed, errors = wsgiauth("client", "change", made.id, *argv)
         assert (status, printed.splitlines()[0], errors) == (0, expected, "")
-        assert json.loads(wsgiauth("client", "show", made.id, "--json")[1]) == after
+    assert json.loads(wsgiauth("client", "show", made.id, "--json")[1]) == after
 
 
 def test_change_prints_the_client(wsgiauth, made):

@@ -192,29 +192,29 @@ def no_credentials(wiki, phone):
     return {"Authorization": "Basic"}, {}
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        nothing,
-        no_secret,
-        an_empty_secret,
-        a_wrong_secret,
-        a_wrong_secret_in_the_form,
-        an_unknown_client,
-        no_client_id,
-        a_secret_of_a_public_client,
-        another_scheme,
-        no_base64,
-        no_utf_8,
-        no_credentials,
-    ],
+NOT_AUTHENTICATED = (
+    nothing,
+    no_secret,
+    an_empty_secret,
+    a_wrong_secret,
+    a_wrong_secret_in_the_form,
+    an_unknown_client,
+    no_client_id,
+    a_secret_of_a_public_client,
+    another_scheme,
+    no_base64,
+    no_utf_8,
+    no_credentials,
 )
-def test_a_client_that_is_not_authenticated_is_refused(site, wiki, phone, code, way):
-    headers, fields = way(wiki, phone)
-    answer = send(site, form(code, **fields), 401, **headers)
-    assert answer.json["error"] == "invalid_client"
-    assert answer.headers["WWW-Authenticate"] == CHALLENGE
-    assert wiki.exchange(code)["token_type"] == "Bearer"  # the code is not used
+
+
+def test_a_client_that_is_not_authenticated_is_refused_and_uses_no_code(site, wiki, phone, code):
+    for way in NOT_AUTHENTICATED:
+        headers, fields = way(wiki, phone)
+        answer = send(site, form(code, **fields), 401, **headers)
+        assert answer.json["error"] == "invalid_client", way
+        assert answer.headers["WWW-Authenticate"] == CHALLENGE, way
+    assert wiki.exchange(code)["token_type"] == "Bearer"
 
 
 def in_two_ways(wiki):
@@ -246,47 +246,32 @@ def test_a_cookie_authenticates_no_client(browser, wiki, code):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
-    [
-        ({"grant_type": None}, "invalid_request"),
-        ({"grant_type": "password"}, "unsupported_grant_type"),
-        ({"code": None}, "invalid_request"),
-        ({"code": ""}, "invalid_request"),
-        ({"code": "wrong"}, "invalid_grant"),
-        ({"code": "é\x00"}, "invalid_grant"),
-        ({"code": "A" * 9000}, "invalid_grant"),
-        ({"redirect_uri": None}, "invalid_grant"),
-        ({"redirect_uri": f"{CALLBACK}/"}, "invalid_grant"),
-        ({"redirect_uri": "https://wiki.example.org/é"}, "invalid_grant"),
-        ({"code_verifier": None}, "invalid_grant"),
-        ({"code_verifier": VERIFIER.upper()}, "invalid_grant"),
-        ({"code_verifier": VERIFIER[:42]}, "invalid_grant"),
-        ({"code_verifier": "é" * 43}, "invalid_grant"),
-        ({"resource": REPORTS}, "invalid_target"),
-    ],
-    ids=[
-        "no type",
-        "a password",
-        "no code",
-        "an empty code",
-        "a wrong code",
-        "a code that is not ASCII",
-        "a long code",
-        "no redirect URI",
-        "another redirect URI",
-        "a redirect URI that is not ASCII",
-        "no verifier",
-        "a wrong verifier",
-        "a short verifier",
-        "a verifier that is not ASCII",
-        "another resource",
-    ],
-)
+WRONG = {
+    "no type": ({"grant_type": None}, "invalid_request"),
+    "a password": ({"grant_type": "password"}, "unsupported_grant_type"),
+    "no code": ({"code": None}, "invalid_request"),
+    "an empty code": ({"code": ""}, "invalid_request"),
+    "a wrong code": ({"code": "wrong"}, "invalid_grant"),
+    "a code that is not ASCII": ({"code": "é\x00"}, "invalid_grant"),
+    "a long code": ({"code": "A" * 9000}, "invalid_grant"),
+    "no redirect URI": ({"redirect_uri": None}, "invalid_grant"),
+    "another redirect URI": ({"redirect_uri": f"{CALLBACK}/"}, "invalid_grant"),
+    "a redirect URI that is not ASCII": (
+        {"redirect_uri": "https://wiki.example.org/é"},
+        "invalid_grant",
+    ),
+    "no verifier": ({"code_verifier": None}, "invalid_grant"),
+    "a wrong verifier": ({"code_verifier": VERIFIER.upper()}, "invalid_grant"),
+    "a short verifier": ({"code_verifier": VERIFIER[:42]}, "invalid_grant"),
+    "a verifier that is not ASCII": ({"code_verifier": "é" * 43}, "invalid_grant"),
+    "another resource": ({"resource": REPORTS}, "invalid_target"),
+}
+
+
 @pytest.mark.promise(88)
-def test_a_wrong_parameter_is_refused_and_uses_no_code(wiki, code, changes, error):
-    answer = wiki.ask(400, form(code, **changes))
-    assert answer["error"] == error
+def test_a_wrong_parameter_is_refused_and_uses_no_code(wiki, code):
+    for name, (changes, error) in WRONG.items():
+        assert wiki.ask(400, form(code, **changes))["error"] == error, name
     assert wiki.exchange(code)["token_type"] == "Bearer"
 
 

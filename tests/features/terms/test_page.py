@@ -24,6 +24,7 @@ from tests.support.logins import make_stale
 from tests.support.processes import PROCESSES, meet
 from tests.support.provider_logins import log_in
 from tests.support.sites import BROWSER, PASSWORD, SAME_ORIGIN, SECRET_KEY, USERNAME, echo
+from tests.support.tables import row_by_row
 from tests.support.tabs import PROVIDER, tab_cookies
 from wsgiauth import Settings, login_required
 from wsgiauth.accounts import delete_user
@@ -222,7 +223,7 @@ def test_another_version_is_refused_with_the_present_one(client, lacking, ada, v
 
 
 @pytest.mark.promise(97)
-@pytest.mark.parametrize(
+@row_by_row(
     "sent",
     [
         {},
