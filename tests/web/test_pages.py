@@ -162,9 +162,9 @@ def test_only_pages_with_a_passkey_button_have_a_script_of_their_own():
     scripts = {name: brand.script(templates, name) for name in ("page.js", "passkeys.js")}
     pages = Pages("/auth")
     for page in EXAMPLES:
-        html = answered(pages, page).html
-        assert bool(page.script) is bool(html.find(attrs={"data-options": True}))
-        found = [each.string for each in html.find_all("script")]
+        html = pages.render(REQUEST, page).body.decode()
+        assert bool(page.script) is (" data-options=" in html), page.template
+        found = re.findall("<script>(.*?)</script>", html, re.DOTALL)
         assert found == [scripts[name] for name in ("page.js", page.script) if name]
 
 
@@ -252,7 +252,8 @@ def test_the_logo_stands_for_the_name_above_the_heading():
 
 def test_a_dark_page_has_a_logo_of_its_own():
     logos = {"logo": "/logo.svg", "logo_dark": "/dark.svg"}
-    for name, answer in shown_each(site_name="Ada & Sons", **logos).items():
+    for name in ("login.html", "error.html", "account.html", "admin/user.html"):
+        answer = shown(PAGES[name], site_name="Ada & Sons", **logos)
         (picture,) = answer.html.hgroup.p.find_all("picture")
         expected = [("source", ["media", "srcset"]), ("img", ["alt", "src"])]
         assert structure(picture) == expected, name
