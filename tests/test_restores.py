@@ -152,6 +152,7 @@ def largest_numbers():
     return [each.select(each.id).order_by(each.id.desc()).limit(1).scalar() for each in NUMBERED]
 
 
+@pytest.mark.slow
 def test_nothing_that_was_issued_works_after_a_restore_and_no_number_names_another(site, back_up):
     app = app_client(
         site, scopes=["openid", "offline_access"], logout_uri="https://wiki.example.org/logout"

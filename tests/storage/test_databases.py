@@ -167,23 +167,22 @@ def test_the_kind_of_host_can_be_chosen():
     assert databases.make_database(url).connect_params["target_session_attrs"] == "primary"
 
 
-@pytest.mark.parametrize(
-    ("scheme", "driver"),
-    [("postgresql", "psycopg[binary]"), ("mariadb+pool", "PyMySQL")],
-)
-def test_a_missing_driver_is_named(scheme, driver, tmp_path):
-    program = f"""
+def test_a_missing_driver_is_named(tmp_path):
+    program = """
 import sys
 for driver in ("psycopg", "psycopg2", "pymysql", "MySQLdb", "mysql"):
     sys.modules[driver] = None
 from wsgiauth import storage
-try:
-    storage.open_database("{scheme}://ada:canary@127.0.0.1/name")
-except ValueError as error:
-    print(error)
+for scheme in ("postgresql", "mariadb+pool"):
+    try:
+        storage.open_database(f"{scheme}://ada:canary@127.0.0.1/name")
+    except ValueError as error:
+        print(error)
 """
-    message = f"DATABASE_URL needs a driver: pip install '{driver}'.\n"
-    assert run_python(program, tmp_path) == message
+    assert run_python(program, tmp_path).splitlines() == [
+        f"DATABASE_URL needs a driver: pip install '{driver}'."
+        for driver in ("psycopg[binary]", "PyMySQL")
+    ]
 
 
 @pytest.mark.promise(28)

@@ -38,6 +38,7 @@ def logs_out(source, number):
 
 
 @pytest.mark.promise(79)
+@pytest.mark.slow
 def test_a_template_that_loses_the_field_in_a_form_is_refused_at_start(tmp_path):
     assert len(PLACES) > 40
     (tmp_path / "admin").mkdir()

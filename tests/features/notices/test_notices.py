@@ -613,8 +613,9 @@ def test_a_mistake_in_a_template_is_refused_at_start(settings, tmp_path):
     (tmp_path / "mail").mkdir()
     for template in TEMPLATES.values():
         (tmp_path / template).write_text("Subject\n\n{{ letter.missing }}")
+        samples = [("notices", each) for each in SAMPLES if each.template == template]
         with pytest.raises(ConfigurationError, match=f"{template}, line 3"):
-            make_outbox(made, {}, [("notices", each) for each in SAMPLES], Post())
+            make_outbox(made, {}, samples, Post())
         (tmp_path / template).rename(tmp_path / "mistake")
     (tmp_path / "mistake").rename(tmp_path / template)
     with pytest.raises(ConfigurationError, match=f"{template}, line 3"):
