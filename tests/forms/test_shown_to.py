@@ -37,16 +37,21 @@ def site(database_url, tmp_path, provider, unsent):
 
 @pytest.fixture
 def people(site):
-    """Return two superusers with everything that a page can list."""
-    made = [
+    """Return two superusers."""
+    return [
         make_user(site, name, password=PASSWORD, is_staff=True, is_superuser=True)
         for name in (USERNAME, "Grace")
     ]
-    for user in made:
+
+
+@pytest.fixture
+def filled(site, people):
+    """Return them with everything that a page can list."""
+    for user in people:
         features.fill(site, user)
         logged_in(site, user)
     AttemptCount.delete().execute()  # so that they can log in at once
-    return made
+    return people
 
 
 def member_forms(browser, site, user):
@@ -75,8 +80,8 @@ def contents():
 
 @pytest.mark.slow
 @pytest.mark.promise(79)
-def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, people, caplog):
-    ada, grace = people
+def test_every_form_of_a_member_is_refused_in_the_session_of_another(site, filled, caplog):
+    ada, grace = filled
     browser, other = logged_in(site, ada), logged_in(site, grace)
     forms = list(member_forms(browser, site, ada))
     before, tried = contents(), set()
@@ -130,6 +135,8 @@ def form_to(page, path):
 def test_a_page_of_a_second_step_acts_for_no_other_login(site, people):
     """Not even without the `login` in its address, which says which of two tabs it is."""
     ada, grace = people
+    for each in people:
+        add_app(site, each)
     browser = TestApp(site)
     form, _ = (form_to(_pending(browser, user), "/auth/second") for user in (ada, grace))
     for cancel in ({}, {"cancel": "on"}):
