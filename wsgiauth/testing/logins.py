@@ -140,11 +140,13 @@ def _log_in(
             raise ValueError(f"{user!r} cannot log in: inactive or deleted.")
         session = Session.get_by_id(issued.session_id)
         arrange(application, user or current, session, demands)
-        ago = 60 * confirmed_minutes_ago
-        changes: dict[str, Any] = {"authenticated_at": Session.authenticated_at - ago}
+        changes: dict[str, Any] = {}
+        if confirmed_minutes_ago:
+            changes["authenticated_at"] = Session.authenticated_at - 60 * confirmed_minutes_ago
         if minutes_left is not None:
             changes["expires_at"] = int(site.tokens.now()) + 60 * minutes_left
-        Session.update(changes).where(Session.id == issued.session_id).execute()
+        if changes:
+            Session.update(changes).where(Session.id == issued.session_id).execute()
     return issued.token
 
 

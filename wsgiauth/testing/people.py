@@ -194,7 +194,7 @@ def present_user(application: AuthMiddleware, user: User | None) -> User | None:
         name = "ada" if application.site.settings.USERNAMES else "ada@example.org"
         user = find_user(name) or make_user(application)
     check_user(user)
-    return User.objects.get_or_none(id=user.id)
+    return User.find_by_id(user.id)
 
 
 def require_middleware(application: object) -> AuthMiddleware:
