@@ -16,6 +16,8 @@ class _Form(NamedTuple):
 
 def forms_without_account(html: str, own_html: str) -> list[str]:
     """Return the paths of the forms in `html` that lack the field, but have it in `own_html`."""
+    if html == own_html:  # as most pages: to read both would take most of a start
+        return []
     needed = {form.path for form in _forms(own_html) if form.has_account}
     needed = {path for path in needed if not path.endswith(_OPTIONAL)}
     if not needed:
