@@ -126,7 +126,9 @@ def drive(site, provider):
         for each in QUESTIONS:
             list(each.ask(without_services.site))
     hint = app.log_in(browser, scope="openid")["id_token"]
+    code = code_in(walk(browser, app.url(scope="openid")))
     browser.get("/auth/oauth/logout", {"id_token_hint": hint}, headers=BROWSER, status=303)
+    app.exchange(code, status=400)
 
 
 def logouts(site, user):
