@@ -2,7 +2,15 @@
 
 from wsgiauth.authentication.lifetimes import DAY
 from wsgiauth.features.oauth_server.tables import Client
+from wsgiauth.storage.statements import Statement, given, is_given
 from wsgiauth.storage.upkeep import OptionalWrites
+
+_IS_DUE = Client.last_used_at.is_null() | (Client.last_used_at < given(Client.last_used_at, "day"))
+_NOTE = Statement(
+    lambda: Client.update(last_used_at=given(Client.last_used_at, "now")).where(
+        is_given(Client.id), _IS_DUE
+    )
+)
 
 _writes = OptionalWrites("the last use of apps is not recorded for now")
 
@@ -12,6 +20,4 @@ def note_use(client: Client, now: float) -> None:
     day = int(now) - int(now) % DAY
     if client.last_used_at is not None and client.last_used_at >= day:
         return
-    is_due = Client.last_used_at.is_null() | (Client.last_used_at < day)
-    changed = Client.update(last_used_at=int(now)).where(Client.id == client.id, is_due)
-    _writes.execute(changed.execute, int(now))
+    _writes.execute(lambda: _NOTE.execute(id=client.id, now=int(now), day=day), int(now))

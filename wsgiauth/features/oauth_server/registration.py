@@ -70,6 +70,23 @@ _DESCRIPTION = {name: given(getattr(Client, name)) for name in _OF_DESCRIPTION}
 _IS_OTHER = reduce(or_, [getattr(Client, name) != value for name, value in _DESCRIPTION.items()])
 _DESCRIBE = Statement(lambda: Client.update(_DESCRIPTION).where(_IS_OURS, _IS_OTHER))
 _EXISTS = Statement(lambda: Client.select(Client.id).where(_IS_OURS))
+_OTHERS = Statement(
+    lambda: (
+        Consent.select(Consent.client)
+        .join(Client)
+        .where(
+            is_given(Consent.user),
+            Client.id != given(Client.id),
+            Client.expires_at > given(Client.expires_at, "until"),
+        )
+        .limit(given(Client.expires_at, "most"))
+    )
+)
+_KEEP = Statement(
+    lambda: Client.update(expires_at=given(Client.expires_at, "end")).where(
+        is_given(Client.id), Client.expires_at <= given(Client.expires_at, "due")
+    )
+)
 _KEEP_NO_LONGER = Statement(
     lambda: Client.update(expires_at=given(Client.expires_at)).where(
         is_given(Client.id),
@@ -194,13 +211,11 @@ def keep_client(client: Client, user_id: int, now: float) -> None:
     end = int(now) + UNUSED_DAYS * DAY
     if client.expires_at is None or client.expires_at > end - DAY:
         return
-    allowed: Any = Consent.select(Consent.client).join(Client).where(Consent.user == user_id)
-    is_kept = Client.expires_at > int(now) + NEW_DAYS * DAY
-    others = allowed.where(Client.id != client.id, is_kept).limit(MOST_KEPT)
-    if others.count() >= MOST_KEPT:
+    kept_until = int(now) + NEW_DAYS * DAY
+    others = _OTHERS.fetchall(id=client.id, user=user_id, until=kept_until, most=MOST_KEPT)
+    if len(others) >= MOST_KEPT:
         return
-    is_due = (Client.id == client.id) & (Client.expires_at <= end - DAY)
-    _writes.execute(lambda: Client.update(expires_at=end).where(is_due).execute(), int(now))
+    _writes.execute(lambda: _KEEP.execute(id=client.id, due=end - DAY, end=end), int(now))
 
 
 def keep_no_longer(client_id: str, now: float) -> None:
