@@ -25,6 +25,7 @@ from wsgiauth.figures.event_counts import (
     by_name,
 )
 from wsgiauth.mail import worker
+from wsgiauth.storage.statements import insert_or_ignore
 
 NOW = 2_000_000_040  # in the middle of a minute
 HOUR = 3600
@@ -73,15 +74,12 @@ def test_processes_add_to_the_same_row(database):
 
 @pytest.mark.every_database
 def test_a_row_that_another_process_has_just_made_is_added_to(database, monkeypatch):
-    of_peewee = peewee.ModelUpdate.execute
-
-    def late(update, *arguments):
-        monkeypatch.setattr(peewee.ModelUpdate, "execute", of_peewee)
-        changed = update.execute(*arguments)
+    def late(model, **row):
+        monkeypatch.undo()
         add(1, "login", 2)
-        return changed
+        return insert_or_ignore(model, **row)
 
-    monkeypatch.setattr(peewee.ModelUpdate, "execute", late)
+    monkeypatch.setattr("wsgiauth.figures.event_counts.insert_or_ignore", late)
     add(1, "login", 3)
     assert rows() == [(1, "login", 5)]
 

@@ -23,6 +23,7 @@ from wsgiauth.events import Event
 from wsgiauth.mail.worker import Queue
 from wsgiauth.storage.connections import DATABASE_ERRORS, discard_connection, reason_of
 from wsgiauth.storage.models import Model
+from wsgiauth.storage.statements import Statement, given, insert_or_ignore, is_given
 
 MINUTE, HOUR = 60, 3600  # seconds
 INTERVAL = 10  # seconds between two additions
@@ -132,19 +133,22 @@ class EventCounts(Queue):
         return None
 
 
+_ADD = Statement(
+    lambda: EventCount.update(count=EventCount.count + given(EventCount.count)).where(
+        is_given(EventCount.minute), is_given(EventCount.name)
+    )
+)
+
+
 def add(minute: int, name: str, number: int) -> None:
     """Add to the number of events of a name in a minute.
 
     Outside a transaction, in which MariaDB's UPDATE of a missing row would lock a gap: processes
     that begin a minute at the same time would deadlock.
     """
-    same = (EventCount.minute == minute) & (EventCount.name == name)
-    more = EventCount.update(count=EventCount.count + number).where(same)
-    if more.execute():
-        return
     row = {"minute": minute, "name": name, "count": number}
-    if not EventCount.insert(row).on_conflict_ignore().as_rowcount().execute():
-        more.execute()  # another process was faster
+    if not (_ADD.execute(**row) or insert_or_ignore(EventCount, **row)):
+        _ADD.execute(**row)  # another process was faster
 
 
 def by_name(since: int, until: int) -> dict[str, int]:
