@@ -7,6 +7,7 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import peewee
@@ -14,6 +15,7 @@ import peewee
 from wsgiauth.exceptions import TakenError, ValidationError
 from wsgiauth.messages import _, ngettext
 from wsgiauth.storage import database
+from wsgiauth.storage.statements import Statement, given, is_given
 
 USERNAME_MAX_LENGTH = 150  # characters
 EMAIL_MAX_LENGTH = 254  # characters: RFC 5321 section 4.5.3.1.3, less the angle brackets
@@ -252,18 +254,32 @@ def refuse_names(
         is_refused: Whether the database has just refused the names, perhaps because of a row that
             the transaction cannot see yet.
     """
-    fields = model._meta.fields
-    lock: Any = database.shared_lock if is_refused else ""  # a string is a clause of its own
-    others = model.select().where(fields["id"] != (owner_id or 0)).for_update(lock)
     taken = {
         field: [TAKEN[field]]
         for field, name in written.items()
-        if field not in errors and others.where(fields[f"{field}_key"] == key(name)).exists()
+        if field not in errors
+        and _other_owner(model, field, is_locked=is_refused).fetchone(
+            owner_id=owner_id or 0, key=key(name)
+        )
     }
     if errors:
         raise ValidationError({**taken, **errors})
     if taken:
         raise TakenError(taken) from None  # the database's error may contain the row
+
+
+@lru_cache(maxsize=64)
+def _other_owner(model: type[peewee.Model], field: str, *, is_locked: bool) -> Statement:
+    """Return the SELECT of the user or group that has a name, except one."""
+    number = model._meta.fields["id"]
+    has_name = is_given(model._meta.fields[f"{field}_key"], "key")
+
+    def select() -> Any:
+        lock: Any = database.shared_lock if is_locked else ""  # a string is a clause of its own
+        others = model.select(number).where(number != given(number, "owner_id"), has_name)
+        return others.for_update(lock)
+
+    return Statement(select)
 
 
 def is_permission(permission: str) -> bool:
