@@ -71,6 +71,7 @@ WHOLE_READS = {
     ("overview.py", "_new_users", "part of wsgiauth_user"): (
         "it counts the users of a week, until its time limit"
     ),
+    ("user_search.py", "_ids", "wsgiauth_user"): "it reads 1,001 users at most",
     ("user_search.py", "_select", "wsgiauth_user"): (
         "a search of the list can examine all users, until its time limit"
     ),

@@ -55,6 +55,9 @@ def drive(site, provider):
         for path in ("/auth/sessions", "/auth/close", "/auth/account", "/auth/confirm"):
             browser.get(path, headers=BROWSER, status="*")
     provider_sessions.provider_of("x")
+    began = provider_sessions.ProviderSession.get()
+    again = provider_sessions.ProviderLogin(began.identity_id, began.sid, authenticated_at=None)
+    again.record(began.session_id, is_first=False)
     frida = remove_password(make_user(site, "frida"))
     row = connected(site, frida, provider="google", issuer=provider.issuer, subject="frida")
     browser = logged_in_at_provider(site, frida, row)
