@@ -67,7 +67,7 @@ def test_without_its_event_no_change_is_made(program, make, monkeypatch):
     def fail(*_, **__):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("wsgiauth.events.models.RecordedEvent.insert", fail)
+    monkeypatch.setattr("wsgiauth.events.insert_row", fail)
     with pytest.raises(ZeroDivisionError):
         program(f"/auth/admin/users/{tim.id}/deactivate", {})
     assert User.get_by_id(tim.id).is_active

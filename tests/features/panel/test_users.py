@@ -363,7 +363,7 @@ def test_without_its_event_there_is_no_file(browser, monkeypatch):
     def fail(*_, **__):
         raise OperationalError("away")
 
-    monkeypatch.setattr("wsgiauth.events.models.RecordedEvent.insert", fail)
+    monkeypatch.setattr("wsgiauth.events.insert_row", fail)
     browser.get("/auth/admin/users.csv", status=503)
 
 
