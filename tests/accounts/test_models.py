@@ -69,11 +69,12 @@ def test_no_other_table_adds_a_public_attribute():
             " has_password has_permission hashed_password id language"
             " is_active is_limited is_staff is_superuser join label last_login_at leave objects"
             " permissions revoke sessions username DoesNotExist"
-            " email_key username_key security_stamp locks database",
+            " email_key username_key security_stamp locks database find_by_id",
         ),
         "Group": (
             Group,
-            "grant id members name objects permissions revoke DoesNotExist name_key database",
+            "grant id members name objects permissions revoke DoesNotExist name_key database"
+            " find_by_id",
         ),
     }.items():
         of_applications = {
