@@ -6,7 +6,7 @@ docs/concurrency.md says how. A change that can take away a superuser uses `chan
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import peewee
 
@@ -43,11 +43,15 @@ def lock_users(users: "type[User]", user_ids: Collection[int]) -> "list[User]":
 def _locking(users: "type[User]", number: int) -> "tuple[Statement, ModelStatement[User]]":
     """Return the statements that lock so many users; only MariaDB needs the UPDATE."""
     is_chosen = is_one_of(users.id, number)
-    update = users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id)
-    select = users.select().where(is_chosen).order_by(users.id)
-    return Statement(lambda: update), ModelStatement(
-        lambda: select.for_update() if database.for_update else select
-    )
+
+    def write() -> Any:
+        return users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id)
+
+    def read() -> Any:
+        query = users.select().where(is_chosen).order_by(users.id)
+        return query.for_update() if database.for_update else query
+
+    return Statement(write), ModelStatement(read)
 
 
 def remove_locked(user: "User", remove: Callable[[], int]) -> int:

@@ -62,8 +62,10 @@ def purge_some(model: type[peewee.Model], now: float, *, by: peewee.Field | None
 @cache
 def _expired(model: Any, by: Any) -> Statement:
     """Return the SELECT of rows by the times from which, and until which, they expired."""
-    rows = model.select(model.id, by).where(by >= given(by, "since"), by <= given(by, "now"))
-    return Statement(lambda: rows.order_by(by).limit(given(by, "limit")))
+    is_expired = (by >= given(by, "since")) & (by <= given(by, "now"))
+    return Statement(
+        lambda: model.select(model.id, by).where(is_expired).order_by(by).limit(given(by, "limit"))
+    )
 
 
 def _purge_batch(

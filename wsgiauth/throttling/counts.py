@@ -195,8 +195,8 @@ def _addition(steps: int) -> Statement:
     further = [(count == last_free + step, end) for step, end in enumerate(ends[:-1])]
     cases = peewee.Case(None, [(count < last_free, 0), *further], ends[-1])
     is_due = (retry_at <= _NOW) | (retry_at > given(retry_at, "wrong_clock"))
-    update = AttemptCount.update({retry_at: cases, count: count + 1})
-    return Statement(lambda: update.where(_IS_OURS, is_due, _IS_VALID))
+    changes = {retry_at: cases, count: count + 1}
+    return Statement(lambda: AttemptCount.update(changes).where(_IS_OURS, is_due, _IS_VALID))
 
 
 def read_waits(counters: Collection[Counter], now: int) -> dict[Counter, int]:

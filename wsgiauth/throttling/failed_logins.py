@@ -169,8 +169,9 @@ def list_failures(logs: Collection[FailureLog], now: int, most: int = LISTED) ->
 @lru_cache(maxsize=4)  # a user has one to three logs
 def _lines_of(number: int) -> Statement:
     """Return the SELECT of the lines in so many rows."""
-    rows = FailedLogins.select(FailedLogins.lines).where(is_one_of(FailedLogins.id, number))
-    return Statement(lambda: rows)
+    return Statement(
+        lambda: FailedLogins.select(FailedLogins.lines).where(is_one_of(FailedLogins.id, number))
+    )
 
 
 def _end_of(hour: int) -> int:

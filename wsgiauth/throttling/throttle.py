@@ -381,5 +381,6 @@ class Throttle:
 @cache
 def _finding(column: Any) -> Statement:
     """Return the SELECT of a user by one of the columns with names."""
-    found = User.select(User.id, User.security_stamp).where(is_given(column, "name"))
-    return Statement(lambda: found)
+    return Statement(
+        lambda: User.select(User.id, User.security_stamp).where(is_given(column, "name"))
+    )

@@ -124,7 +124,7 @@ def grant_and_be_killed(url, when):
     settings = Settings(SECRET_KEY=SECRET_KEY, DATABASE_URL=url)
     opened = AuthMiddleware(echo, settings).database
     if when == "before":
-        RecordedEvent.insert = be_killed
+        events.insert_row = be_killed
     elif when == "after":
         events.record(opened, [be_killed])
     User.objects.get(username=USERNAME).grant("a.b")

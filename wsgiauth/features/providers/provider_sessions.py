@@ -32,6 +32,8 @@ from wsgiauth.storage.statements import (
     given,
     insert_row,
     is_given,
+    is_one_of,
+    numbered,
 )
 
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ class ProviderLogin(NamedTuple):
             named += [_named("", self.sid), _named(self.identity_id, self.sid)]
         # Another host, whose clock is behind, can have received the token.
         since = self.asked_at - HOST_SKEW + REMEMBERED
-        subjects = {f"subject{place}": digest(each) for place, each in enumerate(named)}
+        subjects = numbered("subject", map(digest, named))
         return _tokens(len(named)).fetchone(since=since, **subjects) is not None
 
     def is_valid_for(self, user: User) -> bool:
@@ -148,13 +150,12 @@ _PROVE_AGAIN = Statement(
 @cache
 def _tokens(number: int) -> Statement:
     """Return the SELECT of the logout tokens with one of so many subjects."""
-    subject, expires_at = OneTimeSecret.subject, OneTimeSecret.expires_at
-    subjects = [given(subject, f"subject{place}") for place in range(number)]
+    expires_at = OneTimeSecret.expires_at
     return Statement(
         lambda: (
             OneTimeSecret.select(OneTimeSecret.id)
             .where(
-                subject.in_(subjects),
+                is_one_of(OneTimeSecret.subject, number),
                 OneTimeSecret.purpose == _LOGOUT,
                 expires_at >= given(expires_at, "since"),
             )
