@@ -463,6 +463,7 @@ EDITS = (
         '    )\n\n    def act(self, submission):\n        int(submission.fields["count"])\n',
         "endpoints: POST /shelf: to {} as JSON, it raises ValueError: invalid literal for int()",
         "endpoints: POST /shelf: to an empty form, it raises ValueError: invalid literal for int()",
+        "document: POST /shelf: the example lacks 'count', which is required",
         id="a number that is not sent",
         copy=2,
     ),
@@ -698,8 +699,9 @@ EDITS = (
         'Text("name", ',
         "forms: shelves.html: the field 'title' of the form to /shelf is not in its `fields`",
         "forms: /shelf: no example of its page has the field 'name'",
+        "document: POST /shelf: the example has the member 'title', which is not in the",
         id="a field that is not declared",
-        copy=6,
+        copy=13,
     ),
     edit(
         "shelf.py",
