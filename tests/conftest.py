@@ -27,10 +27,10 @@ from tests.support.coverage import TracedTests, trace_less
 from tests.support.database_servers import SERVERS
 from tests.support.leftovers import (
     MEMORY,
-    PREFIX,
     cleaned_up_if_killed,
     drop_leftovers,
     end_with_tests,
+    own_name,
     remove_leftovers,
 )
 from tests.support.page_forms import add_accounts
@@ -60,8 +60,6 @@ if sys.gettrace() is not None:  # coverage is measured
 # Begun in the background by a shell, the tests and the programs that they run would ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-NAME = f"{PREFIX}{os.getpid()}"
 
 HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an unknown password
 HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
@@ -184,7 +182,7 @@ def temporary_files(tmp_path_factory):
     # multiprocessing removes its own after the end of the tests, and fails if it is in ours.
     with (
         cleaned_up_if_killed(tmp_path_factory.getbasetemp(), get_temp_dir()),
-        TemporaryDirectory(prefix=f"{NAME}_") as folder,
+        TemporaryDirectory(prefix=f"{own_name()}_") as folder,
         pytest.MonkeyPatch.context() as patch,
     ):
         Path(folder).chmod(0o1777)  # as /tmp: some servers and tests have users of their own
@@ -205,18 +203,18 @@ def server_urls():
 
     yield url_of
     for kind in made:
-        _execute(SERVERS[kind], f"DROP DATABASE {NAME}")
+        _execute(SERVERS[kind], f"DROP DATABASE {own_name()}")
 
 
 def _create_database(server):
     try:
         drop_leftovers(server)
-        _execute(server, f"DROP DATABASE IF EXISTS {NAME}", f"CREATE DATABASE {NAME}")
+        _execute(server, f"DROP DATABASE IF EXISTS {own_name()}", f"CREATE DATABASE {own_name()}")
     except (peewee.OperationalError, peewee.ImproperlyConfigured) as error:
         skip_or_fail(f"no database server at {server}: {error}")
     if server.startswith("postgresql"):  # MariaDB knows this only for the whole server
-        _execute(server, f"ALTER DATABASE {NAME} SET synchronous_commit = off")
-    url = urlsplit(server)._replace(path=f"/{NAME}").geturl()
+        _execute(server, f"ALTER DATABASE {own_name()} SET synchronous_commit = off")
+    url = urlsplit(server)._replace(path=f"/{own_name()}").geturl()
     storage.discard_connection(storage.open_database(url, prepare=migrate))
     return url
 
@@ -309,7 +307,7 @@ def read_user(username):
 @pytest.fixture
 def database_folder():
     """Return a folder for SQLite files, in memory where possible: each commit waits for a disk."""
-    with TemporaryDirectory(prefix=f"{NAME}_", dir=MEMORY) as folder:
+    with TemporaryDirectory(prefix=f"{own_name()}_", dir=MEMORY) as folder:
         yield Path(folder)
 
 

@@ -13,9 +13,9 @@ import peewee
 import pytest
 from playhouse import db_url
 
-from tests.conftest import NAME, SERVERS, require_program
+from tests.conftest import SERVERS, require_program
 from tests.docs.pages import ROOT
-from tests.support.leftovers import MEMORY, PREFIX, drop_leftovers, remove_leftovers
+from tests.support.leftovers import MEMORY, PREFIX, drop_leftovers, own_name, remove_leftovers
 
 MAX_PID = 2**22  # of Linux
 PATIENCE = 60  # seconds
@@ -84,13 +84,13 @@ def test_the_databases_of_processes_that_have_ended_are_dropped(server, end):
     for each in SERVERS.values():
         drop_leftovers(each)
     assert left not in databases(server)
-    assert NAME in databases(server)
+    assert own_name() in databases(server)
 
 
 @pytest.mark.parametrize("place", sorted({tempfile.gettempdir(), MEMORY or tempfile.gettempdir()}))
 def test_the_folders_of_processes_that_have_ended_are_removed(place, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", place)
-    own, left = Path(place, f"{NAME}_own"), Path(place, f"{left_name()}_files")
+    own, left = Path(place, f"{own_name()}_own"), Path(place, f"{left_name()}_files")
     for each in (own, left):
         each.mkdir()
     remove_leftovers()

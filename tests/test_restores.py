@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 from webtest import TestApp
 
-from tests.conftest import NAME, require_program
+from tests.conftest import require_program
 from tests.support.dumps import new_database
 from tests.support.oauth_apps import as_provider
 from tests.support.service_keys import new_key, pem_of, write_key
@@ -99,7 +99,7 @@ def back_up(settings, tmp_path):
             with saved.open("rb") as file:
                 run("mariadb", *account(into), into.path[1:], stdin=file)
 
-    with new_database(kind, tmp_path / "restored", f"{NAME}_restored") as empty:
+    with new_database(kind, tmp_path / "restored", "_restored") as empty:
 
         def make_backup():
             save()

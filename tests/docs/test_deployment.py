@@ -15,9 +15,10 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import NAME, SERVERS, require, skip_or_fail
+from tests.conftest import SERVERS, require, skip_or_fail
 from tests.docs.accounts import ask, bearer, settings_of, token_of
 from tests.docs.pages import CONFIGURATIONS, PAGES, code, commands, section, shown
+from tests.support.leftovers import own_name
 from tests.support.nginx import nginx
 from tests.support.oauth_apps import answer_in, as_provider
 from tests.support.service_keys import new_key, pem_of, write_key
@@ -76,7 +77,7 @@ def test_the_check_that_fails_on_warnings_fails_on_one(run):
 @pytest.mark.usefixtures("postgresql_driver")
 def test_a_server_is_made_ready(run, environ):
     server = SERVERS["postgresql"]
-    name = f"{NAME}_docs"
+    name = f"{own_name()}_docs"
     try:
         database = db_url.connect(server)
         database.execute_sql(f"CREATE DATABASE {name}")

@@ -9,8 +9,9 @@ import peewee
 import pytest
 from playhouse import db_url
 
-from tests.conftest import NAME, SERVERS, require
+from tests.conftest import SERVERS, require
 from tests.storage.conftest import HASH, SQLITE, in_another_thread, run_python
+from tests.support.leftovers import own_name
 from tests.support.permissions import OTHER, give_away, ordinary_user, public_folder
 from tests.support.sites import EMAIL, USERNAME
 from tests.support.tables import row_by_row
@@ -108,14 +109,14 @@ def test_a_percent_encoded_password_is_decoded(server_urls, open_database, pooli
     password = "p@ss:w/rd?#%20ü"
     url = server_urls("mariadb")
     root = open_database(url)
-    root.execute_sql(f"CREATE OR REPLACE USER {NAME} IDENTIFIED BY %s", (password,))
-    root.execute_sql(f"GRANT ALL ON {root.database}.* TO {NAME}")
+    root.execute_sql(f"CREATE OR REPLACE USER {own_name()} IDENTIFIED BY %s", (password,))
+    root.execute_sql(f"GRANT ALL ON {root.database}.* TO {own_name()}")
     try:
-        credentials = f"mysql{pooling}://{NAME}:{quote(password, safe='')}@"
+        credentials = f"mysql{pooling}://{own_name()}:{quote(password, safe='')}@"
         open_database(credentials + url.rpartition("@")[2])
         assert User.objects.count() == 0
     finally:
-        root.execute_sql(f"DROP USER {NAME}")
+        root.execute_sql(f"DROP USER {own_name()}")
 
 
 def test_the_parts_and_the_options_of_a_url_reach_the_driver():

@@ -10,7 +10,8 @@ import pytest
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import NAME, SERVERS, empty_tables
+from tests.conftest import SERVERS, empty_tables
+from tests.support.leftovers import own_name
 from tests.support.pgbouncer import pgbouncer
 from tests.support.schema import MIGRATIONS
 from tests.support.sites import PASSWORD, SECRET_KEY, echo
@@ -116,7 +117,7 @@ def test_pgbouncer_is_left_no_setting_for_others(pgbouncer, open_site):
 
 def test_migrations_at_the_same_time_behind_pgbouncer_are_applied_once(pgbouncer, server_urls):
     server = db_url.connect(server_urls("postgresql"))
-    name = f"{NAME}_pooled"
+    name = f"{own_name()}_pooled"
     server.execute_sql(f"CREATE DATABASE {name}")
     url = urlsplit(pgbouncer)._replace(path=f"/{name}").geturl()
 
@@ -145,7 +146,7 @@ def test_migrations_at_the_same_time_behind_pgbouncer_are_applied_once(pgbouncer
 def serializable(server_urls):
     """Make serializable the isolation level of new connections to the database."""
     server = db_url.connect(server_urls("postgresql"))
-    setting = f"ALTER DATABASE {NAME} {{}} default_transaction_isolation"
+    setting = f"ALTER DATABASE {own_name()} {{}} default_transaction_isolation"
     server.execute_sql(setting.format("SET") + " = 'serializable'")
     yield
     server.execute_sql(setting.format("RESET"))

@@ -10,7 +10,8 @@ import pytest
 from playhouse import db_url
 from playhouse.schema_diff import diff_models
 
-from tests.conftest import NAME, SERVERS, insert_user
+from tests.conftest import SERVERS, insert_user
+from tests.support.leftovers import own_name
 from tests.support.schema import (
     LAST_BEFORE_1_0,
     MIGRATIONS,
@@ -246,16 +247,16 @@ def test_a_database_that_cannot_hold_every_name_is_refused(server_urls):
     url = server_urls("postgresql")
     server = db_url.connect(url)
     server.execute_sql(
-        f"CREATE DATABASE {NAME}_latin1 ENCODING 'LATIN1' TEMPLATE template0"
+        f"CREATE DATABASE {own_name()}_latin1 ENCODING 'LATIN1' TEMPLATE template0"
         " LC_COLLATE 'C' LC_CTYPE 'C'"
     )
-    latin1 = urlsplit(url)._replace(path=f"/{NAME}_latin1").geturl()
+    latin1 = urlsplit(url)._replace(path=f"/{own_name()}_latin1").geturl()
     try:
         for prepare in (schema.make_ready, schema.migrate):
             with pytest.raises(ConfigurationError, match="encoding is LATIN1"):
                 storage.open_database(latin1, prepare=prepare)
     finally:
-        server.execute_sql(f"DROP DATABASE {NAME}_latin1 WITH (FORCE)")
+        server.execute_sql(f"DROP DATABASE {own_name()}_latin1 WITH (FORCE)")
         server.close()
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pytest
 from webtest import TestApp
 
-from tests.conftest import NAME, SERVERS
+from tests.conftest import SERVERS
 from tests.support import dumps
 from tests.support.driving import make_site, post
 from tests.support.factors import App
@@ -46,8 +46,8 @@ def upgraded(tmp_path_factory):
 
         def upgrade(version, kind):
             if (version, kind) not in made:
-                name, folder = f"{NAME}_dump_{len(made)}", tmp_path_factory.mktemp("dump")
-                url = stack.enter_context(dumps.new_database(kind, folder, name))
+                end, folder = f"_dump_{len(made)}", tmp_path_factory.mktemp("dump")
+                url = stack.enter_context(dumps.new_database(kind, folder, end))
                 known = dumps.load(version, kind, url)
                 storage.discard_connection(storage.open_database(url, prepare=schema.migrate))
                 made[version, kind] = url, known
@@ -89,7 +89,7 @@ def tables_of(database):
 
 
 def test_the_tables_are_those_of_a_new_database(site, kind, tmp_path):
-    with dumps.new_database(kind, tmp_path, f"{NAME}_new") as url:
+    with dumps.new_database(kind, tmp_path, "_new") as url:
         new = storage.open_database(url, prepare=schema.migrate)
         tables = tables_of(new)
         storage.discard_connection(new)
@@ -167,7 +167,7 @@ def test_processes_of_the_former_version_go_on_while_and_after_a_later_one_migra
 ):
     (letters := tmp_path / "letters").mkdir()
     later = later_version(tmp_path / "later")
-    with dumps.new_database(kind, tmp_path, f"{NAME}_rolling") as url:
+    with dumps.new_database(kind, tmp_path, "_rolling") as url:
         storage.discard_connection(storage.open_database(url, prepare=schema.migrate))
         with traffic_on(url, letters) as traffic, traffic:
             traffic.wait(20)

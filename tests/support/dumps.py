@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 from playhouse import db_url
 from webtest import TestApp
 
-from tests.conftest import NAME, SERVERS
+from tests.conftest import SERVERS
 from tests.features.former_passwords.samples import WERKZEUG
 from tests.support import features
 from tests.support.authenticators import Authenticator, add_passkey
 from tests.support.driving import make_site, post
 from tests.support.factors import add_app
+from tests.support.leftovers import own_name
 from tests.support.mails import MAIL
 from tests.support.sites import EMAIL, PASSWORD, USERNAME
 from tests.support.trusted import COOKIE, trust
@@ -38,8 +39,9 @@ NOT_NEEDED = re.compile(r"^(--.*|\\.*|SET .*|SELECT pg_catalog\.set_config.*|/\*
 
 
 @contextmanager
-def new_database(kind, folder, name=f"{NAME}_dump"):
+def new_database(kind, folder, end="_dump"):
     """Yield the URL of an empty database, which is dropped in the end."""
+    name = own_name() + end
     if kind == "sqlite":
         yield f"sqlite:///{folder}/accounts.db"
         return

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import pymysql
 import pytest
 
-from tests.conftest import NAME, skip_or_fail
-from tests.support.leftovers import MEMORY, ending_with_parent
+from tests.conftest import skip_or_fail
+from tests.support.leftovers import MEMORY, ending_with_parent, own_name
 from tests.support.sites import end, free_port
 
 LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
@@ -200,7 +200,7 @@ def galera():
         skip_or_fail("mariadb-server with galera-4 is not installed")
     with (
         pytest.MonkeyPatch.context() as patch,
-        TemporaryDirectory(prefix=f"{NAME}_", dir=MEMORY) as name,
+        TemporaryDirectory(prefix=f"{own_name()}_", dir=MEMORY) as name,
     ):
         patch.setenv("PATH", path)
         folder = Path(name)

@@ -33,6 +33,11 @@ _SETPRIV = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 _DATABASES = {"postgresql": "SELECT datname FROM pg_database", "mysql": "SHOW DATABASES"}
 
 
+def own_name():
+    """Return what the names of this process's databases and folders begin with."""
+    return f"{PREFIX}{os.getpid()}"
+
+
 def end_with_tests():
     """End this process, and those that it forks, with the process of the tests that began it."""
     starter = os.environ.get(_STARTER)

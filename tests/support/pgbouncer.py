@@ -7,7 +7,8 @@ import tempfile
 from contextlib import contextmanager
 from urllib.parse import unquote, urlsplit
 
-from tests.conftest import NAME, skip_or_fail
+from tests.conftest import skip_or_fail
+from tests.support.leftovers import own_name
 from tests.support.sites import free_port, started
 
 CONFIGURATION = """
@@ -42,7 +43,7 @@ def pgbouncer(url, mode="transaction", size=3, port=None):
     if url.password:
         server += f" password='{unquote(url.password)}'"
     port = port or free_port()
-    values = {"server": server, "name": NAME, "port": port, "mode": mode, "size": size}
+    values = {"server": server, "name": own_name(), "port": port, "mode": mode, "size": size}
     # PgBouncer refuses to run as root, and another user cannot read pytest's folders.
     options = {"user": "postgres"} if os.geteuid() == 0 else {}
     with tempfile.TemporaryFile("w+", encoding="utf-8") as configuration:
