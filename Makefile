@@ -62,18 +62,17 @@ example: ## serve an example of docs/examples on http://127.0.0.1:8080 (NAME=sql
 	  PATH="$(EXAMPLE):$$PATH" PIP_QUIET=1 SECRET_KEY="$$(cat secret.key)" \
 	  sh -ec "pip install -r requirements.txt && $$(sed -n '/^## Run it/,/^## /{s/8080/$(PORT)/;s/^[$$] //p}' README.md)"
 
-# Without the bytecode of the last run, every process of the tests would compile what it imports.
+# Without the bytecode of the last run, each process that tests start would compile what it imports.
 test check programs browsers databases: export PYTHONDONTWRITEBYTECODE =
 
-# A test that hangs ends its worker, and with it the run, which would wait for each test like it.
-TESTS := -m pytest -n auto --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --target
+TESTS := -m pytest --parallel --target
 # With code for PostgreSQL or MariaDB alone.
 OF_SERVERS := wsgiauth/storage/*,wsgiauth/accounts/domains.py,wsgiauth/cli/check.py,wsgiauth/features/panel/user_search.py
 
 test: .venv/dev ## run the tests that need only Python and SQLite, in a minute on two quiet processors
 	$(BIN)/python $(TESTS) test
 
-# While mypy uses one processor, the other compiles the tests, which each worker would do otherwise.
+# While mypy uses one processor, the other compiles the tests.
 check: .venv/check ## lint, types, and the tests that need only Python, with branch coverage, in five minutes
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest --collect-only --quiet --target check >/dev/null & $(BIN)/mypy && wait

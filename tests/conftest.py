@@ -45,7 +45,7 @@ from wsgiauth.mail import worker
 from wsgiauth.storage.schema import migrate
 from wsgiauth.throttling.throttle import Throttle
 
-pytest_plugins = "pytester"
+pytest_plugins = ("pytester", "tests.support.workers")
 
 end_with_tests()  # also workers, and the server that forks for the tests, which import this
 
@@ -110,15 +110,6 @@ def pytest_terminal_summary(terminalreporter, config):
     target = target_for(config, targets.TESTS)
     if target in LEFT_OUT:
         terminalreporter.write_line(LEFT_OUT[target])
-
-
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_auto_num_workers(config):
-    """Run more workers than there are processors, since tests wait; quick ones wait less.
-
-    Each takes some seconds of a processor to import and collect all tests.
-    """
-    return (os.cpu_count() or 1) + (1 if config.option.target in ("test", "check") else 2)
 
 
 @pytest.hookimpl(trylast=True)  # after the order has been made random

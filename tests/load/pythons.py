@@ -22,7 +22,7 @@ UV = (sys.executable, "-m", "uv")
 EXTRAS = {"argon2", "metrics", "mysql", "oidc", "passkeys", "postgres", "services", "totp"}
 SETS = ("lowest", "newest")
 WHEELS = ("--only-binary", ":all:", "--no-binary", "wsgi-accounts")
-TESTS = ("--target", "test", "-q", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+TESTS = ("--target", "test", "-q", "--parallel")
 README = "tests/docs/test_readme.py"
 
 
@@ -115,7 +115,7 @@ def main(versions):
         for name in [only] if only else SETS:
             try:
                 made = install(python, version, name)
-                readme, *_ = run(made, README, "-q", "-n", "0")
+                readme, *_ = run(made, README, "-q")
                 code, word, summary = run(made, *TESTS)
             except subprocess.CalledProcessError:
                 readme, code, word, summary = 0, 1, "failed", "could not be installed"

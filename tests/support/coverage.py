@@ -6,6 +6,7 @@ there while pytest goes from one to the other, while libraries are imported, in 
 long and call nothing of wsgiauth, and in tests that are marked `uncounted` or use Chromium.
 """
 
+import os
 import sys
 import threading
 from functools import wraps
@@ -68,6 +69,10 @@ class TracedTests:
     def pytest_unconfigure(self):
         sys.settrace(self._tracer)
         threading.settrace(self._of_thread)
+        if "TEST_WORKER" in os.environ:  # whose end coverage does not see
+            from coverage import Coverage  # which most starts do without
+
+            Coverage.current().save()
 
     def _of_module(self, _, module):
         if module.__name__.partition(".")[0] in _OURS:

@@ -19,7 +19,7 @@ from tests.support.leftovers import ending_with_parent
 FORKSERVER = multiprocessing.get_context("forkserver")
 FORKSERVER.set_forkserver_preload(["tests.conftest"])
 
-WORKERS = 16  # of pytest-xdist that never get the same port
+WORKERS = 16  # of `pytest --parallel` that never get the same port
 _given_ports = set()  # by this worker
 
 SECRET_KEY = "kR3vJ8qWz1mT6yBn4cXf9sLp2dHg7aUe5oViQwMtYrZxN0bCjKlEuPGhSDAFOI"
@@ -103,11 +103,11 @@ def spawned(target, *arguments):
 def free_port():
     """Return a port on which nobody listens, for a program that cannot choose one itself.
 
-    The system gives out ports above 32767, and each worker of pytest-xdist has ports of its own
+    The system gives out ports above 32767, and each worker of the tests has ports of its own
     here, so that no other socket takes the port before the program does, or while it restarts.
     No port is given twice, because a program can take a while to listen.
     """
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % WORKERS
+    worker = int(os.environ.get("TEST_WORKER", 0)) % WORKERS
     while True:
         port = 10_000 + WORKERS * secrets.randbelow(1_300) + worker
         if port in _given_ports:
