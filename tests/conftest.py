@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 from collections import Counter
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import chain
 from multiprocessing.util import get_temp_dir
@@ -95,7 +95,8 @@ def target_for(config, path):
 
 
 def pytest_configure(config):
-    """Load the plugin of coverage while coverage is measured."""
+    """Remember what bcrypt compares, and load the plugin of coverage while that is measured."""
+    bcrypt.checkpw = cache(bcrypt.checkpw)  # nine of ten times, a test compares the same as another
     if sys.gettrace() is not None:
         config.pluginmanager.register(TracedTests())
 
