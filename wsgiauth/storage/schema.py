@@ -100,6 +100,8 @@ def _migrated_memory(features: tuple[Declaration, ...]) -> Memory:
     """Return a database to copy: tests make many, and a migration takes most of their start."""
     database = Memory()
     database.features = features
+    if features:  # further ones than of another site of the process
+        _migrated_memory(()).anchor.backup(database.anchor)
     migrate(database)
     discard_connection(database)
     return database
