@@ -3,6 +3,7 @@
 import ast
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -175,10 +176,11 @@ class Scene:
     def models(self) -> Mapping[str, type[Model]]:
         """The models in the feature's folder, by table, without base classes."""
         folder = self.folder
+        start = f"{folder}{os.sep}"  # to make a Path of each module takes 10 ms
         return {
             each._meta.table_name: each
             for module in (*sys.modules.values(),)
-            if folder and Path(getattr(module, "__file__", None) or "/").is_relative_to(folder)
+            if folder and (getattr(module, "__file__", None) or "").startswith(start)
             for each in vars(module).values()
             if isinstance(each, type) and issubclass(each, Model) and not each.__subclasses__()
             if each.__module__ == module.__name__
