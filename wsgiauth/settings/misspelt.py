@@ -47,9 +47,18 @@ def _meant(name: str, unset: set[str]) -> str | None:
     for setting in sorted(unset):
         if _has_slip(name, setting) or sorted(name.split("_")) == sorted(setting.split("_")):
             return setting
+    # The length already shows that most names are not as similar.
+    near = [each for each in unset if _ratio(len(name), len(each)) >= _SIMILARITY]
+    if not near:
+        return None
     from difflib import get_close_matches  # here, because it is seldom needed
 
-    return next(iter(get_close_matches(name, unset, 1, _SIMILARITY)), None)
+    return next(iter(get_close_matches(name, near, 1, _SIMILARITY)), None)
+
+
+def _ratio(length: int, other: int) -> float:
+    """Return the most that `SequenceMatcher.ratio` of strings of these lengths can be."""
+    return 2 * min(length, other) / (length + other)
 
 
 def _has_slip(name: str, setting: str) -> bool:
