@@ -164,3 +164,16 @@ def test_a_row_is_found_by_its_id():
     assert OneTimeSecret.find_by_id(str(ada.id)) is None
     with pytest.raises(User.DoesNotExist):
         User.get_by_id(ada.id + 1)
+
+
+def test_no_insert_asks_for_the_key_as_mysql_cannot(queries):
+    class Secret(OneTimeSecret):  # so that no other test has inserted it
+        class Meta:
+            table_name = "wsgiauth_one_time"
+
+    row = {"id": "1", "purpose": "badges", "expires_at": 7}
+    for place in (storage.current(), storage.open_database("sqlite:///:memory:")):
+        with storage.context.using(place):
+            (insert,) = queries(lambda: insert_or_ignore(Secret, **row))
+        assert insert.startswith("INSERT")
+        assert "RETURNING" not in insert

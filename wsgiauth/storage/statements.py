@@ -175,8 +175,8 @@ def _insertion(
     model: type[peewee.Model], names: tuple[str, ...], ignores_conflict: bool
 ) -> Statement:
     row = {name: given(getattr(model, name), name) for name in names}
-    query = model.insert(row)
-    return Statement(lambda: query.on_conflict_ignore(ignores_conflict))
+    # Without the key that Peewee adds for PostgreSQL: MySQL has no RETURNING.
+    return Statement(lambda: model.insert(row).on_conflict_ignore(ignores_conflict).returning())
 
 
 def _parameters(written: _Written, values: dict[str, object]) -> tuple[object, ...]:
