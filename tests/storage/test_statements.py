@@ -7,8 +7,9 @@ import pytest
 
 from tests.conftest import insert_user, read_user
 from wsgiauth import storage
+from wsgiauth.accounts.groups import Group
 from wsgiauth.accounts.models import User
-from wsgiauth.accounts.tables import OneTimeSecret, Permission
+from wsgiauth.accounts.tables import Membership, OneTimeSecret, Permission
 from wsgiauth.storage.models import utc_now
 from wsgiauth.storage.statements import (
     ModelStatement,
@@ -164,6 +165,14 @@ def test_a_row_is_found_by_its_id():
     assert OneTimeSecret.find_by_id(str(ada.id)) is None
     with pytest.raises(User.DoesNotExist):
         User.get_by_id(ada.id + 1)
+
+
+def test_a_row_is_found_by_an_id_of_several_columns():
+    ada = insert_user("Ada", "ada@example.org")
+    insert_row(Membership, user=ada, group=Group.objects.create(name="staff"))
+    membership = Membership.get()
+    assert Membership.get_by_id(membership.get_id()) == membership
+    assert Membership.find_by_id((ada.id, ada.id + 1)) is None
 
 
 def test_no_insert_asks_for_the_key_as_mysql_cannot(queries):

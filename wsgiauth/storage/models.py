@@ -71,6 +71,8 @@ class Model(peewee.Model, metaclass=_ModelType):
     @classmethod
     def find_by_id(cls, pk: object) -> Self | None:
         """Return the row with this primary key, as `get_by_id` does, or None."""
+        if cls._meta.composite_key:  # which Peewee compares with a tuple, column by column
+            return cls.get_or_none(cls._meta.primary_key == pk)
         found: Self | None = _by_id(cls).first(pk=pk)
         return found
 
