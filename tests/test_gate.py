@@ -138,6 +138,7 @@ def test_below_a_public_prefix_what_is_not_in_normal_form_needs_a_login(site):
     assert [name for name, path in ODD.items() if ask(site, path).status_int != 401] == []
 
 
+@pytest.mark.slow
 @pytest.mark.promise(48)
 @pytest.mark.uncounted
 def test_no_single_character_is_read_as_the_syntax_of_paths():

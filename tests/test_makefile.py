@@ -80,6 +80,7 @@ def test_without_a_name_measure_lists_the_measurements():
         assert re.search(row, done.stderr, re.MULTILINE), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

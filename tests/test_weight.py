@@ -65,5 +65,6 @@ def test_the_rules_for_features_are_imported_only_when_they_are_tried(printed):
     assert printed[3] == ""
 
 
+@pytest.mark.slow
 def test_logins_by_programs_import_neither_jinja_nor_webob(printed):
     assert printed[4] == "200 200 401"

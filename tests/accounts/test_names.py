@@ -79,6 +79,7 @@ def test_every_character_of_unicode_has_the_key_of_its_other_cases(cased):
     assert not differing
 
 
+@pytest.mark.slow
 @pytest.mark.promise(10)
 def test_a_combining_mark_does_not_separate_the_cases_of_a_character(cased):
     differing = {

@@ -221,6 +221,7 @@ WRONG_RESPONSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("after", "sentence"), WRONG_RESPONSES.values(), ids=WRONG_RESPONSES)
 def test_a_proxy_that_changes_responses_is_found(proxy, after, sentence):
     proxy.after = after
@@ -272,6 +273,7 @@ WRONG_REQUESTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("before", "sentence"), WRONG_REQUESTS.values(), ids=WRONG_REQUESTS)
 def test_a_proxy_that_changes_requests_is_found(proxy, before, sentence):
     proxy.before = before

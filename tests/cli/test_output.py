@@ -141,6 +141,7 @@ def obeyed_in(printed):
     return characters, [line for line in printed.split("\n") if line.startswith("forged")]
 
 
+@pytest.mark.slow
 def test_no_command_prints_what_a_terminal_would_obey(wsgiauth, hostile, settings):
     file = Path(settings.DATABASE_URL.removeprefix("sqlite:///"))
     storage.discard_connection(storage.current())

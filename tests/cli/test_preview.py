@@ -119,6 +119,7 @@ def files_of(folder):
     return {str(each.relative_to(folder)) for each in folder.rglob("*.html")}
 
 
+@pytest.mark.slow
 def test_every_page_is_written_in_every_state_beside_other_files(preview, folder):
     folder.mkdir(parents=True)
     (folder / "notes.txt").write_text("Mine")

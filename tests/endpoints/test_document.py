@@ -57,6 +57,7 @@ def test_an_answer_with_the_status_of_a_failure_is_described_beside_it():
     assert response["headers"]["WWW-Authenticate"] == challenge
 
 
+@pytest.mark.slow
 def test_nothing_is_declared_that_nothing_uses():
     declared, used = set(), {"OPERATIONS", "MEMBERS", "ADDITIONS", "__all__"}  # read by name
     for path in ROOT.glob("wsgiauth/**/*.py"):

@@ -73,6 +73,7 @@ def is_about_passwords(url):
     return url.partition("?")[0].rpartition("/")[2] in ("password", "forgot", "reset")
 
 
+@pytest.mark.slow
 def test_no_page_has_a_field_for_a_password_or_a_link_to_one(full):
     site, root, log_in = full
     for path in sorted(ROUTES):

@@ -614,6 +614,7 @@ def test_users_made_in_code_are_not_passed_on(site, hook):
 # Templates of a host
 
 
+@pytest.mark.slow
 def test_a_template_that_lacks_a_required_field_is_refused_at_start(make_site, tmp_path):
     template = tmp_path / "register.html"
     for loop in ("", "{% for each in page.fields %}<input name='{{ each.name }}'>{% endfor %}"):
@@ -626,6 +627,7 @@ def test_a_template_that_lacks_a_required_field_is_refused_at_start(make_site, t
                 make_site(TEMPLATES=tmp_path)
 
 
+@pytest.mark.slow
 def test_only_templates_that_are_used_need_the_fields(settings, tmp_path):
     def check(**changes):
         changed = replace(settings, **{**MAIL, "TEMPLATES": tmp_path, **changes})

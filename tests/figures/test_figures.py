@@ -110,6 +110,7 @@ def test_after_a_failure_the_next_reader_counts(database, seconds):
     assert figures.read().values == {"users": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.promise(102)
 @pytest.mark.every_database
 def test_a_slow_figure_is_cancelled_and_hides_no_other_one(database, request):

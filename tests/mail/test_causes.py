@@ -92,6 +92,7 @@ CAUSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.every_database
 @pytest.mark.promise(27)
 @pytest.mark.parametrize(("act", "happened", "kind"), CAUSES.values(), ids=CAUSES)

@@ -150,6 +150,7 @@ def test_a_mail_during_a_stop_leaves_one_thread(outbox, post, ada):
     assert second is not first
 
 
+@pytest.mark.slow
 def test_the_thread_ends_when_its_outbox_is_no_longer_used(settings, database, post, ada):
     outbox = Outbox(with_mail(settings), post, COMPOSERS)
     ask(outbox)

@@ -119,6 +119,7 @@ ENCODERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.uncounted
 def test_no_key_of_a_generator_is_refused():
     for length in (32, 48, 64):

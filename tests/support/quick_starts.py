@@ -1,6 +1,7 @@
 """Sites that start quicker: tests make thousands, most of which have the same settings."""
 
 from dataclasses import fields
+from email.headerregistry import HeaderRegistry
 from functools import cache
 
 from wsgiauth import Settings
@@ -32,6 +33,7 @@ class CheckedLetters(Letters):
 
 
 def quicken_starts():
-    """Remember which keys and which settings of emails are valid."""
+    """Remember which keys and settings of emails are valid, and the classes of their headers."""
     contradictions.unmet_requirement = cache(contradictions.unmet_requirement)
     site_outbox.Letters = CheckedLetters
+    HeaderRegistry.__getitem__ = cache(HeaderRegistry.__getitem__)  # makes a class each time

@@ -21,11 +21,12 @@ def pytest_addoption(parser):
 
 
 def pytest_runtestloop(session):
-    """Run the tests in more workers than there are processors, since tests wait."""
+    """Run the tests in a worker for each processor, and in two more if the tests wait."""
     options = session.config.option
     if not options.parallel or options.collectonly or session.testsfailed:
         return None
-    _run(session, (os.cpu_count() or 1) + 1)
+    of_python = getattr(options, "target", None) in ("test", "check")
+    _run(session, (os.cpu_count() or 1) + (0 if of_python else 2))
     return True
 
 

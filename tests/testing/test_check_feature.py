@@ -865,6 +865,7 @@ def test_what_looks_like_a_broken_rule_and_is_none_passes(shelves):
     assert lines(feature, ON, fill=fill) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sorted({each.copy for each in EDITS}))
 def test_each_broken_rule_is_found(shelves, number):
     edits = [each for each in EDITS if each.copy == number]

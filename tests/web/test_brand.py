@@ -25,6 +25,7 @@ def styled(color=None, folder=None):
     return style_sheet(Templates(folder, autoescape=True), color)
 
 
+@pytest.mark.slow
 def test_every_colour_of_a_grid_is_legible_wherever_the_style_sheet_uses_it():
     flaws = {
         (color, scheme): illegible(css, scheme)

@@ -186,6 +186,7 @@ def test_a_page_has_nothing_from_elsewhere(answers):
         assert not handlers | attributes & {"style", "src"}, name
 
 
+@pytest.mark.slow
 def test_a_page_keeps_the_rules_that_need_no_browser():
     pages = Pages("/auth")
     found = [
@@ -560,6 +561,7 @@ def test_the_policy_of_every_page_allows_the_styles_of_ones_own(folder):
         assert f"'sha256-{style_hash(answer)}'" in policy_of(answer)["style-src"], name
 
 
+@pytest.mark.slow
 def test_a_layout_of_ones_own_adds_to_the_head_of_every_page(folder, answers):
     (folder / "layout.html").write_text(
         '{% extends "wsgiauth/layout.html" %}{% block head %}'

@@ -4,6 +4,7 @@ import ast
 import re
 
 import jinja2
+import pytest
 
 from tests.support.house import PACKAGE, nodes_of
 from tests.support.own_templates import OWN
@@ -45,6 +46,7 @@ def texts():
             yield from ((path.name, each) for each in texts_of_module(path))
 
 
+@pytest.mark.slow
 def test_every_text_for_people_calls_a_thing_by_its_one_name():
     found = list(texts())
     assert len(found) > 500

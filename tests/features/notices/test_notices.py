@@ -824,6 +824,7 @@ def test_the_thread_is_woken_when_the_change_is_committed(site, settings, ada, m
     assert woken == [1]
 
 
+@pytest.mark.slow
 def test_a_site_that_is_no_longer_used_leaves_its_mails_to_others(settings, database):
     site = AuthMiddleware(echo, with_mail(settings), send_mail=Post())
     ada = create_user(USERNAME, EMAIL, PASSWORD, settings=settings)

@@ -89,6 +89,7 @@ SENT += [delete_without_an_event, remove_the_factors]
 SENT = [each for each in SENT if each not in (endings.expire, endings.remove_the_client)]
 
 
+@pytest.mark.slow
 @pytest.mark.every_database
 @pytest.mark.parametrize("end", SENT)
 def test_an_app_gets_one_logout_token_for_a_session_that_ends(
@@ -193,6 +194,7 @@ def revoke_another_app(browser, ada, wiki, tokens):
     grants.revoke(ada, other.id, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "act",
     [

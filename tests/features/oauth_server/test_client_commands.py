@@ -492,6 +492,7 @@ def test_the_kind_of_a_client_stays(wsgiauth, made, option, capsys):
     assert "the kind of a client cannot change: create a new one" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_default", [True, False], ids=["from the default", "from another"])
 @pytest.mark.parametrize(("argv", "changes"), CHANGES.values(), ids=CHANGES)
 def test_change_changes_only_what_is_said_and_can_be_repeated(

@@ -326,6 +326,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.promise(93)
 @pytest.mark.parametrize(("answer", "reason"), WRONG.values(), ids=WRONG)
 def test_a_document_that_cannot_be_used_is_a_page(browser, app, served, answer, reason):

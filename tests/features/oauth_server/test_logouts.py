@@ -457,6 +457,7 @@ def test_the_first_request_sends_what_other_processes_left(server_of_app, site, 
     assert arrived.wait(30)
 
 
+@pytest.mark.slow
 def test_the_queue_ends_with_its_site(settings):
     site = AuthMiddleware(echo, settings)
     queue = weakref.ref(site.site.require(Logouts))

@@ -512,6 +512,7 @@ def rp_initiated_logout_only_state(profile):
     assert Logout(profile).open(id_token_hint=None, post_logout_redirect_uri=None) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", MODULES, ids=name_of)
 def test_the_site_does_what_the_profile_asks(check, profile):
     check(profile)

@@ -257,6 +257,7 @@ def test_a_malformed_position_is_the_first_page():
         assert find_users(Criteria(), sort, after=position) == first, position
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sort", SORTS)
 def test_users_come_in_the_order_that_was_asked_for(small, sort):
     users = [*User.select()]
@@ -267,6 +268,7 @@ def test_users_come_in_the_order_that_was_asked_for(small, sort):
         assert [user.id for user in all_users(criteria, sort)] == expected, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sort", ["", *SORTS])
 def test_the_pages_before_have_each_user_too(small, sort):
     for name, criteria, _ in filters_in(sort):
@@ -456,6 +458,7 @@ def test_a_page_costs_few_queries(queries):
         assert len([sql for sql in sent if "wsgiauth_user" in sql]) <= 3, name
 
 
+@pytest.mark.slow
 def test_many_users_are_read_in_the_order_of_an_index(small, database, monkeypatch):
     """Without reading and sorting all of them."""
     plans = []

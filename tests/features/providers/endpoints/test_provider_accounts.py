@@ -398,6 +398,7 @@ def test_the_page_lists_the_most_common_cases():
     assert FURTHER.keys() < CASES.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.promise(68)
 @pytest.mark.promise(72)
 @pytest.mark.parametrize("case", CASES)
