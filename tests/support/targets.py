@@ -6,9 +6,9 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
 - ``browsers`` needs Chromium, Firefox or WebKit;
 - ``programs`` runs what is not wsgiauth: other servers, frameworks in processes of their own,
   command lines, type checkers, builds, and the programs of the documentation;
-- ``slow`` takes a fifth of a second or more a test, imports a framework, or tests what all features have
-  in common: the documentation, languages, releases, events, secrets in logs, several tabs, hostile
-  providers, servers and drivers;
+- ``slow`` takes a fifth of a second or more a test, imports a framework, or tests what all
+  features have in common: the documentation, languages, releases, events, secrets in logs, several
+  tabs, hostile providers, servers and drivers;
 - all others need Python and SQLite alone.
 
 ``make test`` runs the last, and ``make check`` the last two. Without a target, what ``make check``
