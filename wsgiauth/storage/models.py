@@ -65,7 +65,7 @@ class Model(peewee.Model, metaclass=_ModelType):
         """
         found = cls.find_by_id(pk)
         if found is None:
-            raise cls.DoesNotExist
+            raise cls.DoesNotExist(f"there is no {cls.__name__} {pk}")
         return found
 
     @classmethod
