@@ -187,10 +187,10 @@ class Outbox(Queue):
             super()._wake(chosen)
 
     def _due(self) -> list[Mail]:
-        found: list[Mail] = []
+        now, found = int(self.now()), list[Mail]()
         for kind in URGENT:  # a query for each uses an index, and need not sort all emails
-            found += _URGENT.all(kind=kind, now=self.now(), limit=BATCH - len(found))
-        return found or _DUE.all(now=self.now(), limit=BATCH)
+            found += _URGENT.all(kind=kind, now=now, limit=BATCH - len(found))
+        return found or _DUE.all(now=now, limit=BATCH)
 
     @repeated_after_conflict
     def _claim(self, row: Mail) -> bool:
