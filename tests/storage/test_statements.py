@@ -69,7 +69,7 @@ def test_a_value_of_several_places_is_given_once():
     ("values", "error"),
     [
         ({"id": 1}, TypeError),
-        ({"id": 1, "last_login": LOGGED_IN}, KeyError),
+        ({"id": 1, "last_login": LOGGED_IN}, TypeError),
         ({"id": 1, "last_login_at": LOGGED_IN, "username": "Ada"}, TypeError),
     ],
     ids=["one is missing", "one is misspelt", "one is unknown"],

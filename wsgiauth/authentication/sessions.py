@@ -171,7 +171,7 @@ def _is_due(now: Any) -> Any:
     It is false for a fixed session, and for one with a refresh token: only a refresh moves its end.
     """
     gone = Session.idle - Session.expires_at + now
-    # No parameters but `now`, because the SQL of `find` is kept.
+    # No values but `now`, because each would be another parameter of `find`.
     has_no_refresh_token = Session.generation == peewee.SQL("0")
     is_old = gone * peewee.SQL("10") >= Session.idle
     return (Session.expires_at < Session.ends_at) & has_no_refresh_token & is_old

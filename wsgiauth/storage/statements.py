@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 import peewee
 
@@ -21,14 +21,17 @@ class _Given(NamedTuple):
 class _Written(NamedTuple):
     """What Peewee wrote for a kind of database."""
 
-    query: Any
     sql: str
     values: list[Any]  # in the order of the SQL: constants and `_Given`
-    number: int  # of the names that an execution gives
+    names: frozenset[str]  # of the values that an execution gives
 
 
 def given(column: Any, name: str = "") -> peewee.Value:
     """Return the place of a value in a `Statement`, which is converted as `column` converts it.
+
+    Places of the same name get the same value, also those of different columns. To compare with
+    the old value and set a new one, name one of them: `given(Mail.due_at, "lease_ends_at")`. For
+    several values, see `is_one_of`. A place cannot be in `startswith` or `contains`.
 
     Args:
         name: The name of the value, if it is not the column's.
@@ -43,12 +46,22 @@ def is_given(column: Any, name: str = "") -> Any:
 
 
 def is_one_of(column: Any, number: int) -> Any:
-    """Return the condition that `column` has one of so many given values: see `numbered`."""
+    """Return the condition that `column` has one of so many given values: see `numbered`.
+
+    The SQL depends on the number: keep a statement for each.
+
+    Example:
+        @lru_cache(maxsize=4)
+        def named(number: int) -> Statement:
+            return Statement(lambda: Badge.select(Badge.id).where(is_one_of(Badge.name, number)))
+
+        rows = named(len(names)).fetchall(**numbered("name", names))
+    """
     return column.in_([given(column, f"{column.name}{each}") for each in range(number)])
 
 
 def numbered(name: str, values: Iterable[object]) -> dict[str, object]:
-    """Return the values for `is_one_of` by their names, which have the name of the column."""
+    """Return values for `is_one_of`; `name` is the name of the column."""
     return {f"{name}{each}": value for each, value in enumerate(values)}
 
 
@@ -62,17 +75,16 @@ class _WrittenOnce:
     def _written_for(self, opened: peewee.Database) -> _Written:
         kind = type(opened)
         if kind not in self._written:
-            query = self._query()
-            sql, values = opened.get_sql_context().sql(query).query()
-            names = {each.name for each in values if type(each) is _Given}
-            self._written[kind] = _Written(query, sql, values, len(names))
+            sql, values = opened.get_sql_context().sql(self._query()).query()
+            names = frozenset(each.name for each in values if type(each) is _Given)
+            self._written[kind] = _Written(sql, values, names)
         return self._written[kind]
 
 
 class Statement(_WrittenOnce):
     """A query whose values, at the places made by `given`, have names.
 
-    Every other value in the query is a constant.
+    Every other value in the query is a constant, from its first execution.
 
     Example:
         rename = Statement(
@@ -82,19 +94,25 @@ class Statement(_WrittenOnce):
     """
 
     def execute(self, **values: object) -> int:
-        """Execute, and return the number of changed rows."""
+        """Execute an INSERT, UPDATE or DELETE, and return the number of changed rows."""
         opened: Any = current_request()[0] or current()
         written = self._written_for(opened)
         number: int = opened.execute_sql(written.sql, _parameters(written, values)).rowcount
         return number
 
     def fetchone(self, **values: object) -> tuple[Any, ...] | None:
-        """Execute a SELECT, and return the first row as the driver returns it, or None."""
+        """Execute a SELECT, and return the first of its rows as the driver returns it, or None.
+
+        All rows are read, so a query that finds several needs a limit.
+        """
         rows = self.fetchall(**values)
         return rows[0] if rows else None
 
     def fetchall(self, **values: object) -> list[tuple[Any, ...]]:
-        """Execute a SELECT, and return every row as the driver returns it."""
+        """Execute a SELECT, and return every row as the driver returns it.
+
+        SQLite has strings instead of times (see `as_utc`), and numbers instead of booleans.
+        """
         opened: Any = current_request()[0] or current()
         written = self._written_for(opened)
         rows: list[tuple[Any, ...]] = opened.fetchall(written.sql, _parameters(written, values))
@@ -109,7 +127,7 @@ class ModelStatement(Statement, Generic[_Model]):
         self._model_of: Callable[[tuple[Any, ...]], _Model] | None = None
 
     def first(self, **values: object) -> _Model | None:
-        """Execute, and return the model of the first row, or None."""
+        """Execute, and return the model of the first row, or None; see `fetchone`."""
         models = self.all(**values)
         return models[0] if models else None
 
@@ -133,7 +151,11 @@ def _reader_of(query: Any) -> Callable[[tuple[Any, ...]], Any]:
 class OrderedSelect(_WrittenOnce):
     """A SELECT of each request, whose values have the order of the SQL.
 
-    They replace those in the query, and are not converted. This saves a microsecond.
+    Every value in the query is a place, also `True` and a limit: what it says there does not count.
+    Write constants as `peewee.SQL("0")`. Values are not converted. This saves a microsecond.
+
+    Example:
+        row = OrderedSelect(lambda: Badge.select(Badge.name).where(Badge.id == 0)).fetchone(7)
     """
 
     def fetchone(self, *parameters: object) -> tuple[Any, ...] | None:
@@ -154,6 +176,7 @@ def insert_row(model: type[peewee.Model], **row: object) -> None:
 
     Raises:
         peewee.IntegrityError: The row exists, or a foreign key refuses it.
+        TypeError: A column has neither a value nor a default.
     """
     _insert(model, row, ignores_conflict=False)
 
@@ -174,14 +197,21 @@ def _insert(model: type[peewee.Model], row: dict[str, object], ignores_conflict:
 def _insertion(
     model: type[peewee.Model], names: tuple[str, ...], ignores_conflict: bool
 ) -> Statement:
-    row = {name: given(getattr(model, name), name) for name in names}
+    places = {getattr(model, name): given(getattr(model, name), name) for name in names}
+    lacking = [
+        each.name
+        for each in cast(Any, model)._meta.sorted_fields
+        if not (each in places or each.null or isinstance(each, peewee.AutoField))
+    ]
+    if lacking:  # SQLite ignores this as it ignores a conflict
+        raise TypeError(f"a row of {model.__name__} also needs {', '.join(lacking)}")
     # Without the key that Peewee adds for PostgreSQL: MySQL has no RETURNING.
-    return Statement(lambda: model.insert(row).on_conflict_ignore(ignores_conflict).returning())
+    return Statement(lambda: model.insert(places).on_conflict_ignore(ignores_conflict).returning())
 
 
 def _parameters(written: _Written, values: dict[str, object]) -> tuple[object, ...]:
-    if len(values) != written.number:  # else an UPDATE could leave out a column unnoticed
-        raise TypeError(f"the statement has {written.number} values, not {len(values)}")
+    if values.keys() != written.names:  # else an UPDATE could leave out a column unnoticed
+        raise TypeError(f"the statement needs {sorted(written.names)}, not {sorted(values)}")
     return tuple(
         [each.adapt(values[each.name]) if type(each) is _Given else each for each in written.values]
     )
