@@ -65,7 +65,7 @@ HASH = "$2b$04$/iia7kV1vLTIpNQ3P/W99OrZR1wXHo5Ij1l7BdPbLwjQLL3WDrYqy"  # of an u
 HASH_OF_PASSWORD = hash_password(PASSWORD, rounds=4)
 
 
-# These files do not keep a worker at the end, because a run begins with them.
+# Files with so many tests run first, so that none runs alone at the end.
 MANY = 75
 LEFT_OUT = {
     "test": "Left to `make check`: slow tests, and those of documentation and languages. Left to"

@@ -49,6 +49,17 @@ def place():
 def test_waits(place):
     time.sleep(60)
 """
+IGNORES_THE_SIGNAL = """
+import pathlib, time
+
+def test_goes_on():
+    pathlib.Path("begun").touch()
+    for _ in range(2):
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+"""
 ENDS_WHILE_THE_OTHER_WAITS = """
 import os, pathlib
 
@@ -95,7 +106,7 @@ def test_the_report_is_that_of_one_process(tmp_path):
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        ("os._exit(0)", "Interrupted: a worker died in test_a.py::test_ends"),
+        ("os._exit(3)", "Interrupted: a worker died in test_a.py::test_ends, with status 3"),
         ("assert False", "stopping after 1 failures"),
     ],
     ids=["it dies", "it fails"],
@@ -114,3 +125,16 @@ def test_a_worker_that_fails_after_its_tests_is_no_success(tmp_path):
     assert status != 0
     assert [line for line in lines if "a worker failed after its last test" in line]
     assert [line for line in lines if "AssertionError" in line]
+
+
+def test_a_worker_that_ignores_the_signal_does_not_keep_the_run(tmp_path):
+    ends = ENDS_WHILE_THE_OTHER_WAITS.format("assert False")
+    status, lines = run(tmp_path, "-x", test_a=ends, test_b=IGNORES_THE_SIGNAL)
+    assert status != 0
+    assert "= 1 failed, " in lines[-1]
+
+
+def test_options_that_use_the_terminal_run_the_tests_in_one_process(tmp_path):
+    status, lines = run(tmp_path, "--setup-show", test_passes="def test_passes(): pass\n")
+    assert status == 0
+    assert "1 passed in " in lines[-1]

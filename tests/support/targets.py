@@ -11,8 +11,8 @@ A test belongs to one of five parts, by its file, its fixtures and its marks:
   tabs, hostile providers, servers and drivers;
 - all others need Python and SQLite alone.
 
-``make test`` runs the last, and ``make check`` the last two. Without a target, what ``make check``
-runs of the folders, and everything of the other files and folders, that the command names.
+``make test`` runs the last, and ``make check`` the last two. Without a target, a run has the tests
+of ``make check``; a file or folder of another part runs as a whole if the command names it.
 """
 
 from functools import cache

@@ -1,7 +1,8 @@
 """Runs the collected tests in several processes: `pytest --parallel`.
 
 The workers are forks of the process that has collected the tests, so that each test is compiled,
-imported and collected once. A worker takes a file of tests, and the next one after its tests.
+imported and collected once. The queue is a pipe with the index of each file of tests: a worker
+reads one when it begins the last test of the file before.
 """
 
 import multiprocessing
@@ -13,6 +14,7 @@ from warnings import WarningMessage
 
 _FORK = multiprocessing.get_context("fork")
 _SIZE = 2  # bytes of the index of a file
+_PATIENCE = 5  # seconds in which an interrupted worker ends its fixtures
 
 
 def pytest_addoption(parser):
@@ -24,6 +26,8 @@ def pytest_runtestloop(session):
     """Run the tests in a worker for each processor, and in two more if the tests wait."""
     options = session.config.option
     if not options.parallel or options.collectonly or session.testsfailed:
+        return None
+    if options.usepdb or options.trace or options.setupshow:  # which use the terminal
         return None
     of_python = getattr(options, "target", None) in ("test", "check")
     _run(session, (os.cpu_count() or 1) + (0 if of_python else 2))
@@ -38,31 +42,40 @@ def _run(session, number):
     os.close(filled)
     session.config._tmp_path_factory.getbasetemp()  # each worker would make or empty its own
     workers = {}
+    running = {}  # the ids of tests
     try:
         for each in range(number):
             pipe, its_end = _FORK.Pipe(duplex=False)
             workers[pipe] = _FORK.Process(target=_work, args=(session, each, files, queue, its_end))
             workers[pipe].start()
             its_end.close()
-        _report(session, workers)
+        _report(session, workers, running)
+    except session.Interrupted:
+        raise
+    except KeyboardInterrupt:
+        where = ", ".join(filter(None, running.values())) or "no test"
+        raise session.Interrupted(f"by Ctrl-C, in {where}") from None
     finally:
         for each in workers.values():  # if the run is interrupted
-            os.kill(each.pid, signal.SIGINT)
+            if each.exitcode is None:
+                os.kill(each.pid, signal.SIGINT)
         for each in workers.values():
-            each.join()
+            each.join(_PATIENCE)
+            if each.exitcode is None:  # its test ignores the signal; another process cleans up
+                each.kill()
+                each.join()
         os.close(queue)
 
 
-def _report(session, workers):
+def _report(session, workers, running):
     """Report the tests of all workers as if they ran here, until the last worker has ended."""
     config, hook = session.config, session.config.hook
-    running = {}  # the ids of tests
     while workers:
         for pipe in wait([*workers]):
             try:
                 reports, warnings, following = pipe.recv()
             except EOFError:
-                raise session.Interrupted(f"a worker died in {running.get(pipe)}") from None
+                raise session.Interrupted(_death(workers[pipe], running.get(pipe))) from None
             for each in warnings:
                 hook.pytest_warning_recorded.call_historic(kwargs=each)
             for each in reports:
@@ -77,6 +90,13 @@ def _report(session, workers):
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
                 raise session.Interrupted(session.shouldstop)
+
+
+def _death(worker, test):
+    worker.join()
+    status = worker.exitcode
+    how = f"by signal {-status}" if status < 0 else f"with status {status}"
+    return f"a worker died in {test}, {how}"
 
 
 def _end(session, worker):
