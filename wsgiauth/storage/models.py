@@ -61,7 +61,7 @@ class Model(peewee.Model, metaclass=_ModelType):
         """Return the row with this primary key, by a SELECT whose SQL is written once.
 
         Raises:
-            DoesNotExist: There is none.
+            peewee.DoesNotExist: There is none.
         """
         found = cls.find_by_id(pk)
         if found is None:
