@@ -69,7 +69,7 @@ TESTS := -m pytest --parallel --target
 # With code for PostgreSQL or MariaDB alone.
 OF_SERVERS := wsgiauth/storage/*,wsgiauth/accounts/domains.py,wsgiauth/cli/check.py,wsgiauth/features/panel/user_search.py
 
-test: .venv/dev ## run the tests that need only Python and SQLite, in a minute on two quiet processors
+test: .venv/dev ## run the tests that need only Python and SQLite, in 90 seconds on two quiet processors
 	$(BIN)/python $(TESTS) test
 
 # While mypy uses one processor, the other compiles the tests.

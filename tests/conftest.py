@@ -414,7 +414,7 @@ def queries(settings):
     def queries_of(action):
         sent = []
         database = storage.current()
-        if isinstance(database, peewee.SqliteDatabase):  # whose hottest path Peewee does not see
+        if isinstance(database, peewee.SqliteDatabase):  # with the values in the SQL
             connection = database.connection()
             connection.set_trace_callback(sent.append)
             action()

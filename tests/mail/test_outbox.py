@@ -435,7 +435,9 @@ def test_a_mail_that_another_process_sends_is_left_to_it(outbox, post, ada, sett
     assert post.messages == []
 
 
-def test_a_mail_that_another_process_claims_first_is_left_to_it(outbox, post, ada, settings, clock):
+def test_a_mail_that_another_process_claims_first_is_left_to_it(
+    outbox, post, ada, settings, clock, queries
+):
     ask(outbox)
     other = Post()
 
@@ -447,8 +449,10 @@ def test_a_mail_that_another_process_claims_first_is_left_to_it(outbox, post, ad
 
     clock.calls = 0
     late = Outbox(with_mail(settings), other, COMPOSERS, clock=clock_of_late)
-    late.deliver()
+    sent = queries(late.deliver)
     assert (len(post.messages), len(other.messages)) == (1, 0)
+    claims = [sql for sql in sent if sql.startswith("UPDATE") and "due_at" in sql]
+    assert len(claims) == 2, "the other process did not claim it in between"
 
 
 def test_a_mail_whose_secret_cannot_be_made_is_tried_again(outbox, post, ada, clock, database):

@@ -205,8 +205,7 @@ def pages() -> Iterator[list[Webhook]]:
 
 def find(webhook_id: str) -> Webhook | None:
     """Return a row."""
-    row = Webhook.find_by_id(webhook_id)
-    return row
+    return Webhook.find_by_id(webhook_id)
 
 
 @repeated_after_conflict
