@@ -158,6 +158,13 @@ def test_an_existing_row_is_an_error_or_ignored():
     assert {each.id: each.data for each in OneTimeSecret.select()} == {"1": "", "2": "other"}
 
 
+@pytest.mark.parametrize("insert", [insert_row, insert_or_ignore])
+def test_a_row_without_the_value_of_a_column_is_refused(insert):
+    with pytest.raises(TypeError, match=r"needs purpose, expires_at$"):
+        insert(OneTimeSecret, id="1")
+    assert not OneTimeSecret.select().exists()
+
+
 def test_a_row_is_found_by_its_id():
     ada = insert_user("Ada", "ada@example.org")
     assert User.get_by_id(ada.id) == User.find_by_id(str(ada.id)) == ada
