@@ -22,7 +22,7 @@ from wsgiauth.events import kinds
 from wsgiauth.exceptions import ValidationError
 from wsgiauth.storage import database
 from wsgiauth.storage.conflicts import repeated_after_conflict
-from wsgiauth.storage.statements import ModelStatement, Statement, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, is_given, locked
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -311,13 +311,7 @@ _LEAVE = Statement(
 )
 
 
-def _locked() -> Any:
-    """Return a query that locks a group, and sees changes that were committed before the lock."""
-    stored = Group.select(Group.id).where(is_given(Group.id))
-    return stored.for_update() if database.for_update else stored
-
-
-_LOCK = Statement(_locked)
+_LOCK = Statement(lambda: locked(Group.select(Group.id).where(is_given(Group.id))))
 _PERMISSIONS_OF_GROUP = Statement(
     lambda: GroupPermission.select(GroupPermission.name).where(is_given(GroupPermission.group))
 )

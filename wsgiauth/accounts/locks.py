@@ -13,7 +13,7 @@ import peewee
 from wsgiauth import storage
 from wsgiauth.exceptions import LastSuperuserError
 from wsgiauth.storage import context, database
-from wsgiauth.storage.statements import ModelStatement, Statement, is_one_of, numbered
+from wsgiauth.storage.statements import ModelStatement, Statement, is_one_of, locked, numbered
 
 if TYPE_CHECKING:
     from wsgiauth.accounts.models import User
@@ -47,11 +47,8 @@ def _locking(users: "type[User]", number: int) -> "tuple[Statement, ModelStateme
     def write() -> Any:
         return users.update(locks=users.locks + 1).where(is_chosen).order_by(users.id)
 
-    def read() -> Any:
-        query = users.select().where(is_chosen).order_by(users.id)
-        return query.for_update() if database.for_update else query
-
-    return Statement(write), ModelStatement(read)
+    read = ModelStatement(lambda: locked(users.select().where(is_chosen).order_by(users.id)))
+    return Statement(write), read
 
 
 def remove_locked(user: "User", remove: Callable[[], int]) -> int:

@@ -34,7 +34,7 @@ from wsgiauth.settings.checks import MAX_TAG_LENGTH
 from wsgiauth.settings.oidc import trusted_issuers
 from wsgiauth.storage import database
 from wsgiauth.storage.models import NO_PASSWORD, BcryptHashField, UTCDateTimeField, utc_now
-from wsgiauth.storage.statements import Statement, is_given
+from wsgiauth.storage.statements import Statement, is_given, locked
 
 # The columns of the filters, orders and figures of the staff panel.
 _FILTERED_BY = (
@@ -309,10 +309,8 @@ class User(UserRights):
     def _stored(self, *columns: peewee.Field) -> tuple[Any, ...] | None:
         """Return the stored values, or None if the user has been deleted."""
         # Locked, so that of two concurrent changes the second one finds the first one's values.
-        stored = User.select(*columns).where(User.id == self.id).tuples()
-        row: tuple[Any, ...] | None = (
-            stored.for_update() if database.for_update else stored
-        ).first()
+        query = locked(User.select(*columns).where(User.id == self.id))
+        row: tuple[Any, ...] | None = query.tuples().first()
         return row
 
     def _report_registration(self) -> None:

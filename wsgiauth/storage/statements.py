@@ -65,6 +65,15 @@ def numbered(name: str, values: Iterable[object]) -> dict[str, object]:
     return {f"{name}{each}": value for each, value in enumerate(values)}
 
 
+def locked(query: Any) -> Any:
+    """Return the SELECT that also locks its rows until the transaction ends.
+
+    It sees what other transactions committed before the lock. On SQLite it only reads: a
+    transaction that writes is the only one.
+    """
+    return query.for_update() if current().for_update else query
+
+
 class _WrittenOnce:
     """Keeps the SQL of a query, by the class of the database."""
 

@@ -8,7 +8,6 @@ always the path of /auth on the site.
 import json
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from wsgiauth import events
 from wsgiauth.accounts import find_user, names
@@ -42,7 +41,7 @@ from wsgiauth.messages import Message, _, pgettext
 from wsgiauth.settings import Settings
 from wsgiauth.site import Site
 from wsgiauth.storage import database
-from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given
+from wsgiauth.storage.statements import ModelStatement, Statement, given, is_given, locked
 from wsgiauth.web.clients import browser_in_words
 
 
@@ -279,12 +278,7 @@ def _is_stored(mail: Mail) -> bool:
     return _LOCK.fetchone(id=mail.id) is not None
 
 
-def _locked() -> Any:
-    rows = Mail.select(Mail.id).where(is_given(Mail.id))
-    return rows.for_update() if database.for_update else rows
-
-
-_LOCK = Statement(_locked)
+_LOCK = Statement(lambda: locked(Mail.select(Mail.id).where(is_given(Mail.id))))
 _OTHER_OWNER = ModelStatement(
     lambda: User.select().where(is_given(User.email_key), User.id != given(User.id, "user_id"))
 )

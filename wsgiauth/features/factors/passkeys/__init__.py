@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import peewee
@@ -33,6 +33,7 @@ from wsgiauth.storage.statements import (
     insert_or_ignore,
     insert_row,
     is_given,
+    locked,
 )
 
 NAME_MAX_LENGTH = 50
@@ -255,12 +256,7 @@ def _insert(
     )
 
 
-def _locked() -> Any:
-    query = Passkey.select().where(is_given(Passkey.id))
-    return query.for_update() if database.for_update else query
-
-
-_LOCK = ModelStatement(_locked)
+_LOCK = ModelStatement(lambda: locked(Passkey.select().where(is_given(Passkey.id))))
 _RECORD_USE = Statement(
     lambda: Passkey.update(
         sign_count=given(Passkey.sign_count),
