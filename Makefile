@@ -67,7 +67,8 @@ test check programs browsers databases: export PYTHONDONTWRITEBYTECODE =
 
 TESTS := -m pytest --parallel --target
 # With code for PostgreSQL or MariaDB alone.
-OF_SERVERS := wsgiauth/storage/*,wsgiauth/accounts/domains.py,wsgiauth/cli/check.py,wsgiauth/features/panel/user_search.py
+STORAGE := connections mariadb postgres_mysql postgresql psycopg_connection readiness schema synchronous
+OF_SERVERS := wsgiauth/accounts/domains.py wsgiauth/cli/check.py wsgiauth/features/panel/user_search.py $(STORAGE:%=wsgiauth/storage/%.py)
 
 test: .venv/dev ## run the tests that need only Python and SQLite, in 90 seconds on two quiet processors
 	$(BIN)/python $(TESTS) test
@@ -77,7 +78,7 @@ check: .venv/check ## lint, types, and the tests that need only Python, with bra
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/python -m pytest --collect-only --quiet --target check >/dev/null & $(BIN)/mypy && wait
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run $(TESTS) check && $(BIN)/coverage combine --quiet && $(BIN)/coverage report --omit '$(OF_SERVERS)'
+	$(BIN)/coverage run $(TESTS) check && $(BIN)/coverage combine --quiet && $(BIN)/coverage report --omit "$$(echo $(OF_SERVERS) | tr ' ' ,)"
 
 programs: .venv/check ## test with other servers, frameworks, type checkers, builds and the documentation's programs
 	$(BIN)/python $(TESTS) programs
