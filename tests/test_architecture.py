@@ -93,6 +93,7 @@ def test_each_url_below_auth_has_a_file_of_its_own():
     assert of_others == {}
 
 
+@pytest.mark.slow
 def test_imports_lead_to_the_rows_above_or_stay_in_the_room():
     assert {module: rooms for module in MODULES if (rooms := imports_upward(module))} == {}
 

@@ -194,6 +194,7 @@ class Program:
 
 
 @pytest.mark.promise(27)
+@pytest.mark.slow
 def test_a_kill_during_a_refresh_logs_nobody_out(log_in, settings):
     programs = [Program(log_in()) for _ in range(THREADS)]
     now = int(time.time())  # for all servers, so that none starts half a minute later

@@ -150,6 +150,13 @@ def test_the_migrations_are_those_of_the_start(database, monkeypatch, tmp_path):
     assert not checked(database)[0].is_ready(database)
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """Let a check wait only briefly for a file that is locked."""
+    monkeypatch.setattr("wsgiauth.storage.readiness.LIMIT", 0.01)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_an_answer_is_shared_for_a_second(database):
     readiness, clock = checked(database)
     assert readiness.is_ready(database)
@@ -162,6 +169,7 @@ def test_an_answer_is_shared_for_a_second(database):
     assert not readiness.is_ready(database)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_the_start_of_a_process_counts_as_an_answer(database):
     readiness = Readiness()
     clock = Clock(readiness)

@@ -198,6 +198,7 @@ def test_a_page_keeps_the_rules_that_need_no_browser():
 
 
 @pytest.mark.promise(20)
+@pytest.mark.slow
 def test_every_value_is_escaped():
     pages = Pages("/auth")
     for name, page in PAGES.items():

@@ -75,6 +75,7 @@ def shop_of(home, address_of_ceo):
     [(ENTRY, None), (f"{ENTRY}?link=verified", "ceo")],
     ids=["link=ask", "link=verified"],
 )
+@pytest.mark.slow
 def test_a_stranger_at_a_provider_does_not_become_another_user_of_an_app(tmp_path, entry, user):
     with (
         provider_site(tmp_path, OIDC_PROVIDERS=(entry,)) as home,

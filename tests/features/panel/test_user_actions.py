@@ -130,6 +130,7 @@ def test_whoever_has_no_right_need_not_confirm_first(client, make, bearer, heard
     assert seen == [event, event]
 
 
+@pytest.mark.slow
 def test_a_page_asks_before_an_action(browser, make):
     kinds = {"activate": "inactive", "unmake-staff": "staff", "unmake-superuser": "superuser"}
     for name in (name for name, each in ACTIONS.items() if not each.field):

@@ -23,6 +23,7 @@ def names(page):
     return [row.text for row in page.html.select("tbody th a")]
 
 
+@pytest.mark.slow
 def test_the_newest_users_come_first_on_pages_of_fifty(browser):
     insert_users(120)
     page = browser.get("/auth/admin/users")

@@ -438,6 +438,7 @@ LOOP = """{% extends "layout.html" %}
 """
 
 
+@pytest.mark.slow
 def test_a_template_from_before_whose_box_sends_on_is_refused_at_start(make_site, tmp_path):
     """Otherwise, nobody could create an account."""
     template = tmp_path / "register.html"
