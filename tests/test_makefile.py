@@ -102,19 +102,23 @@ def test_a_measurement_that_cannot_begin_says_why(arguments, message):
     assert done.stderr.splitlines()[0] == message
 
 
+STATUSES = {".venv/weight": 2, "tests.load.million": 3, "tests.load.million.apps": 4}
+
+
 @pytest.fixture
-def calls(monkeypatch):
+def calls(monkeypatch, statuses):
     """Return the commands that a measurement has called; none of them is run."""
     called = []
 
     def call(command, cwd):
         called.append(" ".join(command))
-        return 3 if "fails" in command[-1] else 0
+        return statuses.get(command[-1], 0)
 
     monkeypatch.setattr(measure, "call", call)
     return called
 
 
+@pytest.mark.parametrize("statuses", [{}])
 @pytest.mark.parametrize(
     ("arguments", "programs"),
     [
@@ -135,7 +139,7 @@ def calls(monkeypatch):
         ),
         (["weight"], ["weight", ".venv/weight/bin/python -m tests.load.weight"]),
     ],
-    ids=["defaults", "a parameter", "the second parameter", "two programs", "own environment"],
+    ids=["defaults", "a parameter", "the second parameter", "three programs", "own environment"],
 )
 def test_a_measurement_installs_what_it_needs_and_runs_its_programs(arguments, programs, calls):
     environment, *programs = programs
@@ -143,8 +147,12 @@ def test_a_measurement_installs_what_it_needs_and_runs_its_programs(arguments, p
     assert calls == [f"make --no-print-directory .venv/{environment}", *programs]
 
 
-def test_a_measurement_ends_with_the_status_of_a_program_that_fails(calls):
-    assert measure.main("fuzz", "SECONDS=fails") == 3
+@pytest.mark.parametrize("statuses", [STATUSES])
+def test_the_first_that_fails_is_the_status_and_every_program_runs(calls):
+    assert measure.main("million") == 3
+    assert calls[-1].endswith("tests.load.million.metrics")
+    assert measure.main("weight") == 2
+    assert calls[-1].endswith(".venv/weight")
 
 
 def test_every_program_of_tests_load_is_a_measurement():

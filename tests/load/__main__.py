@@ -134,7 +134,7 @@ def problem(name, given):
 
 
 def main(name="", *parameters):
-    """Run a measurement, and return 0, or the status of what failed."""
+    """Run every program of a measurement, and return 0, or the status of the first that failed."""
     given = dict(each.split("=", 1) for each in parameters)
     if found := problem(name, given):
         print(found, file=sys.stderr)
@@ -143,7 +143,10 @@ def main(name="", *parameters):
     make = ("make", "--no-print-directory", chosen.environment)
     arguments = {**chosen.parameters, **given}.values()
     programs = [(chosen.python, "-m", f"tests.{each}", *arguments) for each in chosen.modules]
-    return next((status for each in (make, *programs) if (status := call(each, cwd=ROOT))), 0)
+    if status := call(make, cwd=ROOT):
+        return status
+    statuses = [call(each, cwd=ROOT) for each in programs]
+    return next(filter(None, statuses), 0)
 
 
 if __name__ == "__main__":

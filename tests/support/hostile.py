@@ -34,6 +34,7 @@ from wsgiauth.accounts.models import User
 from wsgiauth.accounts.tables import Session
 from wsgiauth.app import ROUTES
 from wsgiauth.authentication.tokens import Tokens
+from wsgiauth.features.oauth_server.hints import MAX_FORM
 from wsgiauth.storage import context
 from wsgiauth.testing import mailbox
 from wsgiauth.web.pages import Pages
@@ -133,7 +134,7 @@ class Client(io.RawIOBase):
         self._request = request
         length = request.environ.get("CONTENT_LENGTH") or ""
         if length == "" and request.environ.get("wsgi.input_terminated"):
-            self._left = MAX_BODY + 1
+            self._left = MAX_FORM + 1
         else:
             self._left = int(length) if re.fullmatch("[0-9]{1,9}", length) else 0
 
@@ -344,7 +345,8 @@ def elements_of_templates():
 def shows_text_only(answer):
     """Assert that a page has no tags and attributes but those of the templates."""
     if answer.kind.startswith("text/html") and answer.body.startswith(b"<!doctype"):
-        assert elements(answer.body) <= elements_of_templates()
+        unknown = elements(answer.body) - elements_of_templates()
+        assert not unknown, unknown
 
 
 # What is right, spoilt in a few places; what is dear, as often as it fits; and noise. All of it is

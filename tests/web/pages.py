@@ -1,6 +1,7 @@
 """An example of each page, by its template."""
 
 from wsgiauth.features.registry import page_samples
+from wsgiauth.messages import Wait
 from wsgiauth.web.pages import ErrorPage, Pages
 
 REQUEST = {"wsgiauth.root": ""}  # the part of an environ that pages use
@@ -12,7 +13,13 @@ ERROR = ErrorPage(
     login_url="/login",
     login_text="Log in",
 )
-EXAMPLES = (*SAMPLES, ERROR)
+AFTER_FORMS = (
+    ERROR.replaced(links={"/form": "Back to the form"}, form_url="/form"),
+    # Only the script can lead back.
+    ERROR.replaced(form_url="", detail=Wait("No such page", 37)),
+    ERROR.replaced(again_url="/form", again_fields=(("next", "/reports"),)),
+)
+EXAMPLES = (*SAMPLES, *AFTER_FORMS, ERROR)
 PAGES = {page.template: page for page in EXAMPLES}
 
 

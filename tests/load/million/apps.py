@@ -42,7 +42,7 @@ from tests.support.statements import recording
 from wsgiauth import AuthMiddleware, Settings, User, storage
 from wsgiauth.features.oauth_server import clients
 from wsgiauth.features.oauth_server.server import OAuthServer
-from wsgiauth.features.oauth_server.tables import Client, Grant
+from wsgiauth.features.oauth_server.tables import Client, Consent, Grant
 from wsgiauth.features.services.introspection import INTROSPECT
 from wsgiauth.storage.schema import migrate
 from wsgiauth.storage.upkeep import purge_expired
@@ -57,24 +57,24 @@ PURGED = 1_000
 SCOPES = "email openid profile"
 DAY = 86_400  # seconds
 
-# With nothing but question marks, which PyMySQL sends many at once.
-CLIENT_ROW = """
-    INSERT INTO wsgiauth_oauth_client
-        (id, redirect_uris, created_at, expires_at, name, digest, former_digest, scopes, is_public,
-         is_trusted, algorithm)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
-CLIENT = ("Wiki", "", "", "openid profile email", True, False, "")
-CONSENT_ROW = """
-    INSERT INTO wsgiauth_oauth_consent (user_id, client_id, scopes, created_at)
-    VALUES (?, ?, ?, ?)
-"""
-GRANT_ROW = """
-    INSERT INTO wsgiauth_oauth_grant
-        (id, client_id, user_id, session_id, expires_at, sid, stamp, scopes, resource, is_offline,
-         generation, refreshed_at, authenticated_at, methods, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
+# The columns of the rows, which end with the values below; the others have their defaults.
+OF_CLIENT = (
+    "id",
+    "redirect_uris",
+    "created_at",
+    "expires_at",
+    "name",
+    "name_key",
+    "scopes",
+    "is_public",
+)
+CLIENT = ("Wiki", "wiki", SCOPES, True)
+OF_CONSENT = ("user_id", "client_id", "scopes", "created_at")
+OF_GRANT = (
+    *("id", "client_id", "user_id", "session_id", "expires_at", "sid", "stamp", "scopes"),
+    *("resource", "is_offline", "generation", "refreshed_at", "authenticated_at", "methods"),
+    "created_at",
+)
 GRANT = ("sid", 0, SCOPES, "", False, 1, 0, 0, "pwd", 0)
 
 
@@ -163,18 +163,27 @@ def fill(database, number):
     pairs += [(number - n, client_id(each)) for each in removed for n in range(EACH)]
     of_operators = ((client_id(n), CALLBACK, 0, None, *CLIENT) for n in range(removed.stop))
     registered = ((f"registered{n}", CALLBACK, 0, end - n, *CLIENT) for n in range(REGISTERED))
-    _insert(database, CLIENT_ROW, chain(of_operators, registered))
-    _insert(database, CONSENT_ROW, ((*pair, SCOPES, 0) for pair in pairs))
+    _insert(database, Client, OF_CLIENT, chain(of_operators, registered))
+    _insert(database, Consent, OF_CONSENT, ((*pair, SCOPES, 0) for pair in pairs))
     rows = (
         (grant_id(n), client, user, session_id(user), end + n % DAY, *GRANT)
         for n, (user, client) in enumerate(pairs, EACH)
     )
-    _insert(database, GRANT_ROW, rows)
+    _insert(database, Grant, OF_GRANT, rows)
 
 
-def _insert(database, sql, rows):
+def _insert(database, model, columns, rows):
+    """Insert rows, with the defaults of the columns that they lack."""
+    lacking = {
+        field.column_name: default
+        for field, default in model._meta.defaults.items()
+        if field.column_name not in columns
+    }
+    names = (*columns, *lacking)
+    places = ", ".join([database.param] * len(names))  # alone, PyMySQL sends many rows at once
+    sql = f"INSERT INTO {model._meta.table_name} ({', '.join(names)}) VALUES ({places})"  # noqa: S608
     with database.atomic():
-        database.cursor().executemany(sql.replace("?", database.param), list(rows))
+        database.cursor().executemany(sql, [(*row, *lacking.values()) for row in rows])
 
 
 def authorize(site):
@@ -261,9 +270,9 @@ def purge(site):
     with site.using():
         numbers = range(PURGED)
         rows = [(f"expired{n}", CALLBACK, 0, 1, *CLIENT) for n in numbers]
-        _insert(site.database, CLIENT_ROW, rows)
+        _insert(site.database, Client, OF_CLIENT, rows)
         grants = ((f"expired{n}", f"expired{n}", 1, None, 1, *GRANT) for n in numbers)
-        _insert(site.database, GRANT_ROW, grants)
+        _insert(site.database, Grant, OF_GRANT, grants)
         begun = time.perf_counter()
         found = purge_expired(Grant, time.time()), purge_expired(Client, time.time())
         seconds = time.perf_counter() - begun
@@ -298,6 +307,7 @@ def main(kinds):
 
 def measure(kind):
     """Print plans and times on a kind of database; return whether all are as they should be."""
+    _removed.clear()
     with ExitStack() as opened:
         small, large = (opened.enter_context(filled(kind, number)) for number in (SMALL, LARGE))
         unused = _unused(LARGE)
