@@ -33,7 +33,7 @@ from wsgiauth.storage import context  # noqa: E402
 from wsgiauth.storage.models import utc_now  # noqa: E402
 from wsgiauth.storage.schema import migrate  # noqa: E402
 from wsgiauth.testing import mailbox  # noqa: E402
-from wsgiauth.throttling.counts import AttemptCount  # noqa: E402
+from wsgiauth.throttling.counts import AttemptCount, Counter  # noqa: E402
 
 HOUR, DAY = 60 * 60, 24 * 60 * 60
 USERS = 10_000
@@ -45,22 +45,19 @@ LINE = "{:52}{:>10}{:>10}{:>16}{:>12}"
 HEAD = ("a day of an attacker", "requests", "tries", "chance, 1 in", "owner in")
 
 
-class Tries:
+class Tries(Counter):
     """The tries of one request for a code, which are counted."""
 
     total = 0
 
-    def __init__(self, counter):
-        self.counter = counter
-
     def add(self, now):
-        has_try = self.counter.add(now)
+        has_try = super().add(now)
         Tries.total += has_try
         return has_try
 
     def take_back(self):
         Tries.total -= 1
-        self.counter.take_back()
+        super().take_back()
 
 
 class Clock:
@@ -199,7 +196,7 @@ def main(url):
     with context.using(site.database):
         insert_users(USERS)
         User.update(email_verified_at=utc_now(), email_verified_by="link").execute()
-    codes.tries_of = lambda *each: Tries(limits.tries_of(*each))
+    codes.tries_of = lambda *each: Tries(*limits.tries_of(*each))
     proxy = {"trusted_proxy": "*", "trusted_proxy_headers": {"x-forwarded-for"}}
     with serving(site, **proxy) as address:
         print(LINE.format(*HEAD), flush=True)
