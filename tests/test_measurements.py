@@ -10,9 +10,11 @@ def test_the_apps_of_a_million_grants(monkeypatch, capsys):
     monkeypatch.setattr(apps, "SMALL", 200)
     monkeypatch.setattr(apps, "LARGE", 300)
     monkeypatch.setattr(apps, "REGISTERED", 50)
+    monkeypatch.setattr(apps, "REMOVED", 3)  # as many as one database needs
     monkeypatch.setattr(comparing, "REPEATED", 1)
     monkeypatch.setattr(comparing, "PURGES", 1)
-    apps.measure("sqlite")
+    for _ in range(2):
+        apps.measure("sqlite")
     printed = capsys.readouterr().out
-    assert "Not on an index: none\n" in printed
+    assert printed.count("Not on an index: none\n") == 2
     assert [name for name in apps.MEASURED if name not in printed] == []
